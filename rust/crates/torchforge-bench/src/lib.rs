@@ -1,0 +1,46 @@
+//! What the `torchforge` command is made of: the benchmarks as implementations for the forge-bench runner.
+//!
+//! ```
+//! use torchforge_bench::{Arguments, Command};
+//!
+//! let words = ["gae", "--case", "T=8", "--parameters", r#"{"length": 8}"#, "--seed", "1", "--input", "in"];
+//! let Command::Gae(arguments) = Command::parse(words)? else { unreachable!() };
+//! let Arguments { cases, seed, .. } = arguments;
+//! assert_eq!((cases[0].id.as_str(), seed), ("T=8", 1));
+//! # Ok::<(), torchforge_bench::Failure>(())
+//! ```
+//!
+//! An implementation prints JSON Lines on stdout as `measurement.schema.json` describes them, and
+//! nothing else; it writes what it computed below its output folder.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod dqn;
+mod failure;
+mod files;
+mod gae;
+mod memory;
+mod npy;
+mod parity;
+mod protocol;
+mod version;
+
+pub use arguments::{Arguments, Case, Command};
+pub use failure::Failure;
+pub use version::version;
+
+use std::time::Instant;
+
+/// Runs the command whose words follow the program's name. `started` is the process's beginning.
+pub fn run(
+    words: impl IntoIterator<Item = impl Into<std::ffi::OsString>>,
+    started: Instant,
+) -> Result<(), Failure> {
+    match Command::parse(words)? {
+        Command::Help => protocol::print_line(arguments::USAGE),
+        Command::Version => protocol::print_line(&version()),
+        Command::Gae(arguments) => gae::run(&arguments),
+        Command::Dqn(arguments) => dqn::run(&arguments, started),
+    }
+}

@@ -1,0 +1,107 @@
+//! NumPy's .npy format, for f64 arrays in C order (NumPy's `numpy/lib/format.py`).
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// The data begins at a multiple of this.
+const ALIGNMENT: usize = 64;
+
+/// The values of a little-endian f64 array of exactly this shape, row after row.
+pub(crate) fn decode(bytes: &[u8], shape: &[usize]) -> Result<Vec<f64>, String> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or("it is not a .npy file")?;
+    let (version, rest) = rest.split_at_checked(2).ok_or("its header is cut off")?;
+    let (header_len, rest) = match version[0] {
+        1 => rest.split_first_chunk().map(|(len, rest)| (u16::from_le_bytes(*len) as usize, rest)),
+        2 | 3 => rest.split_first_chunk().map(|(len, rest)| (u32::from_le_bytes(*len) as usize, rest)),
+        other => return Err(format!("its format version {other} is unknown")),
+    }
+    .ok_or("its header is cut off")?;
+    let (header, data) = rest.split_at_checked(header_len).ok_or("its header is cut off")?;
+    let header = std::str::from_utf8(header).map_err(|_| "its header is no text")?;
+
+    let wanted = [
+        ("'descr':", "'<f8'".to_owned(), "type"),
+        ("'fortran_order':", "False".to_owned(), "Fortran order"),
+        ("'shape':", tuple(shape), "shape"),
+    ];
+    for (key, value, what) in wanted {
+        let found = header.split_once(key).ok_or_else(|| format!("its header lacks {key}"))?.1.trim_start();
+        if !found.starts_with(&value) {
+            let end = if found.starts_with('(') {
+                found.find(')').map_or(found.len(), |end| end + 1)
+            } else {
+                found.find([',', '}']).unwrap_or(found.len())
+            };
+            return Err(format!("its {what} is {} and must be {value}", &found[..end]));
+        }
+    }
+    let (values, remainder) = data.as_chunks::<8>();
+    let expected = shape.iter().product::<usize>();
+    if values.len() != expected || !remainder.is_empty() {
+        return Err(format!("it holds {} bytes of data and must hold {}", data.len(), expected * 8));
+    }
+    Ok(values.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
+}
+
+/// The file that `numpy.save` writes for this array.
+pub(crate) fn encode(values: &[f64], shape: &[usize]) -> Vec<u8> {
+    assert_eq!(values.len(), shape.iter().product::<usize>(), "one value an element");
+    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}", tuple(shape));
+    let before = MAGIC.len() + 2 + size_of::<u16>();
+    let padded = (before + header.len() + 1).next_multiple_of(ALIGNMENT) - before;
+    header.extend(std::iter::repeat_n(' ', padded - header.len() - 1));
+    header.push('\n');
+    let header_len = u16::try_from(header.len()).expect("a shape of a few numbers");
+
+    let mut bytes = Vec::with_capacity(before + header.len() + values.len() * 8);
+    bytes.extend(MAGIC);
+    bytes.extend([1, 0]);
+    bytes.extend(header_len.to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    bytes
+}
+
+/// A shape as Python prints a tuple.
+fn tuple(shape: &[usize]) -> String {
+    match shape {
+        [only] => format!("({only},)"),
+        many => format!("({})", many.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for shape in [vec![3], vec![1, 3], vec![3, 1]] {
+            let bytes = encode(&[1.5, -2.0, f64::MIN_POSITIVE], &shape);
+            assert_eq!(bytes.len() % ALIGNMENT, 24);
+            assert_eq!(decode(&bytes, &shape).unwrap(), [1.5, -2.0, f64::MIN_POSITIVE]);
+        }
+    }
+
+    #[test]
+    fn the_header_is_numpys_own() {
+        let bytes = encode(&[0.0; 6], &[2, 3]);
+        let expected = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }";
+        assert_eq!(&bytes[..10], b"\x93NUMPY\x01\x00\x76\x00");
+        assert_eq!(std::str::from_utf8(&bytes[10..128]).unwrap().trim_end(), expected);
+    }
+
+    #[test]
+    fn another_shape_or_type_is_named() {
+        let bytes = encode(&[0.0; 6], &[2, 3]);
+        assert_eq!(decode(&bytes, &[3, 2]).unwrap_err(), "its shape is (2, 3) and must be (3, 2)");
+        let single: Vec<u8> = bytes.iter().map(|&byte| if byte == b'8' { b'4' } else { byte }).collect();
+        assert_eq!(decode(&single, &[2, 3]).unwrap_err(), "its type is '<f4' and must be '<f8'");
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_wherever_it_is_cut() {
+        let bytes = encode(&[1.0, 2.0], &[2]);
+        for len in 0..bytes.len() {
+            assert!(decode(&bytes[..len], &[2]).is_err(), "cut to {len} bytes");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! A ring of transitions, stored as one array per field.
+
+use rand_core::Rng;
+
+/// What a buffer cannot do, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A capacity, batch size or observation length of zero was asked for.
+    #[error("{what} is 0: give at least 1")]
+    Zero {
+        /// The argument's name.
+        what: &'static str,
+    },
+    /// The arrays would be longer than memory can address.
+    #[error("{rows} rows of {observation_len} values are more than memory can address: use less")]
+    TooLarge {
+        /// Rows asked for.
+        rows: usize,
+        /// Values in one observation.
+        observation_len: usize,
+    },
+    /// An observation has another length than the buffer's.
+    #[error("an observation has {found} values and the buffer holds observations of {expected}")]
+    ObservationLen {
+        /// The buffer's observation length.
+        expected: usize,
+        /// The length that was given.
+        found: usize,
+    },
+    /// A sample was asked of an empty buffer.
+    #[error("the replay buffer is empty: push a transition before sampling")]
+    Empty,
+}
+
+/// One step of experience, borrowed from whoever made it.
+#[derive(Debug, Clone, Copy)]
+pub struct Transition<'a> {
+    /// What was seen before the action.
+    pub observation: &'a [f32],
+    /// What was really seen after it: at an episode's end the last observation, never the reset's.
+    pub next_observation: &'a [f32],
+    /// The discrete action taken.
+    pub action: u32,
+    /// The reward received.
+    pub reward: f32,
+    /// The task itself ended, so nothing is to be gained after this step.
+    pub terminated: bool,
+    /// The episode was cut off, though the task would have gone on.
+    pub truncated: bool,
+}
+
+/// Storage for a sampled minibatch, made once and filled by every [`ReplayBuffer::sample`].
+///
+/// Row `i` of every field belongs to the same transition. Flags are `f32` zeros and ones, ready to
+/// multiply with.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    columns: Columns,
+    observation_len: usize,
+}
+
+impl Batch {
+    /// Room for `size` transitions whose observations have `observation_len` values.
+    pub fn new(size: usize, observation_len: usize) -> Result<Self, Error> {
+        let columns = Columns::zeroed(size, "batch size", observation_len)?;
+        Ok(Self { columns, observation_len })
+    }
+
+    /// Number of transitions.
+    pub fn size(&self) -> usize {
+        self.columns.actions.len()
+    }
+
+    /// Values in one observation.
+    pub fn observation_len(&self) -> usize {
+        self.observation_len
+    }
+
+    /// Observations, (size, observation length), row after row.
+    pub fn observations(&self) -> &[f32] {
+        &self.columns.observations
+    }
+
+    /// Next observations, (size, observation length), row after row.
+    pub fn next_observations(&self) -> &[f32] {
+        &self.columns.next_observations
+    }
+
+    /// Actions, (size).
+    pub fn actions(&self) -> &[u32] {
+        &self.columns.actions
+    }
+
+    /// Rewards, (size).
+    pub fn rewards(&self) -> &[f32] {
+        &self.columns.rewards
+    }
+
+    /// 1 where the task ended with this step, otherwise 0, (size).
+    pub fn terminations(&self) -> &[f32] {
+        &self.columns.terminations
+    }
+
+    /// 1 where the episode was cut off at this step, otherwise 0, (size).
+    pub fn truncations(&self) -> &[f32] {
+        &self.columns.truncations
+    }
+}
+
+/// A ring of the most recent transitions, sampled uniformly with replacement.
+///
+/// All memory is taken and touched when the buffer is made; pushing and sampling allocate nothing.
+#[derive(Debug, Clone)]
+pub struct ReplayBuffer {
+    columns: Columns,
+    observation_len: usize,
+    capacity: usize,
+    next: usize,
+    len: usize,
+}
+
+impl ReplayBuffer {
+    /// A buffer for `capacity` transitions whose observations have `observation_len` values.
+    pub fn new(capacity: usize, observation_len: usize) -> Result<Self, Error> {
+        let columns = Columns::zeroed(capacity, "capacity", observation_len)?;
+        Ok(Self { columns, observation_len, capacity, next: 0, len: 0 })
+    }
+
+    /// Transitions held now.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether nothing was pushed yet.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Transitions held at most.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Stores a transition; when the buffer is full it replaces the oldest.
+    pub fn push(&mut self, transition: Transition<'_>) -> Result<(), Error> {
+        self.check_len(transition.observation.len())?;
+        self.check_len(transition.next_observation.len())?;
+        let row = self.next;
+        let values = row * self.observation_len..(row + 1) * self.observation_len;
+        let columns = &mut self.columns;
+        columns.observations[values.clone()].copy_from_slice(transition.observation);
+        columns.next_observations[values].copy_from_slice(transition.next_observation);
+        columns.actions[row] = transition.action;
+        columns.rewards[row] = transition.reward;
+        columns.terminations[row] = f32::from(u8::from(transition.terminated));
+        columns.truncations[row] = f32::from(u8::from(transition.truncated));
+        self.next = if row + 1 == self.capacity { 0 } else { row + 1 };
+        self.len = self.capacity.min(self.len + 1);
+        Ok(())
+    }
+
+    /// Fills `batch` with transitions drawn uniformly with replacement.
+    pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch) -> Result<(), Error> {
+        if self.is_empty() {
+            return Err(Error::Empty);
+        }
+        self.check_len(batch.observation_len)?;
+        let width = self.observation_len;
+        for row in 0..batch.size() {
+            let from = index_below(rng, self.len);
+            batch.columns.copy_row(row, &self.columns, from, width);
+        }
+        Ok(())
+    }
+
+    fn check_len(&self, found: usize) -> Result<(), Error> {
+        let expected = self.observation_len;
+        if found == expected { Ok(()) } else { Err(Error::ObservationLen { expected, found }) }
+    }
+}
+
+/// One array per field, so that a minibatch is copied from, and into, contiguous memory.
+#[derive(Debug, Clone)]
+struct Columns {
+    observations: Vec<f32>,
+    next_observations: Vec<f32>,
+    actions: Vec<u32>,
+    rewards: Vec<f32>,
+    terminations: Vec<f32>,
+    truncations: Vec<f32>,
+}
+
+impl Columns {
+    fn zeroed(rows: usize, what: &'static str, observation_len: usize) -> Result<Self, Error> {
+        if rows == 0 {
+            return Err(Error::Zero { what });
+        }
+        if observation_len == 0 {
+            return Err(Error::Zero { what: "observation length" });
+        }
+        let values = rows
+            .checked_mul(observation_len)
+            .filter(|&values| values <= isize::MAX as usize / size_of::<f32>())
+            .ok_or(Error::TooLarge { rows, observation_len })?;
+        Ok(Self {
+            observations: touched(values, 0.0),
+            next_observations: touched(values, 0.0),
+            actions: touched(rows, 0),
+            rewards: touched(rows, 0.0),
+            terminations: touched(rows, 0.0),
+            truncations: touched(rows, 0.0),
+        })
+    }
+
+    #[inline]
+    fn copy_row(&mut self, row: usize, other: &Self, from: usize, width: usize) {
+        let (into, source) = (row * width..(row + 1) * width, from * width..(from + 1) * width);
+        self.observations[into.clone()].copy_from_slice(&other.observations[source.clone()]);
+        self.next_observations[into].copy_from_slice(&other.next_observations[source]);
+        self.actions[row] = other.actions[from];
+        self.rewards[row] = other.rewards[from];
+        self.terminations[row] = other.terminations[from];
+        self.truncations[row] = other.truncations[from];
+    }
+}
+
+/// `len` copies of `value`, written one by one: `vec![0.0; n]` would leave the pages to be mapped by
+/// the first pushes.
+fn touched<T: Copy>(len: usize, value: T) -> Vec<T> {
+    let mut values = Vec::with_capacity(len);
+    values.extend(std::iter::repeat_n(value, len).map(std::hint::black_box));
+    values
+}
+
+/// An unbiased index below `bound`, by multiplication and rejection (Lemire, 2019).
+#[inline]
+fn index_below(rng: &mut impl Rng, bound: usize) -> usize {
+    let bound = bound as u64;
+    let mut product = u128::from(rng.next_u64()) * u128::from(bound);
+    if (product as u64) < bound {
+        let threshold = bound.wrapping_neg() % bound;
+        while (product as u64) < threshold {
+            product = u128::from(rng.next_u64()) * u128::from(bound);
+        }
+    }
+    (product >> 64) as usize
+}

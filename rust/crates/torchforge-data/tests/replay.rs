@@ -1,0 +1,109 @@
+//! What the replay buffer promises.
+
+use std::convert::Infallible;
+
+use proptest::prelude::*;
+use rand_core::TryRng;
+use torchforge_data::{Batch, Error, ReplayBuffer, Transition};
+
+/// SplitMix64: enough of a generator for a test.
+struct SplitMix(u64);
+
+impl TryRng for SplitMix {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok((self.try_next_u64()? >> 32) as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Ok(z ^ (z >> 31))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        for byte in bytes {
+            *byte = self.try_next_u64()? as u8;
+        }
+        Ok(())
+    }
+}
+
+fn push_numbered(buffer: &mut ReplayBuffer, number: u32, width: usize) {
+    let observation = vec![number as f32; width];
+    let next_observation = vec![number as f32 + 0.5; width];
+    buffer
+        .push(Transition {
+            observation: &observation,
+            next_observation: &next_observation,
+            action: number,
+            reward: -(number as f32),
+            terminated: number % 2 == 1,
+            truncated: number % 3 == 1,
+        })
+        .unwrap();
+}
+
+proptest! {
+    #[test]
+    fn a_sampled_row_is_one_whole_transition_among_the_most_recent(
+        capacity in 1_usize..40,
+        width in 1_usize..6,
+        pushes in 1_u32..100,
+        size in 1_usize..50,
+        seed in any::<u64>(),
+    ) {
+        let mut buffer = ReplayBuffer::new(capacity, width).unwrap();
+        for number in 0..pushes {
+            push_numbered(&mut buffer, number, width);
+        }
+        prop_assert_eq!(buffer.len(), capacity.min(pushes as usize));
+
+        let mut batch = Batch::new(size, width).unwrap();
+        buffer.sample(&mut SplitMix(seed), &mut batch).unwrap();
+        for row in 0..size {
+            let number = batch.actions()[row];
+            prop_assert!(number < pushes && number >= pushes.saturating_sub(capacity as u32));
+            let values = row * width..(row + 1) * width;
+            prop_assert!(batch.observations()[values.clone()].iter().all(|&x| x == number as f32));
+            prop_assert!(batch.next_observations()[values].iter().all(|&x| x == number as f32 + 0.5));
+            prop_assert_eq!(batch.rewards()[row], -(number as f32));
+            prop_assert_eq!(batch.terminations()[row], (number % 2 == 1) as u8 as f32);
+            prop_assert_eq!(batch.truncations()[row], (number % 3 == 1) as u8 as f32);
+        }
+    }
+}
+
+#[test]
+fn every_stored_transition_is_drawn_about_equally_often() {
+    let mut buffer = ReplayBuffer::new(10, 1).unwrap();
+    for number in 0..10 {
+        push_numbered(&mut buffer, number, 1);
+    }
+    let mut batch = Batch::new(100_000, 1).unwrap();
+    buffer.sample(&mut SplitMix(7), &mut batch).unwrap();
+    for number in 0..10 {
+        let drawn = batch.actions().iter().filter(|&&action| action == number).count();
+        // The standard deviation is 95: this is more than five of them.
+        assert!((9_500..10_500).contains(&drawn), "{number} was drawn {drawn} times");
+    }
+}
+
+#[test]
+fn a_misused_buffer_says_what_is_wrong() {
+    assert_eq!(ReplayBuffer::new(0, 4).unwrap_err(), Error::Zero { what: "capacity" });
+    assert_eq!(Batch::new(3, 0).unwrap_err(), Error::Zero { what: "observation length" });
+    assert!(matches!(ReplayBuffer::new(usize::MAX, 4).unwrap_err(), Error::TooLarge { .. }));
+
+    let mut buffer = ReplayBuffer::new(2, 4).unwrap();
+    let mut batch = Batch::new(2, 4).unwrap();
+    assert_eq!(buffer.sample(&mut SplitMix(1), &mut batch).unwrap_err(), Error::Empty);
+
+    push_numbered(&mut buffer, 0, 4);
+    let mut narrow = Batch::new(2, 3).unwrap();
+    let expected = Error::ObservationLen { expected: 4, found: 3 };
+    assert_eq!(buffer.sample(&mut SplitMix(1), &mut narrow).unwrap_err(), expected);
+}

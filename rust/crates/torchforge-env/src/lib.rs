@@ -1,0 +1,31 @@
+//! Environments that agree with [Gymnasium](https://gymnasium.farama.org) 1.x to the bit.
+//!
+//! ```
+//! use torchforge_env::{CartPole, Environment, TimeLimit};
+//!
+//! let mut environment = TimeLimit::new(CartPole::new(), 500); // what Gymnasium calls CartPole-v1
+//! let mut observation = [0.0_f32; 4];
+//! environment.reset(Some(42), &mut observation)?;
+//! assert_eq!(observation[0], 0.027395604855596334_f64 as f32);
+//!
+//! let step = environment.step(0, &mut observation)?;
+//! assert_eq!(step.reward, 1.0);
+//! assert!(!step.terminated && !step.truncated);
+//! # Ok::<(), torchforge_env::Error>(())
+//! ```
+//!
+//! Bit-equality covers the random numbers ([`Pcg64`] is NumPy's `default_rng`), the state, the rewards
+//! and the flags. Sines and cosines come from the platform's libm, as Gymnasium's do through NumPy;
+//! they are the same bits on amd64 and arm64 for one version of glibc on processors with FMA.
+
+#![forbid(unsafe_code)]
+
+mod cart_pole;
+mod environment;
+mod random;
+mod time_limit;
+
+pub use cart_pole::CartPole;
+pub use environment::{Environment, Error, Step};
+pub use random::{Pcg64, SeedSequence};
+pub use time_limit::TimeLimit;

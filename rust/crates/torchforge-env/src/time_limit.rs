@@ -1,0 +1,48 @@
+//! Gymnasium's `TimeLimit` wrapper.
+
+use crate::{Environment, Error, Step};
+
+/// Truncates episodes after a number of steps. A step that also terminates reports both, as Gymnasium's.
+#[derive(Debug, Clone)]
+pub struct TimeLimit<E> {
+    environment: E,
+    limit: u32,
+    elapsed: u32,
+}
+
+impl<E> TimeLimit<E> {
+    /// Wraps `environment`; its episodes have at most `limit` steps.
+    pub fn new(environment: E, limit: u32) -> Self {
+        Self { environment, limit, elapsed: 0 }
+    }
+
+    /// The environment inside.
+    pub fn inner(&self) -> &E {
+        &self.environment
+    }
+}
+
+impl<E: Environment> Environment for TimeLimit<E> {
+    fn observation_len(&self) -> usize {
+        self.environment.observation_len()
+    }
+
+    fn action_count(&self) -> u32 {
+        self.environment.action_count()
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error> {
+        self.environment.reset(seed, observation)?;
+        self.elapsed = 0;
+        Ok(())
+    }
+
+    fn step(&mut self, action: u32, observation: &mut [f32]) -> Result<Step, Error> {
+        if self.elapsed >= self.limit {
+            return Err(Error::NoEpisode);
+        }
+        let step = self.environment.step(action, observation)?;
+        self.elapsed += 1;
+        Ok(Step { truncated: step.truncated || self.elapsed >= self.limit, ..step })
+    }
+}

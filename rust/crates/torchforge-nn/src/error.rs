@@ -1,0 +1,56 @@
+//! What can go wrong, and why.
+
+/// A network or a file of tensors that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A network needs an input and an output size, all sizes at least 1, and a batch of at least 1.
+    #[error(
+        "layer sizes {sizes:?} with batch {batch} make no network: give two or more sizes, all at least 1"
+    )]
+    Sizes {
+        /// The layer sizes given.
+        sizes: Vec<usize>,
+        /// The batch size given.
+        batch: usize,
+    },
+    /// A field of a minibatch has the wrong number of values.
+    #[error("{what} has {found} values and must have {expected}")]
+    Len {
+        /// The field's name.
+        what: &'static str,
+        /// Values needed.
+        expected: usize,
+        /// Values given.
+        found: usize,
+    },
+    /// A minibatch holds an action that the network has no output for.
+    #[error("action {action} does not exist: the network has {count} outputs")]
+    Action {
+        /// The action given.
+        action: u32,
+        /// The network's outputs.
+        count: usize,
+    },
+    /// The bytes are no safetensors file.
+    #[error("not a safetensors file ({reason}): write it with safetensors' own library")]
+    NotSafetensors {
+        /// What the parser said.
+        reason: String,
+    },
+    /// The file lacks a tensor.
+    #[error("tensor {name:?} is missing from the file")]
+    MissingTensor {
+        /// The tensor's name.
+        name: String,
+    },
+    /// A tensor has another shape or type than needed.
+    #[error("tensor {name:?} is {found} and must be {expected}")]
+    TensorKind {
+        /// The tensor's name.
+        name: String,
+        /// Type and shape needed.
+        expected: String,
+        /// Type and shape found.
+        found: String,
+    },
+}

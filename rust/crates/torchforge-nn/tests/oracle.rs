@@ -1,0 +1,170 @@
+//! A whole update against the same mathematics in f64, written as plainly as possible.
+
+use std::convert::Infallible;
+
+use rand_core::{Rng, TryRng};
+use torchforge_nn::{AdamOptions, DenseDqn, Error, Minibatch, Mlp, QNetwork, TensorReader, TensorWriter};
+
+const SIZES: [usize; 4] = [4, 13, 10, 3];
+const BATCH: usize = 9;
+const GAMMA: f64 = 0.99;
+
+/// SplitMix64: enough of a generator for a test.
+struct SplitMix(u64);
+
+impl TryRng for SplitMix {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok((self.try_next_u64()? >> 32) as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Ok(z ^ (z >> 31))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        bytes.fill(0);
+        Ok(())
+    }
+}
+
+struct Data {
+    observations: Vec<f32>,
+    next_observations: Vec<f32>,
+    actions: Vec<u32>,
+    rewards: Vec<f32>,
+    terminations: Vec<f32>,
+}
+
+impl Data {
+    fn new(rng: &mut SplitMix) -> Self {
+        let mut draw = |len| (0..len).map(|_| (rng.next_u64() >> 40) as f32 / 8_388_608.0 - 1.0).collect();
+        Self {
+            observations: draw(BATCH * SIZES[0]),
+            next_observations: draw(BATCH * SIZES[0]),
+            actions: (0..BATCH as u32).map(|row| row % 3).collect(),
+            rewards: draw(BATCH),
+            terminations: (0..BATCH).map(|row| f32::from(u8::from(row == 4))).collect(),
+        }
+    }
+
+    fn minibatch(&self) -> Minibatch<'_> {
+        Minibatch {
+            observations: &self.observations,
+            next_observations: &self.next_observations,
+            actions: &self.actions,
+            rewards: &self.rewards,
+            terminations: &self.terminations,
+        }
+    }
+}
+
+/// The outputs for one row; parameters are laid out as `Mlp::parameters` documents.
+fn forward(parameters: &[f64], input: &[f32]) -> Vec<f64> {
+    let mut values: Vec<f64> = input.iter().copied().map(f64::from).collect();
+    let mut rest = parameters;
+    for (number, pair) in SIZES.windows(2).enumerate() {
+        let (weight, after) = rest.split_at(pair[0] * pair[1]);
+        let (bias, after) = after.split_at(pair[1]);
+        rest = after;
+        let output =
+            |o: usize| bias[o] + (0..pair[0]).map(|i| values[i] * weight[i * pair[1] + o]).sum::<f64>();
+        let last = number + 2 == SIZES.len();
+        values = (0..pair[1]).map(|o| if last { output(o) } else { output(o).max(0.0) }).collect();
+    }
+    values
+}
+
+fn loss(online: &[f64], target: &[f64], data: &Data) -> f64 {
+    let errors = (0..BATCH).map(|row| {
+        let values = row * SIZES[0]..(row + 1) * SIZES[0];
+        let next = forward(target, &data.next_observations[values.clone()]);
+        let best = next.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let alive = 1.0 - f64::from(data.terminations[row]);
+        let y = f64::from(data.rewards[row]) + GAMMA * best * alive;
+        forward(online, &data.observations[values])[data.actions[row] as usize] - y
+    });
+    errors.map(|error| error * error).sum::<f64>() / BATCH as f64
+}
+
+#[test]
+fn one_update_has_the_loss_gradients_and_parameters_of_the_mathematics() {
+    let mut rng = SplitMix(3);
+    let (online, target) = (Mlp::new(&SIZES, &mut rng).unwrap(), Mlp::new(&SIZES, &mut rng).unwrap());
+    let data = Data::new(&mut rng);
+    let exact = |network: &Mlp| network.parameters().iter().copied().map(f64::from).collect::<Vec<_>>();
+    let (exact_online, exact_target) = (exact(&online), exact(&target));
+    let adam = AdamOptions::default();
+    let mut network = DenseDqn::from_networks(online, target, BATCH, GAMMA, adam).unwrap();
+
+    let found = network.update(data.minibatch()).unwrap();
+
+    let expected = loss(&exact_online, &exact_target, &data);
+    assert!((f64::from(found) - expected).abs() < 1e-6 * expected, "loss {found} {expected}");
+    let mut moved = exact_online.clone();
+    for (i, &parameter) in exact_online.iter().enumerate() {
+        let mut central = |step: f64| {
+            moved[i] = parameter + step;
+            let loss = loss(&moved, &exact_target, &data);
+            moved[i] = parameter;
+            loss
+        };
+        let gradient = (central(1e-6) - central(-1e-6)) / 2e-6;
+        let found = f64::from(network.gradients()[i]);
+        assert!((found - gradient).abs() < 1e-6 + 1e-5 * gradient.abs(), "gradient {i}: {found} {gradient}");
+
+        // From fresh moments the corrected moments are the gradient and its square.
+        let stepped = parameter - adam.learning_rate * found / (found.abs() + adam.epsilon);
+        let found = f64::from(network.online().parameters()[i]);
+        assert!((found - stepped).abs() < 1e-7, "parameter {i}: {found} {stepped}");
+    }
+}
+
+#[test]
+fn acting_on_one_row_and_learning_from_many_see_the_same_values() {
+    let mut rng = SplitMix(5);
+    let network = Mlp::new(&SIZES, &mut rng).unwrap();
+    let parameters: Vec<f64> = network.parameters().iter().copied().map(f64::from).collect();
+    let mut dqn =
+        DenseDqn::from_networks(network.clone(), network, 1, GAMMA, AdamOptions::default()).unwrap();
+    let observation = [0.3, -0.7, 0.1, 0.9];
+    for (value, exact) in dqn.q_values(&observation).unwrap().iter().zip(forward(&parameters, &observation)) {
+        assert!((f64::from(*value) - exact).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn a_network_written_is_read_back_in_pytorchs_layout() {
+    let network = Mlp::new(&SIZES, &mut SplitMix(7)).unwrap();
+    let mut writer = TensorWriter::new();
+    network.write("online.", network.parameters(), &mut writer);
+    let bytes = writer.into_bytes();
+
+    let reader = TensorReader::new(&bytes).unwrap();
+    assert_eq!(reader.shape("online.2.weight").unwrap(), [10, 13]);
+    let weight = reader.f32("online.0.weight", &[13, 4]).unwrap();
+    assert_eq!(weight[4], network.parameters()[1], "output 1, input 0");
+    assert_eq!(Mlp::read(&SIZES, "online.", &reader).unwrap().parameters(), network.parameters());
+
+    let missing = Mlp::read(&SIZES, "target.", &reader).unwrap_err();
+    assert_eq!(missing, Error::MissingTensor { name: "target.0.weight".into() });
+    assert!(matches!(reader.f32("online.0.bias", &[12]), Err(Error::TensorKind { .. })));
+}
+
+#[test]
+fn a_minibatch_that_does_not_fit_is_an_error() {
+    let mut rng = SplitMix(9);
+    let mut dqn = DenseDqn::new(&SIZES, BATCH, GAMMA, AdamOptions::default(), &mut rng).unwrap();
+    let data = Data::new(&mut rng);
+    let short = Minibatch { rewards: &data.rewards[1..], ..data.minibatch() };
+    let expected = Error::Len { what: "rewards", expected: BATCH, found: BATCH - 1 };
+    assert_eq!(dqn.update(short).unwrap_err(), expected);
+    let actions = vec![3; BATCH];
+    let wrong = Minibatch { actions: &actions, ..data.minibatch() };
+    assert_eq!(dqn.update(wrong).unwrap_err(), Error::Action { action: 3, count: 3 });
+}

@@ -1,0 +1,167 @@
+//! The Python module `torchforge`: NumPy arrays in, NumPy arrays out, nothing copied.
+//!
+//! Its Python face, with shapes and errors, is described in `torchforge.pyi`.
+
+#![forbid(unsafe_code)]
+
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
+
+/// From this many values on a call takes some tens of microseconds, and another Python thread may run meanwhile;
+/// below it, giving up the interpreter lock and taking it back would be a cost that shows.
+const DETACH_VALUES: usize = 1 << 15;
+
+type Array<'py> = Bound<'py, PyArrayDyn<f64>>;
+type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// Fast, exactly reproducible reinforcement learning.
+#[pymodule]
+mod torchforge {
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
+    /// Advantages and returns of one trajectory by generalised advantage estimation.
+    ///
+    /// rewards, values and dones have shape (length,); dones[t] = 1 where the episode ended with step t.
+    /// Returns (advantages, returns), written into out if it is given.
+    #[pyfunction]
+    #[pyo3(signature = (rewards, values, dones, last_value, gamma, lam, *, out=None))]
+    #[expect(clippy::too_many_arguments, reason = "the Python signature")]
+    fn compute_gae<'py>(
+        py: Python<'py>,
+        rewards: &Bound<'py, PyAny>,
+        values: &Bound<'py, PyAny>,
+        dones: &Bound<'py, PyAny>,
+        last_value: f64,
+        gamma: f64,
+        lam: f64,
+        out: Option<Pair<'py>>,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
+        let inputs = Inputs::new(rewards, values, dones, 1)?;
+        inputs.compute(py, &[last_value], GaeOptions { gamma, lambda: lam }, out)
+    }
+
+    /// Advantages and returns of several trajectories of one length.
+    ///
+    /// rewards, values and dones have shape (batch, length), last_values (batch,).
+    /// Returns (advantages, returns), written into out if it is given.
+    #[pyfunction]
+    #[pyo3(signature = (rewards, values, dones, last_values, gamma, lam, *, out=None))]
+    #[expect(clippy::too_many_arguments, reason = "the Python signature")]
+    fn compute_gae_batched<'py>(
+        py: Python<'py>,
+        rewards: &Bound<'py, PyAny>,
+        values: &Bound<'py, PyAny>,
+        dones: &Bound<'py, PyAny>,
+        last_values: &Bound<'py, PyAny>,
+        gamma: f64,
+        lam: f64,
+        out: Option<Pair<'py>>,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
+        let inputs = Inputs::new(rewards, values, dones, 2)?;
+        let last_values = read("last_values", last_values)?;
+        check_shape("last_values", &last_values, &inputs.rewards.shape()[..1])?;
+        inputs.compute(py, last_values.as_slice()?, GaeOptions { gamma, lambda: lam }, out)
+    }
+}
+
+/// Arrays of equal shape, borrowed so that nobody writes them through NumPy's Rust side meanwhile.
+struct Inputs<'py> {
+    rewards: PyReadonlyArrayDyn<'py, f64>,
+    values: PyReadonlyArrayDyn<'py, f64>,
+    dones: PyReadonlyArrayDyn<'py, f64>,
+}
+
+impl<'py> Inputs<'py> {
+    fn new(
+        rewards: &Bound<'py, PyAny>,
+        values: &Bound<'py, PyAny>,
+        dones: &Bound<'py, PyAny>,
+        dimensions: usize,
+    ) -> PyResult<Self> {
+        let rewards = read("rewards", rewards)?;
+        if rewards.ndim() != dimensions {
+            return Err(PyValueError::new_err(format!(
+                "rewards has {} dimension(s) and must have {dimensions}; compute_gae takes (length,), \
+                 compute_gae_batched takes (batch, length)",
+                rewards.ndim()
+            )));
+        }
+        let values = read("values", values)?;
+        check_shape("values", &values, rewards.shape())?;
+        let dones = read("dones", dones)?;
+        check_shape("dones", &dones, rewards.shape())?;
+        Ok(Self { rewards, values, dones })
+    }
+
+    fn compute(
+        &self,
+        py: Python<'py>,
+        last_values: &[f64],
+        options: GaeOptions,
+        out: Option<Pair<'py>>,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
+        let shape = self.rewards.shape();
+        let (advantages, returns) = match &out {
+            Some((advantages, returns)) => (cast("out[0]", advantages)?, cast("out[1]", returns)?),
+            None => (PyArrayDyn::zeros(py, shape, false), PyArrayDyn::zeros(py, shape, false)),
+        };
+        {
+            let mut write_advantages = write("out[0]", &advantages, shape)?;
+            let mut write_returns = write("out[1]", &returns, shape)?;
+            let trajectories = Trajectory {
+                rewards: self.rewards.as_slice()?,
+                values: self.values.as_slice()?,
+                dones: self.dones.as_slice()?,
+            };
+            let advantages = write_advantages.as_slice_mut()?;
+            let returns = write_returns.as_slice_mut()?;
+            let mut compute = || gae_batched(trajectories, last_values, options, advantages, returns);
+            let done =
+                if trajectories.rewards.len() < DETACH_VALUES { compute() } else { py.detach(compute) };
+            done.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        }
+        Ok((advantages, returns))
+    }
+}
+
+fn cast<'py>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
+    let array = value.cast::<PyArrayDyn<f64>>().map_err(|_| {
+        PyValueError::new_err(format!(
+            "{name} is not a NumPy array of float64; convert it with numpy.asarray({name}, dtype=numpy.float64)"
+        ))
+    })?;
+    if !array.is_c_contiguous() {
+        return Err(PyValueError::new_err(format!(
+            "{name} is not C-contiguous; copy it with numpy.ascontiguousarray({name})"
+        )));
+    }
+    Ok(array.clone())
+}
+
+fn read<'py>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArrayDyn<'py, f64>> {
+    cast(name, value)?.try_readonly().map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
+}
+
+fn write<'py>(name: &str, array: &Array<'py>, shape: &[usize]) -> PyResult<PyReadwriteArrayDyn<'py, f64>> {
+    let array = array.try_readwrite().map_err(|error| {
+        PyValueError::new_err(format!(
+            "{name} cannot be written ({error}); give a writeable array that is no other argument"
+        ))
+    })?;
+    check_shape(name, &array, shape)?;
+    Ok(array)
+}
+
+fn check_shape<'py>(name: &str, array: &Array<'py>, shape: &[usize]) -> PyResult<()> {
+    if array.shape() == shape {
+        return Ok(());
+    }
+    Err(PyValueError::new_err(format!("{name} has shape {:?} and must have {shape:?}", array.shape())))
+}

@@ -1,0 +1,87 @@
+"""The module against the plain loop. Run: python -m unittest discover -s tests (with torchforge importable)."""
+
+import unittest
+
+import numpy as np
+import torchforge
+
+GAMMA, LAM = 0.99, 0.95
+
+
+def plain_loop(rewards, values, dones, last_value):
+    advantages = np.zeros_like(rewards)
+    advantage, next_value = 0.0, last_value
+    for t in reversed(range(len(rewards))):
+        alive = 1.0 - dones[t]
+        delta = rewards[t] + GAMMA * next_value * alive - values[t]
+        advantage = advantages[t] = delta + GAMMA * LAM * alive * advantage
+        next_value = values[t]
+    return advantages, advantages + values
+
+
+def arrays(shape):
+    rng = np.random.default_rng(42)
+    rewards, values = rng.standard_normal(shape), rng.standard_normal(shape)
+    return rewards, values, (rng.random(shape) > 0.95).astype(np.float64)
+
+
+class ComputeGae(unittest.TestCase):
+    def test_one_trajectory_is_the_plain_loop(self):
+        for length in (0, 1, 7, 8, 9, 128, 40_000):
+            rewards, values, dones = arrays(length)
+            found = torchforge.compute_gae(rewards, values, dones, 0.5, GAMMA, LAM)
+            for ours, exact in zip(found, plain_loop(rewards, values, dones, 0.5)):
+                np.testing.assert_allclose(ours, exact, rtol=1e-12, atol=1e-12)
+
+    def test_a_row_of_a_batch_is_the_row_alone(self):
+        rewards, values, dones = arrays((8, 129))
+        last = np.linspace(-1.0, 1.0, 8)
+        advantages, returns = torchforge.compute_gae_batched(rewards, values, dones, last, GAMMA, LAM)
+        for row in range(8):
+            alone = torchforge.compute_gae(rewards[row], values[row], dones[row], last[row], GAMMA, LAM)
+            np.testing.assert_array_equal(advantages[row], alone[0])
+            np.testing.assert_array_equal(returns[row], alone[1])
+
+    def test_given_arrays_are_written_and_returned(self):
+        rewards, values, dones = arrays(16)
+        out = np.empty(16), np.empty(16)
+        found = torchforge.compute_gae(rewards, values, dones, 0.0, GAMMA, LAM, out=out)
+        self.assertIs(found[0], out[0])
+        self.assertIs(found[1], out[1])
+        np.testing.assert_array_equal(found, torchforge.compute_gae(rewards, values, dones, 0.0, GAMMA, LAM))
+
+    def test_read_only_inputs_are_enough(self):
+        given = arrays(16)
+        for array in given:
+            array.flags.writeable = False
+        torchforge.compute_gae(*given, 0.0, GAMMA, LAM)
+
+    def test_unfit_arrays_are_named(self):
+        rewards, values, dones = arrays(16)
+        wide = arrays((4, 4))[0]
+        locked = np.empty(16)
+        locked.flags.writeable = False
+        for expected, change in (
+            ("rewards is not a NumPy array of float64", {"rewards": rewards.astype(np.float32)}),
+            ("rewards is not a NumPy array of float64", {"rewards": list(rewards)}),
+            ("values is not C-contiguous", {"values": np.empty(32)[::2]}),
+            ("dones has shape", {"dones": dones[:3]}),
+            ("rewards has 2 dimension", {"rewards": wide}),
+            ("out.0. has shape", {"out": (np.empty(3), np.empty(16))}),
+            ("out.0. cannot be written", {"out": (rewards, np.empty(16))}),
+            ("out.1. cannot be written", {"out": (np.empty(16), locked)}),
+        ):
+            given = {"rewards": rewards, "values": values, "dones": dones} | change
+            with self.subTest(expected), self.assertRaisesRegex(ValueError, expected):
+                torchforge.compute_gae(**given, last_value=0.0, gamma=GAMMA, lam=LAM)
+
+    def test_one_last_value_a_row_is_needed(self):
+        with self.assertRaisesRegex(ValueError, "last_values has shape"):
+            torchforge.compute_gae_batched(*arrays((2, 4)), np.zeros(3), GAMMA, LAM)
+
+    def test_the_version_is_told(self):
+        self.assertRegex(torchforge.__version__, r"^\d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    unittest.main()
