@@ -1,0 +1,145 @@
+"""Cells, and the content key by which a finished one is found again."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from runner.execution import Execution
+from runner.images.spec import Toolchain
+from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile
+from runner.record import content_hash
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One point of the matrix. ``parameters`` are the case's with the profile's sizes added."""
+
+    benchmark: Benchmark
+    case: Case
+    implementation: Implementation
+    toolchain: Toolchain
+    platform: Platform
+    limits: Limits
+    seed: int
+    parameters: Mapping[str, Any]
+
+    def names(self) -> dict[str, str | int]:
+        """The cell as a record names it."""
+        return {
+            "benchmark": self.benchmark.name,
+            "case": self.case.name,
+            "implementation": self.implementation.name,
+            "toolchain": self.toolchain.name,
+            "platform": self.platform.name,
+            "limits": self.limits.name,
+            "seed": self.seed,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.benchmark.name} {self.case.name} {self.implementation.name} "
+            f"{self.platform.name} seed {self.seed}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The part of the matrix that a user asked for. Empty means everything."""
+
+    profile: str
+    architectures: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+
+    def takes(self, benchmark: str, implementation: str) -> bool:
+        """Whether ``--only BENCHMARK[/IMPLEMENTATION]`` names this one (globs)."""
+        if not self.only:
+            return True
+        for pattern in self.only:
+            wanted_benchmark, _, wanted_implementation = pattern.partition("/")
+            if fnmatchcase(benchmark, wanted_benchmark) and fnmatchcase(
+                implementation, wanted_implementation or "*"
+            ):
+                return True
+        return False
+
+
+def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execution]) -> Iterator[Cell]:
+    """The selected cells, in the order of the matrix.
+
+    Args:
+        matrix: the whole.
+        selection: what of it.
+        executions: how each platform executes here, by its name; it decides sizes and seeds.
+    """
+    profile = matrix.profiles[selection.profile]
+    for toolchain in matrix.toolchains.values():
+        for limits in matrix.limits.values():
+            for platform in matrix.platforms.values():
+                if selection.architectures and platform.architecture not in selection.architectures:
+                    continue
+                for benchmark in matrix.benchmarks.values():
+                    yield from _of_benchmark(
+                        benchmark, toolchain, limits, platform, profile, selection, executions[platform.name]
+                    )
+
+
+def _of_benchmark(
+    benchmark: Benchmark,
+    toolchain: Toolchain,
+    limits: Limits,
+    platform: Platform,
+    profile: Profile,
+    selection: Selection,
+    execution: Execution,
+) -> Iterator[Cell]:
+    sizes = benchmark.sizes[profile.name].of(emulated=execution.emulated)
+    for seed in selection.seeds or profile.seeds.of(emulated=execution.emulated):
+        for implementation in benchmark.implementations.values():
+            if not selection.takes(benchmark.name, implementation.name):
+                continue
+            for case in benchmark.cases.values():
+                yield Cell(
+                    benchmark=benchmark,
+                    case=case,
+                    implementation=implementation,
+                    toolchain=toolchain,
+                    platform=platform,
+                    limits=limits,
+                    seed=seed,
+                    parameters={**case.parameters, **sizes},
+                )
+
+
+def content_key(
+    cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
+) -> str:
+    """What a record is keyed on: everything that its figures and its verdict depend on, and nothing else.
+
+    The runner's own code and the templates are not in it: editing a table runs nothing again.
+    """
+    limits = asdict(cell.limits)
+    del limits["name"]
+    return content_hash(
+        {
+            "benchmark": cell.benchmark.name,
+            "case": cell.case.name,
+            "implementation": cell.implementation.name,
+            "command": cell.implementation.command,
+            "parameters": cell.parameters,
+            "seed": cell.seed,
+            "inputs": cell.benchmark.inputs,
+            "gate": asdict(cell.benchmark.gate),
+            "counts": cell.benchmark.counts,
+            "headline": cell.benchmark.headline,
+            "reference": cell.benchmark.reference.command,
+            "limits": limits,
+            "toolchain": asdict(cell.toolchain),
+            "architecture": cell.platform.architecture,
+            "execution_hash": execution_hash,
+            "execution": {"kind": execution.kind.value, "emulator": execution.emulator},
+            "executor": executor,
+            "machine": machine,
+        }
+    )

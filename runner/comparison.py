@@ -1,0 +1,329 @@
+"""How many times faster one implementation is than another, from the stored records alone."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from runner.errors import NothingToCompare
+from runner.record import Record
+from runner.statistics import Interval, Processes, Verdict, figure_interval, ratio_interval, verdict
+
+
+class Direction(Enum):
+    """Which end of a metric is the better one."""
+
+    LESS = "less is better"
+    MORE = "more is better"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One case on one platform: ``against`` is ``ratio`` times as fast as ``base``.
+
+    ``ratio`` is base / against where less is better and against / base where more is: above 1 always means
+    that ``against`` is the better one. ``low`` and ``high`` bound its 95 % interval (None with a single
+    process a side), ``n`` is the number of independent processes on the side that has fewer.
+    """
+
+    benchmark: str
+    case: str
+    platform: str
+    toolchain: str
+    limits: str
+    profile: str
+    metric: str
+    direction: Direction
+    base: str
+    against: str
+    base_figure: Interval
+    against_figure: Interval
+    ratio: float
+    low: float | None
+    high: float | None
+    n: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Setting:
+    """What two records must share before their times may meet."""
+
+    platform: str
+    toolchain: str
+    limits: str
+    case: str
+    machine: tuple[Any, ...]
+    parameters: str
+
+
+def direction(metric: str) -> Direction:
+    """Which end of ``metric`` is better: less of seconds and bytes, more of anything else."""
+    return Direction.LESS if metric.endswith(("seconds", "bytes")) else Direction.MORE
+
+
+def improvement(base: Processes, against: Processes, metric: str) -> Interval:
+    """How many times better ``against`` is than ``base``: above 1 is better, whatever the direction."""
+    if direction(metric) is Direction.LESS:
+        return ratio_interval(base, against)
+    return ratio_interval(against, base)
+
+
+def machine_of(record: Record) -> tuple[Any, ...]:
+    """What tells one machine from another, as ``runner.machine.fingerprint`` has it."""
+    machine = record.data["machine"]
+    return tuple(machine.get(key) for key in ("cpu_model", "architecture", "logical_cpus", "memory_bytes"))
+
+
+def image_of(record: Record) -> tuple[str, str]:
+    """The image that a record's process executed: its target and its execution hash."""
+    return str(record.data["image"]["target"]), str(record.data["image"]["execution_hash"])
+
+
+def processes(records: Iterable[Record], metric: str) -> tuple[tuple[float, ...], ...]:
+    """The values of ``metric``, one tuple of repetitions per record; records without it are left out."""
+    return tuple(values for record in records if (values := record.values(metric)))
+
+
+def newest_image(records: Sequence[Record]) -> list[Record]:
+    """The records (oldest first) of each target's newest image; one per seed, the newest."""
+    newest = dict(image_of(record) for record in records)
+    kept = [record for record in records if newest[image_of(record)[0]] == image_of(record)[1]]
+    return list({(record.implementation, record.seed): record for record in kept}.values())
+
+
+def compare(
+    records: Iterable[Record],
+    *,
+    benchmark: str,
+    base: str,
+    against: str,
+    metric: str,
+    case: str | None = None,
+    architecture: str | None = None,
+) -> list[Comparison]:
+    """How many times faster ``against`` is than ``base``, for each case and platform that has both.
+
+    Times meet only within one platform, machine, toolchain, limits and set of parameters, and within one
+    image of each target. Where several sets of parameters were run (profiles), the one with at least five
+    processes counts, and among those the newest.
+
+    Args:
+        records: the store's, in any order.
+        benchmark: the benchmark's name.
+        base: the implementation that is 1.
+        against: the implementation that is compared with it.
+        metric: the metric's name; the benchmark's headline is what a user means by default.
+        case: this case only.
+        architecture: this architecture only, as the images name it.
+
+    Raises:
+        NothingToCompare: no pair of records may be compared; the message says why.
+    """
+    found = sorted(
+        (
+            record
+            for record in records
+            if record.benchmark == benchmark
+            and record.implementation in (base, against)
+            and case in (None, record.case)
+            and architecture in (None, record.data["image"]["architecture"])
+        ),
+        key=lambda record: (record.data["created_at"], record.identifier),
+    )
+    names = tuple(dict.fromkeys((base, against)))
+    subject = f"{benchmark}{f' {case}' if case else ''}{f' on {architecture}' if architecture else ''}"
+    _require_ranked(found, names, subject)
+    best: dict[tuple[str, str, str, str], tuple[tuple[bool, str], Comparison]] = {}
+    for setting, members in _by_setting([record for record in found if record.ranked]).items():
+        result = _compare_one(
+            setting,
+            members=newest_image(members),
+            benchmark=benchmark,
+            base=base,
+            against=against,
+            metric=metric,
+            subject=subject,
+        )
+        if result is not None:
+            place = (setting.platform, setting.toolchain, setting.limits, setting.case)
+            weight = (result.verdict is not Verdict.NOT_RANKED, members[-1].data["created_at"])
+            if place not in best or weight > best[place][0]:
+                best[place] = (weight, result)
+    if not best:
+        _refuse_apart([record for record in found if record.ranked], names, metric, subject)
+    return [best[place][1] for place in sorted(best, key=lambda place: (place[:3], natural_order(place[3])))]
+
+
+def as_json(results: Sequence[Comparison]) -> str:
+    """One object where there is one result, a list otherwise; with keys ratio, low, high and n."""
+    objects = [_as_object(result) for result in results]
+    return json.dumps(objects[0] if len(objects) == 1 else objects, indent=1, allow_nan=False)
+
+
+def as_text(results: Sequence[Comparison]) -> str:
+    """For people: a heading a benchmark and platform, a line a case, within 80 columns."""
+    lines: list[str] = []
+    heading = ""
+    for each in results:
+        title = f"{each.benchmark} on {each.platform}: {each.against} against {each.base}"
+        if title != heading:
+            lines += ["", title] if lines else [title]
+            lines.append(
+                f"  {each.metric}, {each.direction.value}; above 1 means that {each.against} is better"
+            )
+            heading = title
+        lines.append(f"  {each.case:<16} {_ratio_text(each):<34} n={each.n}  {_verdict_text(each)}")
+    return "\n".join(lines)
+
+
+def _ratio_text(result: Comparison) -> str:
+    if result.low is None or result.high is None:
+        return f"{result.ratio:.3g} times, no interval"
+    return f"{result.ratio:.3g} times ({result.low:.3g} to {result.high:.3g})"
+
+
+def _verdict_text(result: Comparison) -> str:
+    return "not ranked: n<5" if result.verdict is Verdict.NOT_RANKED else result.verdict.value
+
+
+def _as_object(result: Comparison) -> dict[str, Any]:
+    return {
+        "benchmark": result.benchmark,
+        "case": result.case,
+        "platform": result.platform,
+        "toolchain": result.toolchain,
+        "limits": result.limits,
+        "profile": result.profile,
+        "metric": result.metric,
+        "direction": result.direction.value,
+        "base": result.base,
+        "against": result.against,
+        "base_value": result.base_figure.value,
+        "against_value": result.against_figure.value,
+        "ratio": result.ratio,
+        "low": result.low,
+        "high": result.high,
+        "n": result.n,
+        "verdict": result.verdict.value,
+    }
+
+
+def _by_setting(records: Iterable[Record]) -> Mapping[_Setting, list[Record]]:
+    groups: dict[_Setting, list[Record]] = {}
+    for record in records:
+        cell = record.data["cell"]
+        setting = _Setting(
+            platform=record.platform,
+            toolchain=cell["toolchain"],
+            limits=cell["limits"],
+            case=record.case,
+            machine=machine_of(record),
+            parameters=json.dumps(record.data["parameters"], sort_keys=True),
+        )
+        groups.setdefault(setting, []).append(record)
+    return groups
+
+
+def _compare_one(
+    setting: _Setting,
+    *,
+    members: Sequence[Record],
+    benchmark: str,
+    base: str,
+    against: str,
+    metric: str,
+    subject: str,
+) -> Comparison | None:
+    sides = [
+        processes((record for record in members if record.implementation == name), metric)
+        for name in (base, against)
+    ]
+    if not all(sides):
+        return None
+    try:
+        ratio = improvement(sides[0], sides[1], metric)
+    except ValueError as error:
+        raise NothingToCompare(
+            what=f"{subject}: no ratio of {metric} between {base} and {against}",
+            why=f"{error}, and {metric} is zero in a record",
+            fix="choose another metric with --metric",
+        ) from error
+    return Comparison(
+        benchmark=benchmark,
+        case=setting.case,
+        platform=setting.platform,
+        toolchain=setting.toolchain,
+        limits=setting.limits,
+        profile=str(members[-1].data["profile"]),
+        metric=metric,
+        direction=direction(metric),
+        base=base,
+        against=against,
+        base_figure=figure_interval(sides[0]),
+        against_figure=figure_interval(sides[1]),
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        n=ratio.n,
+        verdict=verdict(ratio),
+    )
+
+
+def _require_ranked(found: Sequence[Record], names: Sequence[str], subject: str) -> None:
+    for name in names:
+        mine = [record for record in found if record.implementation == name]
+        if not mine:
+            raise NothingToCompare(
+                what=f"{subject}: nothing to compare {name} by",
+                why=f"the store has no record of {name} there",
+                fix=f"run it first: python -m runner --only {subject.split(maxsplit=1)[0]}/{name}",
+            )
+        if any(record.ranked for record in mine):
+            continue
+        raise NothingToCompare(
+            what=f"{subject}: the times of {name} cannot be compared",
+            why=_why_unranked(mine),
+            fix="run it natively on this architecture with python -m runner, and mend what failed",
+        )
+
+
+def _why_unranked(records: Sequence[Record]) -> str:
+    """Why none of these records is ranked, in words."""
+    failed = [record for record in records if record.failed]
+    executed = [record.data["execution"]["kind"] for record in records if not record.failed]
+    kinds = ", ".join(sorted({str(record.data["failure"]["kind"]) for record in failed}))
+    reasons = {
+        f"failed ({kinds})": len(failed),
+        "emulated (emulated times say nothing about hardware)": executed.count("emulated"),
+        "of unknown execution (nobody said whether they ran natively)": executed.count("unknown"),
+    }
+    return f"of {len(records)} records: " + ", ".join(
+        f"{count} {why}" for why, count in reasons.items() if count
+    )
+
+
+def _refuse_apart(ranked: Sequence[Record], names: Sequence[str], metric: str, subject: str) -> None:
+    lacking = [
+        name for name in names if not processes((r for r in ranked if r.implementation == name), metric)
+    ]
+    if lacking:
+        known = sorted({key for record in ranked for key in record.data["measurement"]["metrics"]})
+        raise NothingToCompare(
+            what=f'{subject}: no metric "{metric}"',
+            why=f"{' and '.join(lacking)} did not measure it; measured were {', '.join(known)}",
+            fix="choose one of those with --metric",
+        )
+    raise NothingToCompare(
+        what=f"{subject}: the records of {' and '.join(names)} may not be compared",
+        why="they differ in platform, machine, image, toolchain, limits or parameters",
+        fix="run both with the same profile on the same machine: python -m runner --only "
+        + subject.split(maxsplit=1)[0],
+    )
+
+
+def natural_order(name: str) -> tuple[Any, ...]:
+    """A sorting key that puts T=128 before T=2048."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name))

@@ -1,0 +1,82 @@
+"""One small class per kind of failure, each with an exit code of its own.
+
+A message has three parts: what happened, why, and what to do about it. The command line prints them as three
+lines and exits with ``exit_code``; no traceback ever reaches a user for a mistake of his own or of his host.
+"""
+
+from typing import ClassVar
+
+
+class ForgeBenchError(Exception):
+    """Base of every failure that a user can meet."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, *, what: str, why: str, fix: str) -> None:
+        super().__init__(what)
+        self.what = what
+        self.why = why
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.what}\n  why: {self.why}\n  to do: {self.fix}"
+
+
+class UsageError(ForgeBenchError):
+    """The command line asks for something that does not exist."""
+
+    exit_code = 2
+
+
+class MatrixError(ForgeBenchError):
+    """matrix.yaml has faults; all of them are in the message."""
+
+    exit_code = 2
+
+
+class CellsFailed(ForgeBenchError):
+    """The run went through to its end and some cells failed."""
+
+    exit_code = 3
+
+
+class HostNotReady(ForgeBenchError):
+    """The host lacks something that a command can install."""
+
+    exit_code = 4
+
+
+class DockerUnavailable(ForgeBenchError):
+    """No Docker daemon answers."""
+
+    exit_code = 5
+
+
+class ImageBuildFailed(ForgeBenchError):
+    """A build of an image, or of the base that it stands on, failed."""
+
+    exit_code = 6
+
+
+class PinMismatch(ForgeBenchError):
+    """An image holds another version than the matrix pins."""
+
+    exit_code = 7
+
+
+class StoreError(ForgeBenchError):
+    """The results directory cannot be read or written, or holds a damaged record."""
+
+    exit_code = 8
+
+
+class NothingToCompare(ForgeBenchError):
+    """The records that a comparison needs are not in the store."""
+
+    exit_code = 9
+
+
+class Interrupted(ForgeBenchError):
+    """The user stopped the run; what was finished is stored."""
+
+    exit_code = 130

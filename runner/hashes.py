@@ -1,0 +1,17 @@
+"""SHA-256 of files, by their path below a directory."""
+
+import hashlib
+from pathlib import Path
+
+from runner.store import tree
+
+
+def file_hashes(directory: Path) -> dict[str, str]:
+    """``{"case/file": hex digest}`` of every regular file below ``directory``."""
+    return {str(path.relative_to(directory)): file_hash(path) for path in tree(directory)}
+
+
+def file_hash(path: Path) -> str:
+    """The hex digest of one file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

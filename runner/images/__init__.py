@@ -1,0 +1,1 @@
+"""Images: what goes into them, how they are built, and by what they are known."""

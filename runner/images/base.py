@@ -1,0 +1,78 @@
+"""The base that images are built on: a local image, else a pull by digest, else a bootstrap from packages."""
+
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from runner import machine
+from runner.errors import ImageBuildFailed
+from runner.images.command import docker, inspect_images
+from runner.images.spec import Toolchain
+
+_MIRROR = "http://deb.debian.org/debian"
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
+
+def base_tag(toolchain: Toolchain) -> str:
+    """The local name of the base of this toolchain, for the building machine's own architecture."""
+    return f"forge-bench-base:{toolchain.suite}-{machine.architecture()}"
+
+
+def ensure_base(toolchain: Toolchain, *, log_directory: Path, say: Callable[[str], None]) -> str:
+    """The tag of the base, which is there when this returns.
+
+    Raises:
+        ImageBuildFailed: none of the three ways led to one.
+    """
+    tag = base_tag(toolchain)
+    if tag in inspect_images([tag]):
+        return tag
+    tried = [f"no local image {tag}"]
+    if toolchain.base is not None:
+        pulled = docker("pull", "--quiet", toolchain.base)
+        if pulled.returncode == 0:
+            docker("tag", toolchain.base, tag)
+            say(f"base {tag}: pulled {toolchain.base}")
+            return tag
+        tried.append(f"pulling {toolchain.base}: {pulled.stderr.strip()[-200:]}")
+    tried.append(_bootstrap(toolchain, tag, log_directory, say))
+    if tag in inspect_images([tag]):
+        return tag
+    raise ImageBuildFailed(
+        what=f"there is no base to build on for the suite {toolchain.suite}",
+        why="; ".join(tried),
+        fix="run make setup, see that the Debian mirror is reachable, or docker pull and tag an image as "
+        + tag,
+    )
+
+
+def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callable[[str], None]) -> str:
+    """Make the base from the suite's packages with mmdebstrap; returns what happened, in words."""
+    started = time.monotonic()
+    log = log_directory / "base.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="forge-bench-base-") as temporary:
+        archive = Path(temporary) / "base.tar"
+        command = [
+            "mmdebstrap",
+            "--variant=minbase",
+            f"--architectures={machine.architecture()}",
+            *([f"--keyring={_KEYRING}"] if _KEYRING.exists() else []),
+            toolchain.suite,
+            str(archive),
+            _MIRROR,
+        ]
+        try:
+            with log.open("w", encoding="utf-8") as file:
+                result = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False)
+        except FileNotFoundError:
+            return "no mmdebstrap here to bootstrap one (make setup installs it)"
+        if result.returncode != 0:
+            return f"mmdebstrap failed, see {log}"
+        imported = docker("import", str(archive), tag)
+        if imported.returncode != 0:
+            return f"docker import: {imported.stderr.strip()[-200:]}"
+    say(f"base {tag}: bootstrapped from packages in {time.monotonic() - started:.0f} s")
+    return "bootstrapped"

@@ -1,0 +1,129 @@
+"""Building an image, or finding that nothing is to be done."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from runner import machine
+from runner.errors import ImageBuildFailed, PinMismatch
+from runner.images.base import ensure_base
+from runner.images.command import docker, inspect_images
+from runner.images.identity import Identity, identify
+from runner.images.spec import Image, ImageSpec
+
+IDENTITY_LABEL = "forge-bench.identity"
+_TAIL_LINES = 25
+
+
+def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Callable[[str], None]) -> Image:
+    """The image of ``spec``, built from the files below ``root`` unless it is there already.
+
+    Raises:
+        PinMismatch: the packages serve other versions than the toolchain pins.
+        ImageBuildFailed: the build failed for another reason; the message ends in the build's last lines.
+    """
+    identity = identify(spec, root)
+    tags = (spec.tag, *_aliases(spec))
+    found = inspect_images(tags)
+    if all(_label(found.get(tag)) == identity.identity for tag in tags):
+        return _image(spec, identity, found[spec.tag], None)
+    if _label(found.get(spec.tag)) == identity.identity:
+        # Only a short name is gone, or stands for something else.
+        for alias in tags[1:]:
+            docker("tag", spec.tag, alias)
+        return _image(spec, identity, found[spec.tag], None)
+    seconds = _build(
+        spec, identity, root, log_directory / f"build-{spec.target}-{spec.architecture}.log", say
+    )
+    return _image(spec, identity, inspect_images([spec.tag])[spec.tag], seconds)
+
+
+def build_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]:
+    """The arguments of ``docker buildx build`` that say what is built: pins, names, identity."""
+    values = {
+        "BASE": base,
+        "IMAGE_TARGET": spec.target,
+        "TOOLCHAIN": spec.toolchain.name,
+        "SUITE": spec.toolchain.suite,
+        "RUST": spec.toolchain.rust,
+        "PYTHON": spec.toolchain.python,
+        "PYTORCH": spec.toolchain.pytorch,
+        "IDENTITY": identity.identity,
+        "EXECUTION_HASH": identity.execution_hash,
+    }
+    return [word for name, value in values.items() for word in ("--build-arg", f"{name}={value}")]
+
+
+def certificate_secret() -> list[str]:
+    """The bundle of a host behind its own certificate authority: a build secret, never a layer."""
+    bundle = os.environ.get("SSL_CERT_FILE")
+    return ["--secret", f"id=ca,src={bundle}"] if bundle and Path(bundle).is_file() else []
+
+
+def _build(spec: ImageSpec, identity: Identity, root: Path, log: Path, say: Callable[[str], None]) -> float:
+    base = ensure_base(spec.toolchain, log_directory=log.parent, say=say)
+    say(f"building {spec.tag} (log: {log})")
+    started = time.monotonic()
+    result = docker(
+        # The default builder shares the daemon's images: the base is one of them, and the result becomes one.
+        *("buildx", "build", "--builder", "default", "--progress", "plain"),
+        *("--platform", f"linux/{spec.architecture}", "--target", spec.target),
+        *("--file", str(root / "docker" / "Dockerfile")),
+        *build_arguments(spec, identity, base),
+        *certificate_secret(),
+        *(word for tag in (spec.tag, *_aliases(spec)) for word in ("--tag", tag)),
+        str(root),
+        log=log,
+    )
+    seconds = time.monotonic() - started
+    if result.returncode != 0:
+        raise _failure(spec, log)
+    say(f"built {spec.tag} in {seconds:.0f} s")
+    return seconds
+
+
+def _failure(spec: ImageSpec, log: Path) -> ImageBuildFailed | PinMismatch:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    for line in lines:
+        _, separator, mismatch = line.partition("forge-bench: pin mismatch: ")
+        # The script itself may be shown too; what it printed has its values filled in.
+        if separator and "$" not in mismatch:
+            return PinMismatch(
+                what=f"{spec.toolchain.suite} does not serve what toolchain {spec.toolchain.name} pins",
+                why=mismatch,
+                fix=f"set toolchains.{spec.toolchain.name} to what is served, or take another suite",
+            )
+    tail = "\n".join(f"    {line}" for line in lines[-_TAIL_LINES:])
+    return ImageBuildFailed(
+        what=f"building {spec.tag} failed; its log ends\n{tail}",
+        why="a step of docker/Dockerfile ended with an error",
+        fix=f"read {log}; a mirror that does not answer is the usual reason: call again then",
+    )
+
+
+def _aliases(spec: ImageSpec) -> tuple[str, ...]:
+    """Short names, for people."""
+    own = spec.architecture == machine.architecture()
+    if spec.target == "core":
+        return (f"forge-bench:{spec.architecture}", *(("forge-bench:latest",) if own else ()))
+    return (f"forge-bench:{spec.target}",) if own else ()
+
+
+def _label(image: dict[str, Any] | None) -> str | None:
+    labels = (image or {}).get("Config", {}).get("Labels") or {}
+    value = labels.get(IDENTITY_LABEL)
+    return None if value is None else str(value)
+
+
+def _image(spec: ImageSpec, identity: Identity, found: dict[str, Any], seconds: float | None) -> Image:
+    digests = found.get("RepoDigests") or []
+    return Image(
+        spec=spec,
+        config_digest=str(found["Id"]),
+        manifest_digest=str(digests[0]).partition("@")[2] if digests else None,
+        identity=identity.identity,
+        execution_hash=identity.execution_hash,
+        built_seconds=seconds,
+    )

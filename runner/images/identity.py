@@ -1,0 +1,52 @@
+"""By what an image is known before it is built: the hash of every file that goes into it, and of its pins."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.images.spec import ImageSpec
+from runner.record import content_hash
+
+# What an implementation executes, and what only the runner inside the image reads.
+EXECUTED = (".dockerignore", "docker", "rust", "baselines")
+READ_BY_THE_RUNNER = ("runner", "templates", "matrix.yaml", "pyproject.toml", "uv.lock")
+# Never part of the build context: .dockerignore says the same. Cargo's folder goes by its path, because
+# a Rust module may well be called target.
+_CACHES = frozenset({"__pycache__", ".venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"})
+_CARGO_TARGET = "rust/target"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """``identity`` is over every input; ``execution_hash`` over those that decide what a launch computes."""
+
+    identity: str
+    execution_hash: str
+
+
+def identify(spec: ImageSpec, root: Path) -> Identity:
+    """The identity of the image that ``spec`` would give, from the files below ``root`` as they are now."""
+    asked: dict[str, Any] = asdict(spec)
+    executed = {"spec": asked, "files": _hashes(root, EXECUTED)}
+    return Identity(
+        identity=content_hash({**executed, "runner": _hashes(root, READ_BY_THE_RUNNER)}),
+        execution_hash=content_hash(executed),
+    )
+
+
+def _hashes(root: Path, names: Iterable[str]) -> list[list[str]]:
+    found = []
+    for path in sorted(file for name in names for file in _files(root / name, root)):
+        mode = "x" if path.stat().st_mode & 0o100 else "-"
+        found.append([path.relative_to(root).as_posix(), mode, hashlib.sha256(path.read_bytes()).hexdigest()])
+    return found
+
+
+def _files(path: Path, root: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+    elif path.is_dir() and path.name not in _CACHES and path != root / _CARGO_TARGET:
+        for child in path.iterdir():
+            yield from _files(child, root)

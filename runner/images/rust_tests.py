@@ -1,0 +1,47 @@
+"""rustfmt, clippy and the Rust tests in the image's tools stage, for hosts that have no Rust."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from runner import machine
+from runner.errors import ForgeBenchError
+from runner.images.base import ensure_base
+from runner.images.build import build_arguments, certificate_secret
+from runner.images.command import docker
+from runner.images.identity import identify
+from runner.images.spec import ImageSpec
+from runner.matrix import load_matrix
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main() -> int:
+    """Build the stage rust-tests and show what it printed; the exit code is the build's."""
+    toolchain = next(iter(load_matrix(ROOT / "matrix.yaml").toolchains.values()))
+    spec = ImageSpec(target="rust-tests", architecture=machine.architecture(), toolchain=toolchain)
+    with tempfile.TemporaryDirectory() as temporary:
+        log = Path(temporary) / "rust-tests.log"
+        base = ensure_base(toolchain, log_directory=Path(temporary), say=_say)
+        result = docker(
+            *("buildx", "build", "--builder", "default", "--progress", "plain", "--output", "type=cacheonly"),
+            *("--target", spec.target, "--file", str(ROOT / "docker" / "Dockerfile")),
+            *build_arguments(spec, identify(spec, ROOT), base),
+            *certificate_secret(),
+            str(ROOT),
+            log=log,
+        )
+        sys.stdout.write(log.read_text(encoding="utf-8", errors="replace"))
+    return result.returncode
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    try:
+        raise SystemExit(main())
+    except ForgeBenchError as error:
+        _say(f"forge-bench: {error}")
+        raise SystemExit(error.exit_code) from None

@@ -1,0 +1,77 @@
+"""Input files: written once per benchmark and image by the benchmark's own generator, and kept in the store."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from runner.cells import Cell
+from runner.errors import StoreError
+from runner.executors.base import Executor, ImageFacts, LaunchRequest
+from runner.hashes import file_hashes
+from runner.protocol import arguments
+from runner.record import content_hash
+from runner.store import Store
+
+# The data seed of every operation, whatever the process replicate.
+DATA_SEED = 42
+
+
+def ensure_inputs(
+    cell: Cell, *, image: ImageFacts, executor: Executor, store: Store, deadline_seconds: float
+) -> Path:
+    """The directory with one sub-folder of input files per case of the cell's benchmark.
+
+    Raises:
+        StoreError: the generator did not end well; there is nothing to measure then.
+    """
+    benchmark = cell.benchmark
+    cases = [(case.name, dict(case.parameters)) for case in benchmark.cases.values()]
+    key = content_hash(
+        {
+            "command": benchmark.inputs,
+            "cases": cases,
+            "execution_hash": image.execution_hash,
+            "architecture": image.architecture,
+            "executor": executor.name,
+        }
+    )
+    kept = store.files("inputs", key)
+    if kept is not None:
+        return kept
+    with tempfile.TemporaryDirectory(prefix="forge-bench-inputs-") as temporary:
+        result = executor.launch(
+            LaunchRequest(
+                name=f"inputs-{benchmark.name}",
+                image=image,
+                platform=cell.platform,
+                command=(*benchmark.inputs, *arguments(cases, DATA_SEED)),
+                limits=cell.limits,
+                deadline_seconds=deadline_seconds,
+                input_directory=None,
+                output_directory=Path(temporary),
+                on_line=lambda _: None,
+            )
+        )
+        written = file_hashes(Path(temporary))
+        if result.exit_code != 0 or {name.split("/")[0] for name in written} != set(benchmark.cases):
+            raise StoreError(
+                what=f"the input files of {benchmark.name} could not be made",
+                why=result.not_started or result.stderr.strip()[-500:] or f"exit code {result.exit_code}",
+                fix=f"run the generator by hand: {' '.join(benchmark.inputs)} --help",
+            )
+        return store.save_files("inputs", key, Path(temporary))
+
+
+def inputs_of_launch(directory: Path, cases: list[str], into: Path) -> Path:
+    """A directory that holds the input files of these cases and no others."""
+    for case in cases:
+        shutil.copytree(directory / case, into / case, copy_function=_link_or_copy)
+    return into
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    """Large inputs are not copied where the file system can share them."""
+    try:
+        Path(target).hardlink_to(source)
+    except OSError:
+        shutil.copy2(source, target)

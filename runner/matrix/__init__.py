@@ -1,0 +1,33 @@
+"""matrix.yaml: read, checked as a whole, and turned into frozen types."""
+
+from runner.matrix.load import load_matrix
+from runner.matrix.model import (
+    Benchmark,
+    Case,
+    Determinism,
+    Gate,
+    Implementation,
+    Kind,
+    Limits,
+    Matrix,
+    OutputCheck,
+    Platform,
+    Profile,
+    Returns,
+)
+
+__all__ = [
+    "Benchmark",
+    "Case",
+    "Determinism",
+    "Gate",
+    "Implementation",
+    "Kind",
+    "Limits",
+    "Matrix",
+    "OutputCheck",
+    "Platform",
+    "Profile",
+    "Returns",
+    "load_matrix",
+]

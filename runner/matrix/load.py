@@ -1,0 +1,279 @@
+"""From the text of a matrix to its types, or to the list of everything that is wrong with it."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from runner.errors import MatrixError
+from runner.images.spec import Toolchain
+from runner.matrix import model
+from runner.matrix.expressions import ExpressionError, names_in
+from runner.matrix.faults import Fault, did_you_mean
+from runner.matrix.source import Source, read_source
+
+SCHEMA = Path(__file__).parent.parent / "schemas" / "matrix.schema.json"
+# Pages that every run has: a benchmark of that name would overwrite one.
+_PAGES = frozenset({"overview", "methodology"})
+_UNITS = {"MiB": 2**20, "GiB": 2**30}
+
+
+def load_matrix(path: Path) -> model.Matrix:
+    """Read the matrix at ``path``.
+
+    Raises:
+        MatrixError: with every fault of the file, each on its line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise MatrixError(
+            what=f"cannot read the matrix {path}",
+            why=str(error),
+            fix="name an existing file with --matrix, or run from the project's folder",
+        ) from error
+    source = read_source(text)
+    faults = list(source.faults) or list(_faults(source))
+    if faults:
+        listing = "\n".join(f"    {fault}" for fault in sorted(set(faults)))
+        count = f"{len(set(faults))} fault{'s' if len(set(faults)) > 1 else ''}"
+        raise MatrixError(
+            what=f"{path.name} has {count}; nothing was started\n{listing}",
+            why="a matrix runs only when every part of it is valid",
+            fix=f"mend the lines named above in {path} (schema: runner/schemas/matrix.schema.json)",
+        )
+    return _build(source.data)
+
+
+def _faults(source: Source) -> Iterator[Fault]:
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    errors = list(Draft202012Validator(schema).iter_errors(source.data))
+    for error in errors:
+        yield from _schema_faults(source, error)
+    # The semantic checks walk the data by its shape: what the schema refused is left out of them.
+    broken = {tuple(error.absolute_path)[:2] for error in errors}
+    if isinstance(source.data, dict):
+        yield from _semantic_faults(source, broken)
+
+
+def _schema_faults(source: Source, error: ValidationError) -> Iterator[Fault]:
+    path = tuple(error.absolute_path)
+    dotted = ".".join(str(part) for part in path)
+    # What the rule in question says: a type's name or names, a list of words, a pattern.
+    rule: Any = error.validator_value
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        schema: Any = error.schema
+        known = schema.get("properties", {})
+        for key in error.instance:
+            if key not in known:
+                hint = did_you_mean(key, known)
+                full = f"{dotted}.{key}" if dotted else key
+                yield Fault(line=source.line_of((*path, key)), key=full, message=f'unknown key "{key}"{hint}')
+        return
+    if error.validator == "enum":
+        hint = did_you_mean(str(error.instance), [str(value) for value in rule])
+        message = f'"{error.instance}" is not allowed here{hint}'
+    elif error.validator == "required":
+        message = error.message.replace("'", '"').replace("a required property", "missing here")
+    elif error.validator == "type" and "string" in rule and not isinstance(error.instance, str):
+        message = f"{error.instance!r} must be text; put it in quotes"
+    elif "propertyNames" in error.absolute_schema_path:
+        path, message = (
+            (*path, str(error.instance)),
+            "a name cannot look like this; use letters, digits, - and _",
+        )
+        dotted = ".".join(str(part) for part in path)
+    elif error.validator == "pattern":
+        message = f'"{error.instance}" does not have the right form ({rule})'
+    else:
+        message = error.message
+    yield Fault(line=source.line_of(path), key=dotted, message=message)
+
+
+_Benchmark = dict[str, Any]
+_FaultAt = Callable[..., Fault]
+
+
+def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[Fault]:
+    """What a schema cannot say: names that must exist elsewhere, keys that exclude or need one another."""
+    data = source.data
+    benchmarks = data.get("benchmarks")
+    for name, benchmark in benchmarks.items() if isinstance(benchmarks, dict) else ():
+        if ("benchmarks", name) in broken or not isinstance(benchmark, dict):
+            continue
+
+        def fault(*path: str | int, message: str, here: tuple[str, ...] = ("benchmarks", name)) -> Fault:
+            full = (*here, *path)
+            return Fault(line=source.line_of(full), key=".".join(str(part) for part in full), message=message)
+
+        if name in _PAGES:
+            yield fault(message="the tables have a page of this name already; choose another")
+        if benchmark["kind"] == "training" and not (
+            "returns" in benchmark and "episodes" in benchmark["gate"]
+        ):
+            yield fault(message="a training needs returns and gate.episodes")
+        if isinstance(data.get("profiles"), dict):
+            yield from _profile_faults(benchmark, data["profiles"], fault)
+        yield from _reference_faults(benchmark, fault)
+        if isinstance(data.get("platforms"), dict):
+            yield from _implementation_faults(benchmark, data["platforms"], fault)
+        yield from _gate_faults(benchmark, fault)
+        yield from _parameter_faults(benchmark, fault)
+
+
+def _profile_faults(benchmark: _Benchmark, profiles: dict[str, Any], fault: _FaultAt) -> Iterator[Fault]:
+    for profile in benchmark["profiles"]:
+        if profile not in profiles:
+            hint = did_you_mean(profile, profiles)
+            yield fault("profiles", profile, message=f'no profile "{profile}"{hint}')
+    for profile in profiles:
+        if profile not in benchmark["profiles"]:
+            yield fault("profiles", message=f'says nothing about the profile "{profile}"; add its sizes')
+
+
+def _reference_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
+    implementations = benchmark["implementations"]
+    references = [key for key, value in implementations.items() if value.get("reference")]
+    if len(references) != 1:
+        why = "none is marked" if not references else f"{' and '.join(references)} are marked"
+        yield fault("implementations", message=f"exactly one needs reference: true; {why}")
+    for key in references:
+        value = implementations[key]
+        if value.get("platforms") or value.get("without") or value.get("image", "core") != "core":
+            yield fault(
+                "implementations",
+                key,
+                message="a reference must exist in the core image, on every platform, for every case",
+            )
+
+
+def _implementation_faults(
+    benchmark: _Benchmark, platforms: dict[str, Any], fault: _FaultAt
+) -> Iterator[Fault]:
+    for key, implementation in benchmark["implementations"].items():
+        here = ("implementations", key)
+        for index, platform in enumerate(implementation.get("platforms", [])):
+            if platform not in platforms:
+                hint = did_you_mean(platform, platforms)
+                yield fault(*here, "platforms", index, message=f'no platform "{platform}"{hint}')
+        for case in implementation.get("without", {}):
+            if case not in benchmark["cases"]:
+                hint = did_you_mean(case, benchmark["cases"])
+                yield fault(*here, "without", case, message=f'no case "{case}"{hint}')
+
+
+def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
+    for file, tolerance in benchmark["gate"]["outputs"].items():
+        if "scaled" in tolerance and ("rtol" in tolerance or "atol" in tolerance):
+            yield fault("gate", "outputs", file, message="give either scaled, or rtol and atol, not both")
+        if "tensors" in tolerance and "scaled" not in tolerance:
+            yield fault("gate", "outputs", file, "tensors", message="needs scaled beside it")
+
+
+def _parameter_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
+    for case, parameters in benchmark["cases"].items():
+        for profile, sizes in benchmark["profiles"].items():
+            for execution in ("native", "emulated"):
+                for key in sorted(parameters.keys() & sizes[execution].keys()):
+                    yield fault(
+                        "profiles",
+                        profile,
+                        execution,
+                        key,
+                        message=f'also stands in the case "{case}"; keep one',
+                    )
+    for count, text in benchmark["counts"].items():
+        try:
+            needed = names_in(text)
+        except ExpressionError as error:
+            yield fault("counts", count, message=str(error))
+            continue
+        for case, parameters in benchmark["cases"].items():
+            for sizes in benchmark["profiles"].values():
+                for known in (parameters | sizes["native"], parameters | sizes["emulated"]):
+                    for name in sorted(needed):
+                        if not isinstance(known.get(name), int):
+                            hint = did_you_mean(name, known)
+                            yield fault(
+                                "counts", count, message=f'"{name}" is no whole number in case "{case}"{hint}'
+                            )
+
+
+def _build(data: dict[str, Any]) -> model.Matrix:
+    return model.Matrix(
+        toolchains={name: Toolchain(name=name, **value) for name, value in data["toolchains"].items()},
+        platforms={name: model.Platform(name=name, **value) for name, value in data["platforms"].items()},
+        limits={name: _limits(name, value) for name, value in data["limits"].items()},
+        profiles={name: _profile(name, value) for name, value in data["profiles"].items()},
+        benchmarks={name: _benchmark(name, value) for name, value in data["benchmarks"].items()},
+    )
+
+
+def _limits(name: str, value: dict[str, Any]) -> model.Limits:
+    memory: str = value["memory"]
+    return model.Limits(
+        name=name,
+        cpus=value["cpus"],
+        memory_bytes=int(memory[:-3]) * _UNITS[memory[-3:]],
+        pids=value["pids"],
+        threads=value["threads"],
+    )
+
+
+def _profile(name: str, value: dict[str, Any]) -> model.Profile:
+    seeds, deadline = value["seeds"], value["deadline_seconds"]
+    return model.Profile(
+        name=name,
+        minutes=value["minutes"],
+        seeds=model.ByExecution(native=tuple(seeds["native"]), emulated=tuple(seeds["emulated"])),
+        deadline_seconds=model.ByExecution(native=deadline["native"], emulated=deadline["emulated"]),
+    )
+
+
+def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
+    returns = value.get("returns")
+    return model.Benchmark(
+        name=name,
+        title=value["title"],
+        kind=model.Kind(value["kind"]),
+        headline=value["headline"],
+        inputs=tuple(value["inputs"]),
+        counts=value["counts"],
+        gate=model.Gate(
+            outputs=tuple(_output(file, check) for file, check in value["gate"]["outputs"].items()),
+            episodes=value["gate"].get("episodes"),
+        ),
+        returns=model.Returns(**returns) if returns else None,
+        cases={key: model.Case(name=key, parameters=case) for key, case in value["cases"].items()},
+        sizes={
+            profile: model.ByExecution(native=sizes["native"], emulated=sizes["emulated"])
+            for profile, sizes in value["profiles"].items()
+        },
+        implementations={key: _implementation(key, each) for key, each in value["implementations"].items()},
+    )
+
+
+def _output(file: str, value: dict[str, Any]) -> model.OutputCheck:
+    return model.OutputCheck(
+        file=file,
+        rtol=value.get("rtol", 0.0),
+        atol=value.get("atol", 0.0),
+        scaled=value.get("scaled"),
+        tensors=value.get("tensors", {}),
+    )
+
+
+def _implementation(name: str, value: dict[str, Any]) -> model.Implementation:
+    platforms = value.get("platforms")
+    return model.Implementation(
+        name=name,
+        command=tuple(value["command"]),
+        image=value.get("image", "core"),
+        platforms=tuple(platforms) if platforms else None,
+        without=value.get("without", {}),
+        reference=value.get("reference", False),
+        determinism=model.Determinism(value.get("determinism", "none")),
+    )

@@ -1,0 +1,161 @@
+"""The types that a valid matrix becomes. Nothing here reads a file or checks anything."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+from runner.images.spec import Toolchain
+
+Parameters = Mapping[str, Any]
+T = TypeVar("T")
+
+
+class Kind(Enum):
+    """What sort of work a benchmark is."""
+
+    OPERATION = "operation"
+    TRAINING = "training"
+
+
+class Determinism(Enum):
+    """What an implementation declares about the bytes that it computes."""
+
+    PORTABLE = "portable"
+    MACHINE = "machine"
+    NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Platform:
+    """An architecture plus where it runs (so far: this machine's Docker)."""
+
+    name: str
+    architecture: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What one launch may use. ``memory_bytes`` is also the limit of memory plus swap."""
+
+    name: str
+    cpus: int
+    memory_bytes: int
+    pids: int
+    threads: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByExecution(Generic[T]):
+    """A value that is smaller where execution is emulated."""
+
+    native: T
+    emulated: T
+
+    def of(self, *, emulated: bool) -> T:
+        """The value for this kind of execution."""
+        return self.emulated if emulated else self.native
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """How much is run. ``minutes`` is what the author of the matrix expects on two cores."""
+
+    name: str
+    minutes: float
+    seeds: ByExecution[tuple[int, ...]]
+    deadline_seconds: ByExecution[float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutputCheck:
+    """How one output file is compared with the reference's.
+
+    Either element by element, ``|x - r| <= atol + rtol * |r|``, or ``scaled``: per tensor, the largest difference
+    over the largest magnitude of the reference, with bounds of its own for the tensors named in ``tensors``.
+    """
+
+    file: str
+    rtol: float
+    atol: float
+    scaled: float | None
+    tensors: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """What an implementation passes before its timings count."""
+
+    outputs: tuple[OutputCheck, ...]
+    episodes: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Returns:
+    """How a training's episode returns are summarised: the last ``episodes``, and the mean that counts as solved."""
+
+    episodes: int
+    threshold: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One parameter point of a benchmark."""
+
+    name: str
+    parameters: Parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class Implementation:
+    """A command that does a benchmark's work.
+
+    ``platforms`` is where it exists (None: everywhere), ``without`` the cases that it cannot do, each with the reason.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    image: str
+    platforms: tuple[str, ...] | None
+    without: Mapping[str, str]
+    reference: bool
+    determinism: Determinism
+
+    def left_out(self, platform: str, case: str) -> str | None:
+        """Why the matrix asks for no such cell, or None."""
+        if self.platforms is not None and platform not in self.platforms:
+            return f"offered on {', '.join(self.platforms)} only"
+        return self.without.get(case)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark:
+    """A named piece of work with a reference."""
+
+    name: str
+    title: str
+    kind: Kind
+    headline: str
+    inputs: tuple[str, ...]
+    counts: Mapping[str, str]
+    gate: Gate
+    returns: Returns | None
+    cases: Mapping[str, Case]
+    sizes: Mapping[str, ByExecution[Parameters]]
+    implementations: Mapping[str, Implementation]
+
+    @property
+    def reference(self) -> Implementation:
+        """The implementation whose outputs the gate compares with."""
+        return next(each for each in self.implementations.values() if each.reference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """The whole of matrix.yaml."""
+
+    toolchains: Mapping[str, Toolchain]
+    platforms: Mapping[str, Platform]
+    limits: Mapping[str, Limits]
+    profiles: Mapping[str, Profile]
+    benchmarks: Mapping[str, Benchmark]

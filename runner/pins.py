@@ -1,0 +1,80 @@
+"""The pins, verified by execution: what the first launch of an image prints must be what the matrix says."""
+
+import json
+from typing import Any
+
+from runner.cells import Cell
+from runner.errors import PinMismatch
+from runner.executors.base import Executor, ImageFacts, LaunchRequest
+from runner.store import Store
+
+COMMAND = ("python3", "-m", "baselines.versions")
+_DEADLINE_SECONDS = 600
+
+
+def verified_software(
+    cell: Cell, *, image: ImageFacts, executor: Executor, store: Store
+) -> dict[str, str | None]:
+    """The versions inside the image of ``cell``, asked once per image.
+
+    Raises:
+        PinMismatch: the image cannot say, or holds another version than the toolchain pins.
+    """
+    digest = image.config_digest
+    software = store.read_probe(digest) if digest else None
+    if software is None:
+        software = _ask(cell, image, executor)
+        if digest and software is not None:
+            store.write_probe(digest, software)
+    if image.identity is None:
+        # A bare host pins nothing; what it cannot say stays unknown.
+        return software or {}
+    if software is None:
+        raise PinMismatch(
+            what=f"the {image.target} image for {image.architecture} cannot say which versions it holds",
+            why="the command that asks for them failed in a container of it",
+            fix=f"run it by hand: {' '.join(COMMAND)}",
+        )
+    _check(cell, software)
+    return software
+
+
+def _ask(cell: Cell, image: ImageFacts, executor: Executor) -> dict[str, str | None] | None:
+    lines: list[str] = []
+    result = executor.launch(
+        LaunchRequest(
+            name="versions",
+            image=image,
+            platform=cell.platform,
+            command=COMMAND,
+            limits=cell.limits,
+            deadline_seconds=_DEADLINE_SECONDS,
+            input_directory=None,
+            output_directory=None,
+            on_line=lines.append,
+        )
+    )
+    try:
+        found: Any = json.loads("\n".join(lines)) if result.exit_code == 0 else None
+    except ValueError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    return {str(key): None if value is None else str(value) for key, value in found.items()}
+
+
+def _check(cell: Cell, software: dict[str, str | None]) -> None:
+    toolchain = cell.toolchain
+    pins = {"rust": toolchain.rust, "python": toolchain.python, "pytorch": toolchain.pytorch}
+    wrong = [
+        f"{name} is {software.get(name) or 'absent'}, pinned {pin}"
+        for name, pin in pins.items()
+        # A local part such as +debian or +cpu names the build, not the release.
+        if (software.get(name) or "").partition("+")[0] != pin
+    ]
+    if wrong:
+        raise PinMismatch(
+            what=f"the image of toolchain {toolchain.name} does not hold what the matrix pins",
+            why="; ".join(wrong),
+            fix=f"set toolchains.{toolchain.name} in the matrix to what the packages serve, or mend the image",
+        )

@@ -1,0 +1,242 @@
+"""The plan: what of the selected cells runs, in which launches and in which order, and why the rest does not."""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import groupby
+
+from runner import machine
+from runner.cells import Cell, Selection, content_key, select
+from runner.execution import Execution
+from runner.executors.base import Executor
+from runner.matrix import Kind, Matrix
+from runner.record import Record
+from runner.store import Store, newest_by_key
+
+
+class Decision(Enum):
+    """What becomes of a cell."""
+
+    RUN = "run"
+    REUSE = "reuse"
+    LEAVE_OUT = "leave out"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedCell:
+    """A cell, its content key, and the decision with its reason."""
+
+    cell: Cell
+    key: str
+    decision: Decision
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """One process in one container: all cases of an operation, or one training.
+
+    ``reference_keys`` are, in the order of ``cells``, the keys of the reference cells that their gates compare with.
+    """
+
+    cells: tuple[PlannedCell, ...]
+    execution: Execution
+    deadline_seconds: float
+    reference_keys: tuple[str, ...]
+
+    @property
+    def first(self) -> Cell:
+        """A cell that stands for the launch: all of them differ in the case alone."""
+        return self.cells[0].cell
+
+    def __str__(self) -> str:
+        cell = self.first
+        return f"{cell.benchmark.name} {cell.implementation.name} {cell.platform.name} seed {cell.seed}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All selected cells with their decisions, and the launches in their order."""
+
+    profile: str
+    cells: tuple[PlannedCell, ...]
+    launches: tuple[Launch, ...]
+    executions: Mapping[str, Execution]
+
+    def keys(self) -> frozenset[str]:
+        """The content keys of everything that is not left out."""
+        return frozenset(each.key for each in self.cells if each.decision is not Decision.LEAVE_OUT)
+
+    def images(self) -> tuple[tuple[str, Cell], ...]:
+        """The image targets that the cells need, each with a cell that names its toolchain and platform."""
+        needed: dict[tuple[str, str, str], Cell] = {}
+        for each in self.cells:
+            if each.decision is not Decision.LEAVE_OUT:
+                cell = each.cell
+                for target in ("core", cell.implementation.image):
+                    needed.setdefault((target, cell.toolchain.name, cell.platform.name), cell)
+        return tuple((target, cell) for (target, _, _), cell in needed.items())
+
+
+def make_plan(
+    matrix: Matrix, selection: Selection, executor: Executor, store: Store, *, fresh: bool = False
+) -> Plan:
+    """Decide for every selected cell; start nothing, write nothing.
+
+    Args:
+        matrix: what can be run.
+        selection: what of it is wanted.
+        executor: where it would run.
+        store: what has been run already.
+        fresh: run again what could be reused.
+    """
+    executions = _executions(matrix, executor)
+    known = {} if fresh else newest_by_key(store.records())
+    planned = [
+        _decide(cell, key, executor, known)
+        for cell, key in _keyed_cells(matrix, selection, executor, executions)
+    ]
+    planned = _keep_reference_outputs(planned, store)
+    return Plan(
+        profile=selection.profile,
+        cells=tuple(planned),
+        launches=tuple(_launches(matrix, selection.profile, planned, executions)),
+        executions=executions,
+    )
+
+
+def content_keys(matrix: Matrix, selection: Selection, executor: Executor) -> frozenset[str]:
+    """The content keys of all selected cells: which records are of today's matrix, machine and images."""
+    return frozenset(
+        key for _, key in _keyed_cells(matrix, selection, executor, _executions(matrix, executor))
+    )
+
+
+def _executions(matrix: Matrix, executor: Executor) -> dict[str, Execution]:
+    return {name: executor.execution(platform) for name, platform in matrix.platforms.items()}
+
+
+def _keyed_cells(
+    matrix: Matrix, selection: Selection, executor: Executor, executions: Mapping[str, Execution]
+) -> Iterable[tuple[Cell, str]]:
+    hashes: dict[tuple[str, str, str], str] = {}
+    for cell in _with_references(list(select(matrix, selection, executions))):
+        image = (cell.implementation.image, cell.toolchain.name, cell.platform.name)
+        if image not in hashes:
+            hashes[image] = executor.identify(image[0], cell.toolchain, cell.platform)
+        yield (
+            cell,
+            content_key(
+                cell,
+                execution_hash=hashes[image],
+                execution=executions[cell.platform.name],
+                executor=executor.name,
+                machine=machine.fingerprint(),
+            ),
+        )
+
+
+def _with_references(cells: Sequence[Cell]) -> list[Cell]:
+    """The cells, and for each benchmark and platform the first seed of the reference, which the gate needs."""
+    result: list[Cell] = []
+    for _, group in groupby(cells, key=_room):
+        members = list(group)
+        first_seed = members[0].seed
+        reference = members[0].benchmark.reference
+        present = {(each.implementation.name, each.case.name, each.seed) for each in members}
+        missing: dict[str, Cell] = {}
+        for each in members:
+            if (reference.name, each.case.name, first_seed) not in present:
+                missing.setdefault(
+                    each.case.name,
+                    Cell(
+                        benchmark=each.benchmark,
+                        case=each.case,
+                        implementation=reference,
+                        toolchain=each.toolchain,
+                        platform=each.platform,
+                        limits=each.limits,
+                        seed=first_seed,
+                        parameters=each.parameters,
+                    ),
+                )
+        result += [*missing.values(), *members]
+    return result
+
+
+def _decide(cell: Cell, key: str, executor: Executor, known: Mapping[str, Record]) -> PlannedCell:
+    reason = cell.implementation.left_out(cell.platform.name, cell.case.name) or executor.left_out(
+        cell.implementation, cell.platform
+    )
+    if reason is not None:
+        decision, why = Decision.LEAVE_OUT, reason
+    elif (record := known.get(key)) is None:
+        decision, why = Decision.RUN, "no record of this content"
+    elif record.failed:
+        decision, why = Decision.RUN, f"failed before: {record.data['failure']['kind']}"
+    else:
+        decision, why = Decision.REUSE, f"record {record.identifier}"
+    return PlannedCell(cell=cell, key=key, decision=decision, why=why)
+
+
+def _keep_reference_outputs(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
+    """A reference whose outputs are gone is run again, if anything is to be compared with them."""
+    result = []
+    keys = _reference_keys(planned)
+    waiting = {
+        keys[_room(each.cell), each.cell.case.name] for each in planned if each.decision is Decision.RUN
+    }
+    for each in planned:
+        gone = each.key in waiting and store.files("references", each.key) is None
+        if each.decision is Decision.REUSE and gone:
+            each = PlannedCell(  # noqa: PLW2901
+                cell=each.cell, key=each.key, decision=Decision.RUN, why="its outputs are needed and not kept"
+            )
+        result.append(each)
+    return result
+
+
+def _launches(
+    matrix: Matrix, profile: str, planned: Sequence[PlannedCell], executions: Mapping[str, Execution]
+) -> Iterable[Launch]:
+    """Launches in a seeded, interleaved order: drift of the machine hits all implementations alike.
+
+    Within each room (benchmark, platform, limits, toolchain) seeds follow one another and implementations are
+    shuffled anew within each; the first launch of a room is its reference, which every gate waits for.
+    """
+    keys = _reference_keys(planned)
+    for room, group in groupby(planned, key=lambda each: _room(each.cell)):
+        launches: dict[tuple[int, str, str], list[PlannedCell]] = {}
+        for each in group:
+            if each.decision is Decision.RUN:
+                # A training is a launch of its own; the cases of an operation share one.
+                case = each.cell.case.name if each.cell.benchmark.kind is Kind.TRAINING else ""
+                launches.setdefault((each.cell.seed, each.cell.implementation.name, case), []).append(each)
+        order = list(launches.values())
+        random.Random(" ".join(room)).shuffle(order)  # noqa: S311 (an order, not a secret)
+        seeds = list(dict.fromkeys(each.cell.seed for each in planned if _room(each.cell) == room))
+        first_keys = {keys[room, each[0].cell.case.name] for each in order}
+        order.sort(key=lambda each: (each[0].key not in first_keys, seeds.index(each[0].cell.seed)))
+        for cells in order:
+            execution = executions[cells[0].cell.platform.name]
+            yield Launch(
+                cells=tuple(cells),
+                execution=execution,
+                deadline_seconds=matrix.profiles[profile].deadline_seconds.of(emulated=execution.emulated),
+                reference_keys=tuple(keys[room, each.cell.case.name] for each in cells),
+            )
+
+
+def _room(cell: Cell) -> tuple[str, str, str, str]:
+    """Within one room the reference's outputs serve all gates and times are comparable."""
+    return (cell.toolchain.name, cell.limits.name, cell.platform.name, cell.benchmark.name)
+
+
+def _reference_keys(planned: Sequence[PlannedCell]) -> dict[tuple[tuple[str, str, str, str], str], str]:
+    """For each room and case the key of the reference cell that the gate compares with: its first seed."""
+    keys: dict[tuple[tuple[str, str, str, str], str], str] = {}
+    for each in planned:
+        if each.cell.implementation.reference:
+            keys.setdefault((_room(each.cell), each.cell.case.name), each.key)
+    return keys

@@ -1,0 +1,231 @@
+"""The run: prepares images, starts the planned launches one after another, judges them, and stores the records."""
+
+import random
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from runner import machine
+from runner.executors.base import Executor, ImageFacts, LaunchRequest, LaunchResult
+from runner.failure import Failure, FailureKind
+from runner.gate import Judgement, expected_counts, judge
+from runner.hashes import file_hashes
+from runner.inputs import ensure_inputs, inputs_of_launch
+from runner.pins import verified_software
+from runner.plan import Launch, Plan, PlannedCell
+from runner.progress import Progress
+from runner.protocol import Reader, arguments
+from runner.record import SCHEMA_VERSION, Record, seal
+from runner.signals import signal_name
+from runner.store import Store, write_atomically
+
+_KEPT_TAIL = 2000
+_Images = Mapping[tuple[str, str, str], tuple[ImageFacts, Mapping[str, str | None]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """What a run did."""
+
+    ran: int
+    failed: tuple[Record, ...]
+
+
+def run(plan: Plan, executor: Executor, store: Store, progress: Progress) -> Summary:
+    """Run the plan. Every finished cell is in the store before the next launch starts.
+
+    Raises:
+        ImageBuildFailed, PinMismatch, DockerUnavailable, StoreError: nothing more can be run.
+    """
+    images = _prepare(plan, executor, store, progress.say)
+    records: list[Record] = []
+    progress.begin(plan.launches, store)
+    for launch in plan.launches:
+        records += _run_launch(launch, plan, images, executor, store, progress)
+    progress.end()
+    return Summary(ran=len(records), failed=tuple(record for record in records if record.failed))
+
+
+def _prepare(plan: Plan, executor: Executor, store: Store, say: Callable[[str], None]) -> _Images:
+    """Every image that the plan's cells need, with the versions that it was asked for and verified to hold."""
+    facts = {
+        (target, cell.toolchain.name, cell.platform.name): (
+            cell,
+            executor.prepare(target, cell.toolchain, cell.platform, say),
+        )
+        for target, cell in plan.images()
+    }
+    if not plan.launches:
+        return {}
+    store.require_writable()
+    return {
+        key: (image, verified_software(cell, image=image, executor=executor, store=store))
+        for key, (cell, image) in facts.items()
+    }
+
+
+def _run_launch(
+    launch: Launch, plan: Plan, images: _Images, executor: Executor, store: Store, progress: Progress
+) -> list[Record]:
+    cell = launch.first
+    image, software = images[cell.implementation.image, cell.toolchain.name, cell.platform.name]
+    core, _ = images["core", cell.toolchain.name, cell.platform.name]
+    inputs = ensure_inputs(
+        cell, image=core, executor=executor, store=store, deadline_seconds=launch.deadline_seconds
+    )
+    name = f"{cell.benchmark.name}-{cell.implementation.name}-{cell.platform.name}-s{cell.seed}-{uuid4().hex[:8]}"
+    # In the process's own seeded order: a case that heats or fills a cache does not always meet the same next one.
+    cells = list(launch.cells)
+    random.Random(f"{cell.benchmark.name} {cell.seed}").shuffle(cells)  # noqa: S311 (an order, not a secret)
+    reader = Reader(cases=[each.cell.case.name for each in cells], on_progress=progress.within)
+    state = machine.state()
+    started_at = datetime.now(UTC)
+    progress.start(launch)
+    with tempfile.TemporaryDirectory(prefix="forge-bench-launch-") as temporary:
+        outputs = Path(temporary) / "outputs"
+        outputs.mkdir()
+        result = executor.launch(
+            LaunchRequest(
+                name=name,
+                image=image,
+                platform=cell.platform,
+                command=(
+                    *cell.implementation.command,
+                    *arguments(
+                        [(each.cell.case.name, dict(each.cell.parameters)) for each in cells], cell.seed
+                    ),
+                ),
+                limits=cell.limits,
+                deadline_seconds=launch.deadline_seconds,
+                input_directory=inputs_of_launch(inputs, list(reader.cases), Path(temporary) / "inputs"),
+                output_directory=outputs,
+                on_line=reader.line,
+            )
+        )
+        if result.stderr:
+            write_atomically(store.log_path(name), result.stderr)
+        facts = {
+            "id": name,
+            "executor": executor.name,
+            "started_at": started_at.isoformat(),
+            "wall_seconds": result.wall_seconds,
+            "deadline_seconds": launch.deadline_seconds,
+            "limits": asdict(result.limits) | {"enforced": list(result.limits.enforced)},
+            "exit_code": result.exit_code,
+            "out_of_memory": result.out_of_memory,
+            "state": state,
+            "stderr_tail": result.stderr[-_KEPT_TAIL:],
+        }
+        input_hashes, output_hashes = file_hashes(inputs), file_hashes(outputs)
+        records = []
+        for planned, reference_key in zip(launch.cells, launch.reference_keys, strict=True):
+            case = planned.cell.case.name
+            judgement = _judge(planned, reference_key, result, reader, outputs / case, store)
+            if planned.key == reference_key and judgement.failure is None:
+                store.save_files("references", planned.key, outputs / case)
+            records.append(
+                store.add(
+                    seal(
+                        {
+                            "schema": SCHEMA_VERSION,
+                            "id": f"{started_at:%Y%m%dT%H%M%S%fZ}-{planned.key[:16]}",
+                            "key": planned.key,
+                            "created_at": datetime.now(UTC).isoformat(),
+                            "profile": plan.profile,
+                            "cell": planned.cell.names(),
+                            "parameters": dict(planned.cell.parameters),
+                            "command": list(planned.cell.implementation.command),
+                            "determinism": planned.cell.implementation.determinism.value,
+                            "execution": {
+                                "kind": launch.execution.kind.value,
+                                "emulator": launch.execution.emulator,
+                            },
+                            "image": asdict(image),
+                            "software": dict(software),
+                            "machine": machine.describe(),
+                            "launch": facts,
+                            "inputs": _below(input_hashes, case),
+                            "outputs": _below(output_hashes, case),
+                            "measurement": reader.measurements.get(case),
+                            "episodes": None if judgement.episodes is None else list(judgement.episodes),
+                            "expected_counts": expected_counts(
+                                planned.cell.benchmark, planned.cell.parameters
+                            ),
+                            "gate": [asdict(check) for check in judgement.checks],
+                            "failure": None
+                            if judgement.failure is None
+                            else {"kind": judgement.failure.kind.value, "detail": judgement.failure.detail},
+                        }
+                    )
+                )
+            )
+    progress.finish(launch, records)
+    return records
+
+
+def _judge(
+    planned: PlannedCell,
+    reference_key: str,
+    result: LaunchResult,
+    reader: Reader,
+    outputs: Path,
+    store: Store,
+) -> Judgement:
+    case = planned.cell.case.name
+    failure = _launch_failure(result) or reader.failure_of(case)
+    reference = None
+    if failure is None and planned.key != reference_key:
+        reference = store.files("references", reference_key)
+        if reference is None:
+            failure = Failure(
+                kind=FailureKind.NO_REFERENCE,
+                detail=f"the reference {planned.cell.benchmark.reference.name} failed, so nothing can be compared",
+            )
+    if failure is not None:
+        return Judgement(checks=(), episodes=None, failure=failure)
+    return judge(
+        planned.cell.benchmark,
+        parameters=planned.cell.parameters,
+        measurement=reader.measurements[case],
+        wall_seconds=result.wall_seconds,
+        outputs=outputs,
+        reference=reference,
+    )
+
+
+def _launch_failure(result: LaunchResult) -> Failure | None:  # noqa: PLR0911 (a reason a line)
+    """Why the launch as a whole failed: the most telling reason first."""
+    if result.not_started is not None:
+        return Failure(kind=FailureKind.NOT_STARTED, detail=result.not_started)
+    if result.too_much_output:
+        return Failure(
+            kind=FailureKind.TOO_MUCH_OUTPUT, detail="printed more than any measurement needs; killed"
+        )
+    if result.deadline_passed:
+        return Failure(kind=FailureKind.DEADLINE, detail=f"killed after {result.wall_seconds:.0f} s")
+    if result.out_of_memory:
+        limit = result.limits.memory_bytes / 2**20
+        return Failure(kind=FailureKind.OUT_OF_MEMORY, detail=f"needed more than its {limit:.0f} MiB")
+    if result.exit_code is None or result.exit_code < 0:
+        name = signal_name(-(result.exit_code or 0))
+        return Failure(kind=FailureKind.SIGNAL, detail=f"ended by {name}; {_last_line(result.stderr)}")
+    if result.exit_code > 0:
+        return Failure(
+            kind=FailureKind.EXIT_CODE, detail=f"exit code {result.exit_code}; {_last_line(result.stderr)}"
+        )
+    return None
+
+
+def _last_line(stderr: str) -> str:
+    lines = stderr.strip().splitlines()
+    return f"stderr ends: {lines[-1][:200]}" if lines else "stderr is empty"
+
+
+def _below(hashes: Mapping[str, str], case: str) -> dict[str, str]:
+    """The hashes of one case's files, by their names."""
+    return {
+        name.removeprefix(f"{case}/"): value for name, value in hashes.items() if name.startswith(f"{case}/")
+    }

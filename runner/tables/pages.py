@@ -1,0 +1,72 @@
+"""All pages of a set of records. Pure: the same records in any order give the same bytes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runner.matrix import Benchmark, Kind, Matrix
+from runner.record import Record
+from runner.tables.markdown import render
+from runner.tables.methodology import methodology_view
+from runner.tables.operation import operation_view
+from runner.tables.overview import overview_view
+from runner.tables.selection import Room, rooms
+from runner.tables.training import training_view
+
+OVERVIEW, METHODOLOGY = "overview", "methodology"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One page: its name (the file is ``name.md``) and its Markdown."""
+
+    name: str
+    text: str
+
+
+def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> tuple[Page, ...]:
+    """The overview, a page a benchmark, and the methodology.
+
+    Args:
+        matrix: what was asked for; cells without a record are shown as not run.
+        records: the store's. Those of other parameters than this profile's are not shown.
+        profile: the profile that the pages are about.
+    """
+    found = [rooms(matrix, records, name, profile=profile) for name in matrix.benchmarks]
+    return (
+        _overview(matrix, found, profile),
+        *(
+            Page(name=each.name, text=_benchmark(matrix, each, its_rooms, profile))
+            for each, its_rooms in zip(matrix.benchmarks.values(), found, strict=True)
+        ),
+        Page(
+            name=METHODOLOGY,
+            text=render("methodology.md.j2", view=methodology_view(matrix, found, profile=profile)),
+        ),
+    )
+
+
+def render_benchmark(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> str:
+    """The page of one benchmark alone."""
+    found = rooms(matrix, records, benchmark, profile=profile)
+    return _benchmark(matrix, matrix.benchmarks[benchmark], found, profile)
+
+
+def render_overview(matrix: Matrix, records: Sequence[Record], *, profile: str) -> str:
+    """The overview alone."""
+    return _overview(
+        matrix, [rooms(matrix, records, name, profile=profile) for name in matrix.benchmarks], profile
+    ).text
+
+
+def _overview(matrix: Matrix, found: Sequence[Sequence[Room]], profile: str) -> Page:
+    return Page(
+        name=OVERVIEW, text=render("overview.md.j2", view=overview_view(matrix, found, profile=profile))
+    )
+
+
+def _benchmark(matrix: Matrix, benchmark: Benchmark, found: Sequence[Room], profile: str) -> str:
+    match benchmark.kind:
+        case Kind.OPERATION:
+            return render("operation.md.j2", view=operation_view(matrix, benchmark, found, profile=profile))
+        case Kind.TRAINING:
+            return render("training.md.j2", view=training_view(matrix, benchmark, found, profile=profile))

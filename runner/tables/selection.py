@@ -1,0 +1,226 @@
+"""Which records a table shows: of every cell asked for, whether it passed, failed or was not run.
+
+A room is where times may meet: one benchmark, platform, toolchain and limits, hence one machine, one way of
+execution and, for each image target, one image: those of the newest record. Records of the profile are told
+by their parameters and not by the name of the profile that happened to be running: a reused record keeps
+its own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from runner.comparison import Direction, direction, image_of, improvement, machine_of, processes
+from runner.execution import Execution, ExecutionKind
+from runner.images.spec import Toolchain
+from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile
+from runner.record import Record
+from runner.statistics import Interval, figure_interval
+from runner.tables.sides import Side, side_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One implementation at one case: its processes, one record a seed.
+
+    ``missing`` are seeds that the profile asks for and that have no record; ``outdated`` says that records of
+    another machine or image exist and were left out; ``left_out`` says why the matrix asks for no such cell.
+    """
+
+    case: Case
+    implementation: Implementation
+    side: Side
+    passed: tuple[Record, ...]
+    failed: tuple[Record, ...]
+    missing: tuple[int, ...]
+    outdated: bool
+    left_out: str | None
+
+    def processes(self, metric: str) -> tuple[tuple[float, ...], ...]:
+        """The values of ``metric`` in what passed."""
+        return processes(self.passed, metric)
+
+    def figure(self, metric: str) -> Interval | None:
+        """The figure of ``metric`` with its interval, or None where nothing that passed has it."""
+        found = self.processes(metric)
+        return figure_interval(found) if found else None
+
+
+@dataclass(frozen=True)
+class Room:
+    """The rows of one benchmark on one platform under one toolchain and limits, in the order of the matrix.
+
+    ``execution`` is None where nothing was run; ``asked_seeds`` are the profile's.
+    """
+
+    benchmark: Benchmark
+    platform: Platform
+    toolchain: Toolchain
+    limits: Limits
+    execution: Execution | None
+    parameters: Mapping[str, Mapping[str, Any]]
+    asked_seeds: tuple[int, ...]
+    rows: tuple[Row, ...]
+    outdated: int
+
+    @property
+    def ranked(self) -> bool:
+        """Whether its times may be compared with one another."""
+        return self.execution is not None and self.execution.ranked
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """Every record shown, failed ones too."""
+        return tuple(record for row in self.rows for record in (*row.passed, *row.failed))
+
+    def of_case(self, case: str) -> tuple[Row, ...]:
+        """The rows of one case."""
+        return tuple(row for row in self.rows if row.case.name == case)
+
+    def fastest(self, case: str, sides: Iterable[Side], *, but: Row | None = None) -> Row | None:
+        """The row of ``case`` with the best headline among ``sides``, other than ``but``, if any."""
+        metric, wanted = self.benchmark.headline, set(sides)
+        candidates = [
+            (row.figure(metric), row) for row in self.of_case(case) if row.side in wanted and row is not but
+        ]
+        timed = [(figure.value, row) for figure, row in candidates if figure is not None]
+        best = min if direction(metric) is Direction.LESS else max
+        return best(timed, key=lambda each: each[0])[1] if timed else None
+
+    def reference(self, case: str) -> Row:
+        """The row of the implementation that the gate compares with."""
+        return next(row for row in self.of_case(case) if row.implementation.reference)
+
+    def competitor(self, row: Row) -> Row | None:
+        """The fastest that is not ours, and not ``row`` itself."""
+        return self.fastest(row.case.name, (Side.REFERENCE, Side.PEER), but=row)
+
+    def ratio(self, base: Row | None, against: Row) -> Interval | None:
+        """How many times faster ``against`` is than ``base``; None where that cannot or may not be said."""
+        if not self.ranked or base is None or base is against:
+            return None
+        sides = [row.processes(self.benchmark.headline) for row in (base, against)]
+        if not all(sides) or min(value for side in sides for values in side for value in values) <= 0:
+            return None
+        return improvement(sides[0], sides[1], self.benchmark.headline)
+
+
+def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> tuple[Room, ...]:
+    """The rooms of one benchmark, in the order of the matrix. ``records`` may come in any order."""
+    mine = sorted(
+        (record for record in records if record.benchmark == benchmark),
+        key=lambda record: (record.data["created_at"], record.identifier),
+    )
+    return tuple(
+        _room(
+            mine,
+            benchmark=matrix.benchmarks[benchmark],
+            platform=platform,
+            toolchain=toolchain,
+            limits=limits,
+            profile=matrix.profiles[profile],
+        )
+        for toolchain in matrix.toolchains.values()
+        for limits in matrix.limits.values()
+        for platform in matrix.platforms.values()
+    )
+
+
+def _room(
+    records: Sequence[Record],
+    *,
+    benchmark: Benchmark,
+    platform: Platform,
+    toolchain: Toolchain,
+    limits: Limits,
+    profile: Profile,
+) -> Room:
+    place = {"platform": platform.name, "toolchain": toolchain.name, "limits": limits.name}
+    sizes = benchmark.sizes[profile.name]
+    here = [
+        record
+        for record in records
+        if place.items() <= record.data["cell"].items()
+        and record.case in benchmark.cases
+        and record.implementation in benchmark.implementations
+        and record.data["parameters"]
+        == {**benchmark.cases[record.case].parameters, **sizes.of(emulated=_execution(record).emulated)}
+    ]
+    execution = _execution(here[-1]) if here else None
+    emulated = execution is not None and execution.emulated
+    current = _current(here)
+    seeds = profile.seeds.of(emulated=emulated)
+    return Room(
+        benchmark=benchmark,
+        platform=platform,
+        toolchain=toolchain,
+        limits=limits,
+        execution=execution,
+        parameters={
+            name: {**case.parameters, **sizes.of(emulated=emulated)} for name, case in benchmark.cases.items()
+        },
+        asked_seeds=seeds,
+        rows=tuple(
+            _row(
+                here,
+                current,
+                benchmark=benchmark,
+                case=case,
+                implementation=implementation,
+                platform=platform,
+                seeds=seeds,
+            )
+            for case in benchmark.cases.values()
+            for implementation in benchmark.implementations.values()
+        ),
+        outdated=len(here) - len(current),
+    )
+
+
+def _row(
+    here: Sequence[Record],
+    current: Sequence[Record],
+    *,
+    benchmark: Benchmark,
+    case: Case,
+    implementation: Implementation,
+    platform: Platform,
+    seeds: tuple[int, ...],
+) -> Row:
+    def mine(records: Sequence[Record]) -> list[Record]:
+        return [
+            each for each in records if (each.case, each.implementation) == (case.name, implementation.name)
+        ]
+
+    found = sorted(mine(current), key=lambda record: record.seed)
+    return Row(
+        case=case,
+        implementation=implementation,
+        side=side_of(implementation, benchmark),
+        passed=tuple(record for record in found if not record.failed),
+        failed=tuple(record for record in found if record.failed),
+        missing=tuple(seed for seed in seeds if seed not in {record.seed for record in found}),
+        outdated=not found and bool(mine(here)),
+        left_out=implementation.left_out(platform.name, case.name),
+    )
+
+
+def _current(records: Sequence[Record]) -> list[Record]:
+    """The records that belong together (``records``: oldest first).
+
+    They share machine and execution with the newest of all, and are of the newest image of their target.
+    Of one cell the newest counts.
+    """
+    if not records:
+        return []
+    setting = (machine_of(records[-1]), _execution(records[-1]))
+    together = [record for record in records if (machine_of(record), _execution(record)) == setting]
+    newest = dict(image_of(record) for record in together)
+    kept = [record for record in together if newest[image_of(record)[0]] == image_of(record)[1]]
+    return list({(record.case, record.implementation, record.seed): record for record in kept}.values())
+
+
+def _execution(record: Record) -> Execution:
+    found = record.data["execution"]
+    return Execution(kind=ExecutionKind(found["kind"]), emulator=found["emulator"])

@@ -1,0 +1,289 @@
+"""The view of a training's page: times, parts, returns, and every seed by itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runner.matrix import Benchmark, Matrix, Returns
+from runner.record import Record
+from runner.statistics import figure_interval, interquartile_mean, spread
+from runner.tables import texts, units
+from runner.tables.agreement import agreement
+from runner.tables.markdown import Table
+from runner.tables.memory import memory_table
+from runner.tables.selection import Room, Row
+from runner.tables.units import NOTHING
+
+_WALL, _INITIALISATION, _TRAINING = "wall_seconds", "initialisation_seconds", "training_seconds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRoom:
+    """One platform's part of the page."""
+
+    heading: str
+    execution: str
+    run: bool
+    ranked: bool
+    times: Table
+    parts: Table
+    returns: Table
+    seeds: Table
+    memory: Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingView:
+    """The whole page."""
+
+    name: str
+    title: str
+    profile: str
+    reference: str
+    episodes: int
+    threshold: str
+    rooms: tuple[TrainingRoom, ...]
+
+
+def training_view(
+    matrix: Matrix, benchmark: Benchmark, found: Sequence[Room], *, profile: str
+) -> TrainingView:
+    """The page of ``benchmark`` with the rooms ``found``.
+
+    Raises:
+        ValueError: the benchmark does not say how its returns are summarised (a valid matrix does).
+    """
+    if benchmark.returns is None:
+        raise ValueError(f"the training {benchmark.name} has no returns")
+    returns = benchmark.returns
+    return TrainingView(
+        name=benchmark.name,
+        title=benchmark.title,
+        profile=profile,
+        reference=benchmark.reference.name,
+        episodes=returns.episodes,
+        threshold=f"{returns.threshold:g}",
+        rooms=tuple(_room(matrix, room, found, returns) for room in found),
+    )
+
+
+def mean_of_last(episodes: Sequence[Mapping[str, Any]], count: int) -> float | None:
+    """The mean return of the last ``count`` episodes, of all where there are fewer; None without any."""
+    last = [float(each["return"]) for each in episodes[-count:]]
+    return sum(last) / len(last) if last else None
+
+
+def steps_to_threshold(episodes: Sequence[Mapping[str, Any]], returns: Returns) -> int | None:
+    """Environment steps when the mean over ``returns.episodes`` episodes first reaches the threshold.
+
+    None where it never does. The window must be full; an episode that ends at step index s ends after s + 1
+    steps.
+    """
+    total = 0.0
+    for index, episode in enumerate(episodes):
+        total += float(episode["return"])
+        if index >= returns.episodes:
+            total -= float(episodes[index - returns.episodes]["return"])
+        if index + 1 >= returns.episodes and total / returns.episodes >= returns.threshold:
+            return int(episode["step"]) + 1
+    return None
+
+
+def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], returns: Returns) -> TrainingRoom:
+    return TrainingRoom(
+        heading=texts.heading(matrix, room),
+        execution=texts.execution(room),
+        run=bool(room.records),
+        ranked=room.ranked,
+        times=_times(room, all_rooms),
+        parts=_parts(room),
+        returns=_returns(room, returns),
+        seeds=_seeds(room, returns),
+        memory=memory_table(room),
+    )
+
+
+def _times(room: Room, all_rooms: Sequence[Room]) -> Table:
+    metric = room.benchmark.headline
+    return Table(
+        headers=(
+            "case",
+            "implementation",
+            metric.replace("_", " "),
+            "n",
+            f"times faster than {room.benchmark.reference.name}",
+            "times faster than the fastest competitor",
+            "gate",
+            "platforms agree",
+        ),
+        rows=tuple(
+            (
+                row.case.name,
+                row.implementation.name,
+                texts.figure(row, metric),
+                texts.processes(row, metric),
+                texts.against_reference(room, row),
+                texts.against_competitor(room, row),
+                texts.gate(row),
+                agreement(room, row, all_rooms),
+            )
+            for row in room.rows
+        ),
+    )
+
+
+def _parts(room: Room) -> Table:
+    return Table(
+        headers=(
+            "case",
+            "implementation",
+            "wall",
+            "initialisation",
+            "training",
+            "environment steps/s",
+            "environment steps",
+            "gradient steps",
+        ),
+        rows=tuple(
+            (
+                row.case.name,
+                row.implementation.name,
+                texts.figure(row, _WALL),
+                texts.figure(row, _INITIALISATION),
+                texts.figure(row, _TRAINING),
+                _steps_per_second(row),
+                _counts(row, "environment_steps"),
+                _counts(row, "gradient_steps"),
+            )
+            for row in room.rows
+            if row.passed
+        ),
+    )
+
+
+def _returns(room: Room, returns: Returns) -> Table:
+    return Table(
+        headers=(
+            "case",
+            "implementation",
+            f"return, last {returns.episodes} episodes: mean ± std",
+            "IQM",
+            "lowest to highest seed",
+            "seeds at the threshold",
+            "steps to threshold (median)",
+            "n",
+        ),
+        rows=tuple(
+            (row.case.name, row.implementation.name, *_returns_of(row, returns))
+            for row in room.rows
+            if row.passed
+        ),
+    )
+
+
+def _returns_of(row: Row, returns: Returns) -> tuple[str, ...]:
+    means = [
+        mean for record in row.passed if (mean := mean_of_last(record.episodes, returns.episodes)) is not None
+    ]
+    if not means:
+        return (NOTHING,) * 5 + ("0",)
+    reached = [
+        steps for record in row.passed if (steps := steps_to_threshold(record.episodes, returns)) is not None
+    ]
+    middle = interquartile_mean(means)
+    return (
+        units.mean_and_deviation(spread(means)),
+        units.plain_interval(middle),
+        f"{units.plain(min(means))} to {units.plain(max(means))}",
+        f"{len(reached)} of {len(means)}",
+        # A median over those that arrived alone would flatter who arrives seldom.
+        units.count(figure_interval([(steps,) for steps in reached]).value)
+        if len(reached) == len(means)
+        else NOTHING,
+        str(len(means)),
+    )
+
+
+def _seeds(room: Room, returns: Returns) -> Table:
+    headers = (
+        "case",
+        "implementation",
+        "seed",
+        "wall",
+        "initialisation",
+        "training",
+        "environment steps/s",
+        "gradient steps",
+        "episodes",
+        f"mean of last {returns.episodes}",
+        "steps to threshold",
+        "seconds to threshold",
+        "process peak (VmHWM)",
+        "gate",
+    )
+    rows = [
+        (row.case.name, row.implementation.name, *_seed(record, returns))
+        for row in room.rows
+        for record in sorted((*row.passed, *row.failed), key=lambda record: record.seed)
+    ]
+    rows += [
+        (row.case.name, row.implementation.name, str(seed), "not run", *(NOTHING,) * 10)
+        for row in room.rows
+        if row.left_out is None
+        for seed in row.missing
+    ]
+    return Table(headers=headers, rows=tuple(rows), right=frozenset({"seed"}))
+
+
+def _seed(record: Record, returns: Returns) -> tuple[str, ...]:
+    if record.failed:
+        failure = record.data["failure"]
+        return (str(record.seed), "failed", *(NOTHING,) * 9, f"{failure['kind']}: {failure['detail']}")
+    measurement = record.data["measurement"]
+    mean = mean_of_last(record.episodes, returns.episodes)
+    steps = steps_to_threshold(record.episodes, returns)
+    speed = _speed(record)
+    peak = measurement["memory"]["vmhwm_bytes"]
+    return (
+        str(record.seed),
+        *(_one_duration(record, metric) for metric in (_WALL, _INITIALISATION, _TRAINING)),
+        NOTHING if speed is None else units.count(speed),
+        _one_count(record, "gradient_steps"),
+        units.count(len(record.episodes)),
+        NOTHING if mean is None else units.plain(mean),
+        NOTHING if steps is None else units.count(steps),
+        NOTHING if steps is None or not speed else units.seconds(steps / speed),
+        "unknown" if peak is None else units.size(peak),
+        "passed",
+    )
+
+
+def _one_duration(record: Record, metric: str) -> str:
+    values = record.values(metric)
+    return units.seconds(figure_interval([values]).value) if values else NOTHING
+
+
+def _one_count(record: Record, name: str) -> str:
+    value = record.data["measurement"]["counts"].get(name)
+    return NOTHING if value is None else units.count(value)
+
+
+def _counts(row: Row, name: str) -> str:
+    return ", ".join(dict.fromkeys(_one_count(record, name) for record in row.passed))
+
+
+def _steps_per_second(row: Row) -> str:
+    speeds = [(speed,) for record in row.passed if (speed := _speed(record)) is not None]
+    if not speeds:
+        return NOTHING
+    found = figure_interval(speeds)
+    return f"{units.significant(found.value)}{units.bounds(found)}"
+
+
+def _speed(record: Record) -> float | None:
+    """Environment steps per second of training time."""
+    values = record.values(_TRAINING)
+    steps = record.data["measurement"]["counts"].get("environment_steps")
+    if not values or steps is None or values[0] <= 0:
+        return None
+    return float(steps) / values[0]

@@ -1,0 +1,92 @@
+"""Pages on disk: written whole or not at all, and not again when nothing that they depend on has changed."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.matrix import Matrix
+from runner.record import Record
+from runner.store import write_atomically
+from runner.tables.markdown import TEMPLATES
+from runner.tables.pages import render_pages
+
+STAMP = ".stamp.json"
+_RUNNER = Path(__file__).parent.parent
+_CODE = ("statistics.py", "comparison.py", "record.py", "execution.py", "tables")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stamp:
+    """What the pages in a directory were made from, and the hash of each, by file name."""
+
+    content: str
+    pages: Mapping[str, str]
+
+
+def write_tables(
+    matrix: Matrix, records: Sequence[Record], directory: Path, *, profile: str
+) -> tuple[Path, ...]:
+    """Write every page into ``directory``; returns their paths.
+
+    Nothing is rendered or written when the records, the matrix, the templates and the code are those of the
+    last time and the pages still lie there unaltered. Pages that an earlier call wrote and that no longer
+    exist are removed; other files are left alone.
+    """
+    content = _content(matrix, records, profile)
+    before = _read_stamp(directory)
+    if before is not None and before.content == content and _unaltered(directory, before):
+        return tuple(directory / name for name in before.pages)
+    pages = {f"{page.name}.md": page.text for page in render_pages(matrix, records, profile=profile)}
+    for name, text in pages.items():
+        write_atomically(directory / name, text)
+    for name in (before.pages if before else {}).keys() - pages.keys():
+        (directory / name).unlink(missing_ok=True)
+    stamp = {"content": content, "pages": {name: _hash([text.encode()]) for name, text in pages.items()}}
+    write_atomically(directory / STAMP, json.dumps(stamp, indent=1) + "\n")
+    return tuple(directory / name for name in pages)
+
+
+def _content(matrix: Matrix, records: Iterable[Record], profile: str) -> str:
+    """A hash of everything that the pages depend on."""
+    files = [*sorted(TEMPLATES.glob("*.j2"))]
+    for name in _CODE:
+        path = _RUNNER / name
+        files += sorted((*path.glob("*.py"), *path.glob("*.json"))) if path.is_dir() else [path]
+    return _hash(
+        (
+            profile.encode(),
+            repr(matrix).encode(),
+            *sorted(str(record.data["content_sha256"]).encode() for record in records),
+            *(path.read_bytes() for path in files),
+        )
+    )
+
+
+def _read_stamp(directory: Path) -> _Stamp | None:
+    """The stamp of the last call; None where there is none that can be read: then everything is written."""
+    try:
+        found: Any = json.loads((directory / STAMP).read_text(encoding="utf-8"))
+        # Only plain file names: a stamp must not be able to name anything elsewhere.
+        pages = {str(name): str(digest) for name, digest in found["pages"].items() if Path(name).name == name}
+        return _Stamp(content=str(found["content"]), pages=pages)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _unaltered(directory: Path, stamp: _Stamp) -> bool:
+    try:
+        return all(_hash([(directory / name).read_bytes()]) == digest for name, digest in stamp.pages.items())
+    except OSError:
+        return False
+
+
+def _hash(parts: Iterable[bytes]) -> str:
+    """Over the parts, each with its length, so that no two lists of parts look alike."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()
