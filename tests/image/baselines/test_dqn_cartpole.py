@@ -1,0 +1,171 @@
+"""DQN's baseline against CleanRL's episodes and arithmetic by hand. Needs torch: runs inside the image."""
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from jsonschema import Draft202012Validator
+from safetensors.numpy import load_file
+
+import runner
+from baselines import dqn_cartpole, inputs
+
+GOLDEN = Path(__file__).parent / "golden" / "cleanrl_dqn_episode_ends.json"
+SCHEMA = Path(runner.__file__).parent / "schemas" / "measurement.schema.json"
+ROOT = Path(dqn_cartpole.__file__).parents[1]
+SMALL = {"environment": "CartPole-v1", "steps": 400, "learning_starts": 100, "train_frequency": 10}
+
+
+def trained(seed: int, **parameters: object) -> dqn_cartpole.Trained:
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
+    environments = dqn_cartpole.make_environments("CartPole-v1", seed)
+    online, target = dqn_cartpole.make_network(4, 2), dqn_cartpole.make_network(4, 2)
+    target.load_state_dict(online.state_dict())
+    wanted = dqn_cartpole.Parameters(**SMALL | parameters)
+    return dqn_cartpole.train(environments, online, target, wanted, seed)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_episodes_before_learning_starts_are_cleanrls(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first 10,001 steps of 500,000: epsilon must fall as slowly as in the whole run.
+    monkeypatch.setattr(dqn_cartpole, "EXPLORATION_FRACTION", 250_000 / 10_001)
+    episodes = trained(seed, steps=10_001, learning_starts=10_000).episodes
+    ends = json.loads(GOLDEN.read_text(encoding="utf-8"))[str(seed)]
+    assert [episode.step for episode in episodes] == ends
+    assert [episode.length for episode in episodes] == np.diff([-1, *ends]).tolist()
+    assert all(episode.value == episode.length for episode in episodes)
+
+
+def test_the_first_gradient_step_comes_after_learning_starts_and_none_at_it() -> None:
+    assert trained(1, steps=111, learning_starts=100).gradient_steps == 1
+    assert trained(1, steps=110, learning_starts=100).gradient_steps == 0
+    assert trained(1).gradient_steps == (400 - 1) // 10 - 100 // 10
+
+
+def test_the_same_seed_gives_the_same_episodes_and_another_seed_others() -> None:
+    assert trained(5).episodes == trained(5).episodes != trained(6).episodes
+
+
+def test_the_ring_forgets_the_oldest_transition_first() -> None:
+    buffer = dqn_cartpole.ReplayBuffer(3, (1,))
+    for number in range(4):
+        one = np.array([[number]], dtype=np.float32)
+        buffer.add(one, one + 1, np.array([number]), np.array([float(number)]), np.array([number == 3]))
+    assert buffer.rewards.ravel().tolist() == [3, 1, 2]
+    batch = buffer.sample(64)
+    assert sorted(set(batch.actions.ravel().tolist())) == [1, 2, 3]
+    assert torch.equal(batch.next_observations, batch.observations + 1)
+    assert torch.equal(batch.terminations.ravel(), (batch.rewards.ravel() == 3).float())
+
+
+def test_the_network_and_the_minibatch_have_the_shapes_that_pytorch_gives() -> None:
+    names = {
+        f"online.{name}": tuple(value.shape)
+        for name, value in dqn_cartpole.make_network(4, 2).state_dict().items()
+    }
+    arrays = inputs.dqn_arrays(42)
+    assert names == {name: arrays[name].shape for name in arrays if name.startswith("online.")}
+
+
+def test_one_update_is_that_of_the_formulas_in_double_precision() -> None:
+    given = inputs.dqn_arrays(42)
+    found = dqn_cartpole.parity_update({name: torch.from_numpy(array) for name, array in given.items()})
+    loss, gradients = loss_and_gradients({name: array.astype(float) for name, array in given.items()})
+    assert float(found["loss"]) == pytest.approx(loss, rel=1e-5)
+    for name, gradient in gradients.items():
+        scale = np.abs(gradient).max()
+        assert np.abs(found[f"gradient.{name}"].numpy() - gradient).max() <= 1e-4 * scale
+        # Adam's first step from fresh moments: both bias corrections cancel.
+        stepped = given[f"online.{name}"] - 2.5e-4 * gradient / (np.abs(gradient) + 1e-8)
+        assert np.abs(found[f"parameter.{name}"].numpy() - stepped).max() <= 1e-4 * np.abs(stepped).max()
+
+
+def loss_and_gradients(x: dict[str, np.ndarray]) -> tuple[float, dict[str, np.ndarray]]:
+    """The squared temporal-difference error and its gradients, by hand."""
+    rows = np.arange(len(x["actions"]))
+
+    def layers(network: str, observations: np.ndarray) -> list[np.ndarray]:
+        kept = [observations]
+        for layer in (0, 2, 4):
+            out = kept[-1] @ x[f"{network}.{layer}.weight"].T + x[f"{network}.{layer}.bias"]
+            kept.append(out if layer == 4 else np.maximum(out, 0))
+        return kept
+
+    bootstrap = layers("target", x["next_observations"])[-1].max(axis=1)
+    wanted = x["rewards"] + 0.99 * bootstrap * (1 - x["terminations"])
+    kept = layers("online", x["observations"])
+    error = kept[-1][rows, x["actions"].astype(int)] - wanted
+    back = np.zeros_like(kept[-1])
+    back[rows, x["actions"].astype(int)] = 2 * error / len(error)
+    gradients = {}
+    for layer, before in ((4, kept[2]), (2, kept[1]), (0, kept[0])):
+        gradients[f"{layer}.weight"] = back.T @ before
+        gradients[f"{layer}.bias"] = back.sum(axis=0)
+        back = (back @ x[f"online.{layer}.weight"]) * (before > 0)
+    return float((error**2).mean()), gradients
+
+
+def test_started_as_the_runner_does_it_prints_what_the_schema_wants_and_writes_its_outputs(
+    tmp_path: Path,
+) -> None:
+    case = ["--case", "CartPole-v1", "--parameters", json.dumps(SMALL)]
+    made = ["-m", "baselines.inputs", "dqn", *case, "--seed", "42", "--output", str(tmp_path / "in")]
+    subprocess.run([sys.executable, *made], check=True)
+    command = ["-m", "baselines.dqn_cartpole", *case, "--seed", "1"]
+    printed = subprocess.run(
+        [sys.executable, *command, "--input", str(tmp_path / "in"), "--output", str(tmp_path / "out")],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    events = [json.loads(line) for line in printed.splitlines()]
+    for event in events:
+        Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(event)
+    assert events[-1]["counts"] == {"environment_steps": 400, "gradient_steps": 29}
+    metrics = events[-1]["metrics"]
+    assert metrics["initialisation_seconds"] + metrics["training_seconds"] == pytest.approx(
+        metrics["wall_seconds"]
+    )
+    written = tmp_path / "out" / "CartPole-v1"
+    episodes = json.loads((written / "episodes.json").read_text(encoding="utf-8"))
+    assert np.cumsum([each["length"] for each in episodes]).tolist() == [
+        each["step"] + 1 for each in episodes
+    ]
+    assert load_file(written / "weights.safetensors")["2.weight"].shape == (84, 120)
+    assert load_file(written / "update.safetensors")["gradient.4.bias"].shape == (2,)
+
+
+def test_by_hand_from_its_own_directory_it_says_where_it_writes(tmp_path: Path) -> None:
+    result = subprocess.run(
+        [
+            sys.executable,
+            "dqn_cartpole.py",
+            "--steps",
+            "60",
+            "--seed",
+            "7",
+            "--output",
+            str(tmp_path / "out"),
+        ],
+        cwd=ROOT / "baselines",
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert str(tmp_path / "out") in result.stderr
+    assert json.loads(result.stdout) == json.loads(
+        (tmp_path / "out" / "measurement.json").read_text(encoding="utf-8")
+    )
+    assert {each.name for each in (tmp_path / "out").iterdir()} == {
+        "episodes.json",
+        "measurement.json",
+        "weights.safetensors",
+    }

@@ -1,0 +1,85 @@
+"""Real Docker, real images, real QEMU. Nothing here is a stand-in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from runner import machine
+
+ROOT = Path(__file__).parents[2]
+HOST = machine.architecture()
+FOREIGN = {"amd64": "arm64", "arm64": "amd64"}[HOST]
+
+Result = subprocess.CompletedProcess[str]
+Forge = Callable[..., Result]
+
+
+def forge_bench(*arguments: str, timeout: float = 1800) -> Result:
+    """``python -m runner`` as a user calls it."""
+    return subprocess.run(
+        [sys.executable, "-m", "runner", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+def docker(*arguments: str, timeout: float = 900) -> Result:
+    """The docker command line."""
+    return subprocess.run(
+        ["docker", *arguments], capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+@pytest.fixture(scope="session")
+def images() -> None:
+    """All images of the shipped matrix, built by the command that a user has."""
+    result = forge_bench("build")
+    assert result.returncode == 0, result.stderr[-4000:]
+
+
+@pytest.fixture(scope="session")
+def smoke(images: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    """The whole smoke profile on both architectures, once; its results directory and what it said."""
+    del images
+    results = tmp_path_factory.mktemp("smoke")
+    outcome = forge_bench("--profile", "smoke", "--results", str(results))
+    assert outcome.returncode == 0, outcome.stderr[-4000:]
+    return results, outcome
+
+
+@pytest.fixture
+def shipped_matrix(tmp_path: Path) -> Callable[[Callable[[dict], None]], Path]:
+    """The shipped matrix with a change, as a file."""
+
+    def change(edit: Callable[[dict], None]) -> Path:
+        data = yaml.safe_load((ROOT / "matrix.yaml").read_text(encoding="utf-8"))
+        edit(data)
+        path = tmp_path / "matrix.yaml"
+        path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+        return path
+
+    return change
+
+
+@pytest.fixture(scope="session")
+def packages_for_the_image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """pytest and what it needs, all of it pure Python, in a directory that a container can read."""
+    target = tmp_path_factory.mktemp("pytest")
+    packages = Path(pytest.__file__).parent.parent
+    for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"):
+        shutil.copytree(packages / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(packages / "py.py", target)
+    for path in [target, *target.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    for parent in (target.parent, target.parent.parent):
+        os.chmod(parent, 0o755)  # noqa: PTH101 (pytest makes its own folders private)
+    return target

@@ -1,0 +1,119 @@
+"""From matrix.yaml to tables, on both architectures."""
+
+import json
+from pathlib import Path
+
+from conftest import FOREIGN, HOST, docker, forge_bench
+
+from runner.store import Store
+
+
+def record_of(results: Path, **names: object) -> dict:
+    found = [
+        record.data
+        for record in Store(results).records()
+        if all(record.data["cell"][key] == value for key, value in names.items())
+    ]
+    assert len(found) == 1, names
+    return found[0]
+
+
+def test_every_cell_of_the_smoke_profile_passes_its_gate_on_both_architectures(smoke):
+    results, _ = smoke
+    records = Store(results).records()
+    assert {record.platform for record in records} == {"amd64", "arm64"}
+    assert [record.data["failure"] for record in records if record.failed] == []
+    kinds = {record.platform: record.data["execution"]["kind"] for record in records}
+    assert kinds == {HOST: "native", FOREIGN: "emulated"}
+
+
+def test_the_pages_are_rendered_and_emulated_times_are_marked_and_never_ranked(smoke):
+    results, outcome = smoke
+    tables = results / "tables" / "smoke"
+    assert {path.name for path in tables.glob("*.md")} == {
+        "overview.md",
+        "methodology.md",
+        "gae.md",
+        "dqn.md",
+    }
+    overview = (tables / "overview.md").read_text()
+    assert outcome.stdout.strip() == overview.strip()
+    assert "emulated" in overview
+    for name in ("gae.md", "dqn.md"):
+        _, _, foreign = (tables / name).read_text().partition(FOREIGN)
+        assert "emulated" in foreign
+    methodology = (tables / "methodology.md").read_text()
+    for pin in ("1.96.0", "3.13.5", "2.6.0"):
+        assert pin in methodology
+    assert (
+        record_of(results, benchmark="dqn", implementation="rust", platform=HOST)["image"]["config_digest"]
+        in methodology
+    )
+
+
+def test_rust_trains_to_the_same_bytes_on_both_architectures(smoke):
+    results, _ = smoke
+    native = record_of(results, benchmark="dqn", implementation="rust", platform=HOST)
+    emulated = record_of(results, benchmark="dqn", implementation="rust", platform=FOREIGN)
+    assert native["parameters"] == emulated["parameters"]
+    assert native["inputs"] == emulated["inputs"]
+    assert native["outputs"] == emulated["outputs"]
+    assert native["episodes"] == emulated["episodes"]
+
+
+def test_gae_inputs_and_rust_outputs_are_the_same_bytes_on_both_architectures(smoke):
+    results, _ = smoke
+    for case in ("T=128", "T=32768", "256x2048"):
+        native = record_of(results, benchmark="gae", implementation="rust", platform=HOST, case=case)
+        emulated = record_of(results, benchmark="gae", implementation="rust", platform=FOREIGN, case=case)
+        assert native["inputs"] == emulated["inputs"]
+        assert native["outputs"] == emulated["outputs"]
+
+
+def test_a_second_call_runs_nothing(smoke):
+    results, _ = smoke
+    again = forge_bench("--profile", "smoke", "--results", str(results))
+    assert again.returncode == 0
+    assert "0 cells run" in again.stderr
+
+
+def test_a_deleted_image_is_built_again_and_no_cell_is_run(smoke):
+    results, _ = smoke
+    tag = f"forge-bench:core-trixie-{HOST}"
+    assert docker("rmi", "--force", tag, f"forge-bench:{HOST}", "forge-bench:latest").returncode == 0
+    again = forge_bench("--profile", "smoke", "--results", str(results))
+    assert again.returncode == 0, again.stderr
+    assert "0 cells run" in again.stderr
+    assert docker("image", "inspect", tag, "forge-bench:latest").returncode == 0
+
+
+def test_compare_gives_a_ratio_and_refuses_emulated_times(smoke):
+    results, _ = smoke
+    common = [
+        "compare",
+        "--benchmark",
+        "gae",
+        "--base",
+        "numpy",
+        "--against",
+        "rust",
+        "--case",
+        "T=2048",
+        "--format",
+        "json",
+    ]
+    native = forge_bench(*common, "--arch", HOST, "--results", str(results))
+    assert native.returncode == 0, native.stderr
+    found = json.loads(native.stdout)
+    assert found["ratio"] > 0
+    assert found["n"] == 1
+    assert {"low", "high"} <= found.keys()
+    emulated = forge_bench(*common, "--arch", FOREIGN, "--results", str(results))
+    assert emulated.returncode == 9
+    assert "emulated" in emulated.stderr
+
+
+def test_no_container_is_left_behind(smoke):
+    del smoke
+    left = docker("ps", "--all", "--quiet", "--filter", "label=forge-bench.runner").stdout.split()
+    assert left == []

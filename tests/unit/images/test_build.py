@@ -1,0 +1,185 @@
+"""When an image is built, what it is called, what a failed build says; docker is played by an object."""
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner import machine
+from runner.errors import ImageBuildFailed, PinMismatch
+from runner.images import base, build, command
+from runner.images.identity import identify
+from runner.images.spec import Image, ImageSpec, Toolchain
+
+TOOLCHAIN = Toolchain(name="trixie", suite="trixie", rust="1.96.0", python="3.13.5", pytorch="2.6.0")
+
+
+@dataclass
+class Daemon:
+    """Images by tag, and every command that was given."""
+
+    images: dict[str, dict[str, Any]] = field(default_factory=dict)
+    commands: list[tuple[str, ...]] = field(default_factory=list)
+    build_log: str | None = None
+
+    def __call__(self, *arguments: str, log: Path | None = None) -> "subprocess.CompletedProcess[str]":
+        self.commands.append(arguments)
+        code, output = 0, ""
+        if arguments[:2] == ("image", "inspect"):
+            here = [self.images[tag] for tag in arguments[2:] if tag in self.images]
+            output = json.dumps(here)
+            code = int(len(here) < len(arguments) - 2)
+        elif arguments[0] == "tag":
+            self.add(arguments[2], self.images[arguments[1]]["Config"]["Labels"])
+        elif arguments[0] == "pull":
+            code = 1
+        elif arguments[:2] == ("buildx", "build"):
+            assert log is not None
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text(self.build_log or "", encoding="utf-8")
+            code = int(self.build_log is not None)
+            identity = next(word for word in arguments if word.startswith("IDENTITY=")).partition("=")[2]
+            for tag in (arguments[at + 1] for at, word in enumerate(arguments) if word == "--tag"):
+                self.add(tag, {build.IDENTITY_LABEL: identity})
+        return subprocess.CompletedProcess(arguments, code, output, "not there" if code else "")
+
+    def add(self, tag: str, labels: dict[str, str]) -> None:
+        self.images[tag] = {"Id": "sha256:0", "RepoTags": [tag], "Config": {"Labels": labels}}
+
+    @property
+    def builds(self) -> list[tuple[str, ...]]:
+        return [each for each in self.commands if each[:2] == ("buildx", "build")]
+
+
+@pytest.fixture
+def daemon(monkeypatch: pytest.MonkeyPatch) -> Daemon:
+    played = Daemon()
+    played.add(base.base_tag(TOOLCHAIN), {})
+    for module in (base, build, command):
+        monkeypatch.setattr(module, "docker", played)
+    monkeypatch.setattr(machine, "architecture", lambda: "amd64")
+    played.add(base.base_tag(TOOLCHAIN), {})
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    return played
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "docker").mkdir()
+    (tmp_path / "docker" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    return tmp_path
+
+
+def spec(target: str = "core", architecture: str = "amd64") -> ImageSpec:
+    return ImageSpec(target=target, architecture=architecture, toolchain=TOOLCHAIN)
+
+
+def ensure(root: Path, wanted: ImageSpec) -> Image:
+    return build.ensure_image(wanted, root=root, log_directory=root / "logs", say=lambda _: None)
+
+
+def test_an_image_that_is_not_there_is_built_for_one_platform_under_all_its_names(
+    root: Path, daemon: Daemon
+) -> None:
+    image = ensure(root, spec())
+    (arguments,) = daemon.builds
+    assert arguments[arguments.index("--platform") + 1] == "linux/amd64"
+    tags = {arguments[at + 1] for at, word in enumerate(arguments) if word == "--tag"}
+    assert tags == {"forge-bench:core-trixie-amd64", "forge-bench:amd64", "forge-bench:latest"}
+    assert image.built_seconds is not None
+    assert (image.identity, image.execution_hash) == (
+        identify(spec(), root).identity,
+        identify(spec(), root).execution_hash,
+    )
+
+
+def test_an_unchanged_image_costs_one_question_to_the_daemon(root: Path, daemon: Daemon) -> None:
+    ensure(root, spec())
+    daemon.commands.clear()
+    assert ensure(root, spec()).built_seconds is None
+    assert [each[:2] for each in daemon.commands] == [("image", "inspect")]
+
+
+def test_a_changed_input_builds_again(root: Path, daemon: Daemon) -> None:
+    ensure(root, spec())
+    (root / "matrix.yaml").write_text("version: 1\n", encoding="utf-8")
+    assert ensure(root, spec()).built_seconds is not None
+    assert len(daemon.builds) == 2
+
+
+def test_a_short_name_that_is_gone_or_stands_for_something_else_is_set_without_a_build(
+    root: Path, daemon: Daemon
+) -> None:
+    ensure(root, spec())
+    del daemon.images["forge-bench:latest"]
+    daemon.add("forge-bench:amd64", {build.IDENTITY_LABEL: "of another checkout"})
+    assert ensure(root, spec()).built_seconds is None
+    assert len(daemon.builds) == 1
+    assert {"forge-bench:latest", "forge-bench:amd64"} <= daemon.images.keys()
+
+
+def test_latest_is_the_hosts_own_architecture(root: Path, daemon: Daemon) -> None:
+    ensure(root, spec(architecture="arm64"))
+    assert "forge-bench:arm64" in daemon.images
+    assert "forge-bench:latest" not in daemon.images
+
+
+def test_a_host_with_its_own_certificate_authority_passes_its_bundle_as_a_secret(
+    root: Path, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = root / "bundle.crt"
+    bundle.write_text("x", encoding="utf-8")
+    monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+    ensure(root, spec())
+    (arguments,) = daemon.builds
+    assert arguments[arguments.index("--secret") + 1] == f"id=ca,src={bundle}"
+    assert not any(str(bundle) in word for word in arguments if word != f"id=ca,src={bundle}")
+
+
+def test_an_ordinary_host_passes_no_secret(root: Path, daemon: Daemon) -> None:
+    ensure(root, spec())
+    assert "--secret" not in daemon.builds[0]
+
+
+def test_a_failed_build_shows_the_last_lines_and_names_the_log(root: Path, daemon: Daemon) -> None:
+    daemon.build_log = "\n".join([*(f"line {number}" for number in range(100)), "#9 ERROR: exit code: 101"])
+    with pytest.raises(ImageBuildFailed) as caught:
+        ensure(root, spec())
+    assert "exit code: 101" in caught.value.what
+    assert "line 10\n" not in caught.value.what
+    assert str(root / "logs") in caught.value.fix
+
+
+def test_a_wrong_pin_is_told_as_pinned_and_found_and_not_as_the_script_that_checks(
+    root: Path, daemon: Daemon
+) -> None:
+    daemon.build_log = (
+        '#7 0.1 echo "forge-bench: pin mismatch: $1 is $2, pinned $3"\n'
+        "#7 60.2 forge-bench: pin mismatch: rust is 1.97.1, pinned 1.96.0\n"
+        "#7 ERROR: exit code: 1"
+    )
+    with pytest.raises(PinMismatch) as caught:
+        ensure(root, spec())
+    assert caught.value.why == "rust is 1.97.1, pinned 1.96.0"
+    assert "toolchains.trixie" in caught.value.fix
+
+
+def test_a_missing_base_names_everything_that_was_tried(
+    root: Path, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.images.clear()
+
+    def not_installed(*_: Any, **__: Any) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(base.subprocess, "run", not_installed)
+    toolchain = Toolchain(
+        name="trixie", suite="trixie", rust="1", python="3", pytorch="2", base="debian@sha256:" + "0" * 64
+    )
+    with pytest.raises(ImageBuildFailed) as caught:
+        base.ensure_base(toolchain, log_directory=root, say=lambda _: None)
+    for tried in ("no local image", "pulling debian@sha256", "no mmdebstrap"):
+        assert tried in caught.value.why

@@ -1,0 +1,117 @@
+"""An image is known by what goes into it: its identity changes exactly when that does."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from runner.images.identity import identify
+from runner.images.spec import ImageSpec, Toolchain
+
+ROOT = Path(__file__).parents[3]
+TOOLCHAIN = Toolchain(name="t", suite="trixie", rust="1.0.0", python="3.0.0", pytorch="2.0.0")
+SPEC = ImageSpec(target="core", architecture="amd64", toolchain=TOOLCHAIN)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name in (
+        "docker/Dockerfile",
+        "rust/src/lib.rs",
+        "baselines/gae.py",
+        "runner/cli.py",
+        "templates/page.md.j2",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    for name in ("matrix.yaml", "pyproject.toml", "uv.lock", ".dockerignore"):
+        (tmp_path / name).write_text(name)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name", ["docker/Dockerfile", "rust/src/lib.rs", "baselines/gae.py", ".dockerignore"]
+)
+def test_what_is_executed_changes_both_hashes(root, name):
+    before = identify(SPEC, root)
+    (root / name).write_text("changed")
+    after = identify(SPEC, root)
+    assert after.identity != before.identity
+    assert after.execution_hash != before.execution_hash
+
+
+@pytest.mark.parametrize(
+    "name", ["runner/cli.py", "templates/page.md.j2", "matrix.yaml", "pyproject.toml", "uv.lock"]
+)
+def test_what_only_the_runner_reads_changes_the_image_and_runs_nothing_again(root, name):
+    before = identify(SPEC, root)
+    (root / name).write_text("changed")
+    after = identify(SPEC, root)
+    assert after.identity != before.identity
+    assert after.execution_hash == before.execution_hash
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["rust/target/debug/x", "baselines/__pycache__/a.pyc", "baselines/.venv/x", "README.md", "tests/x.py"],
+)
+def test_caches_and_what_is_not_built_change_nothing(root, name):
+    before = identify(SPEC, root)
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text("x")
+    assert identify(SPEC, root) == before
+
+
+def test_a_renamed_file_and_an_executable_bit_are_changes(root):
+    before = identify(SPEC, root)
+    (root / "baselines/gae.py").chmod(0o755)
+    assert identify(SPEC, root) != before
+    (root / "baselines/gae.py").chmod(0o644)
+    assert identify(SPEC, root) == before
+    (root / "baselines/gae.py").rename(root / "baselines/other.py")
+    assert identify(SPEC, root) != before
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        replace(SPEC, target="peers"),
+        replace(SPEC, architecture="arm64"),
+        replace(SPEC, toolchain=replace(TOOLCHAIN, rust="1.0.1")),
+    ],
+)
+def test_another_target_architecture_or_pin_is_another_image(root, spec):
+    assert identify(spec, root) != identify(SPEC, root)
+
+
+def test_the_same_files_in_another_folder_are_the_same_image(root, tmp_path_factory):
+    copy = tmp_path_factory.mktemp("other") / "copy"
+    shutil.copytree(root, copy)
+    assert identify(SPEC, copy) == identify(SPEC, root)
+
+
+def test_every_folder_of_the_build_context_is_part_of_the_identity():
+    """What .dockerignore lets through and identity.py leaves out would change an image unseen."""
+    from runner.images.identity import EXECUTED, READ_BY_THE_RUNNER  # noqa: PLC0415
+
+    allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert allowed == {*EXECUTED, *READ_BY_THE_RUNNER} - {".dockerignore"}
+
+
+def test_a_module_called_target_is_an_input_like_any_other(root):
+    before = identify(SPEC, root)
+    module = root / "rust" / "src" / "target" / "mod.rs"
+    module.parent.mkdir()
+    module.write_text("x")
+    assert identify(SPEC, root).execution_hash != before.execution_hash
+
+
+def test_a_lint_cache_is_neither_hashed_nor_built(root):
+    before = identify(SPEC, root)
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    for name in ("__pycache__", ".venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"):
+        assert f"**/{name}" in ignored
+        (root / "baselines" / name).mkdir()
+        (root / "baselines" / name / "x").write_text("x")
+    assert identify(SPEC, root) == before

@@ -1,0 +1,180 @@
+"""A matrix is either valid as a whole, or every one of its faults is said at once, with its line."""
+
+import contextlib
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runner.errors import MatrixError
+from runner.matrix import load_matrix
+from runner.matrix.expressions import ExpressionError, evaluate, names_in
+
+ROOT = Path(__file__).parents[3]
+SHIPPED = (ROOT / "matrix.yaml").read_text(encoding="utf-8")
+
+
+def load(tmp_path: Path, text: str):
+    path = tmp_path / "matrix.yaml"
+    path.write_text(dedent(text), encoding="utf-8")
+    return load_matrix(path)
+
+
+def faults_of(tmp_path: Path, text: str) -> str:
+    with pytest.raises(MatrixError) as caught:
+        load(tmp_path, text)
+    return caught.value.what
+
+
+def line_of(needle: str, text: str = SHIPPED) -> int:
+    return 1 + next(index for index, line in enumerate(text.splitlines()) if needle in line)
+
+
+def test_the_shipped_matrix_is_valid_and_names_its_references():
+    matrix = load_matrix(ROOT / "matrix.yaml")
+    assert matrix.benchmarks["gae"].reference.name == "numpy"
+    assert matrix.benchmarks["dqn"].reference.name == "pytorch"
+    assert matrix.limits["default"].memory_bytes == 4 * 2**30
+
+
+def test_all_faults_are_reported_together_each_with_line_key_and_suggestion(tmp_path):
+    text = (
+        SHIPPED.replace("image: peers, platforms: [amd64]", "image: pears, platforms: [amd46]", 1)
+        .replace("rust: 1.96.0", "rust: 1.96", 1)
+        .replace("title: DQN on CartPole-v1", "titel: DQN on CartPole-v1", 1)
+    )
+    what = faults_of(tmp_path, text)
+    peers = line_of("torchrl: {command")
+    assert (
+        f'line {peers}, benchmarks.gae.implementations.torchrl.image: "pears" is not allowed here; did you mean "peers"?'
+        in what
+    )
+    assert (
+        f"line {line_of('rust: 1.96.0')}, toolchains.trixie.rust: 1.96 must be text; put it in quotes" in what
+    )
+    assert (
+        f'line {line_of("title: DQN")}, benchmarks.dqn.titel: unknown key "titel"; did you mean "title"?'
+        in what
+    )
+    assert "nothing was started" in what
+
+
+def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_path):
+    text = (
+        SHIPPED.replace("reference: true, determinism: portable", "determinism: portable", 1)
+        .replace("environment_steps: steps", "environment_steps: stepps", 1)
+        .replace("platforms: [amd64]", "platforms: [amd46]", 1)
+    )
+    what = faults_of(tmp_path, text)
+    assert "benchmarks.gae.implementations: exactly one needs reference: true; none is marked" in what
+    assert '"stepps" is no whole number in case "CartPole-v1"; did you mean "steps"?' in what
+    assert 'no platform "amd46"; did you mean "amd64"?' in what
+
+
+def test_a_key_given_twice_is_a_fault_and_not_the_last_one_winning(tmp_path):
+    text = SHIPPED.replace("version: 1\n", "version: 1\nversion: 1\n", 1)
+    assert "line 4, version: this key is given twice" in faults_of(tmp_path, text)
+
+
+def test_a_profile_that_a_benchmark_says_nothing_about_is_a_fault(tmp_path):
+    text = SHIPPED.replace(
+        "profiles:\n  smoke:",
+        "profiles:\n  nightly: {minutes: 1, seeds: {native: [1], emulated: [1]}, "
+        "deadline_seconds: {native: 1, emulated: 1}}\n  smoke:",
+        1,
+    )
+    assert 'says nothing about the profile "nightly"' in faults_of(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "3", "version: [", "a: &a [*a]", "\t", "version: 1\n? {a: b}\n: c"]
+)
+def test_what_is_no_matrix_is_refused_without_a_traceback(tmp_path, text):
+    assert "matrix.yaml has" in faults_of(tmp_path, text)
+
+
+def test_python_objects_cannot_be_made_from_a_matrix(tmp_path):
+    assert "fault" in faults_of(tmp_path, "version: !!python/object/apply:os.system ['true']")
+
+
+def test_a_text_that_unfolds_without_end_is_refused(tmp_path):
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
+    assert "too large" in faults_of(tmp_path, "\n".join(lines))
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_either_a_matrix_or_a_matrix_error(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("any") / "matrix.yaml"
+    path.write_text(text, encoding="utf-8", errors="replace")
+    with pytest.raises(MatrixError):
+        load_matrix(path)
+
+
+def _paths(value, path=()):
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in items:
+        yield from _paths(each, (*path, key))
+
+
+PATHS = sorted((path for path in _paths(yaml.safe_load(SHIPPED)) if path), key=str)
+JUNK = st.sampled_from([None, True, -1, 1e400, "", "x", [], {}, [[]], {"x": None}, {"x": {}}, 10**30])
+
+
+@given(st.sampled_from(PATHS), JUNK)
+def test_junk_at_any_place_of_a_matrix_never_gets_past_the_checks_as_a_crash(tmp_path_factory, place, junk):
+    data = yaml.safe_load(SHIPPED)
+    node = data
+    for key in place[:-1]:
+        node = node[key]
+    node[place[-1]] = junk
+    path = tmp_path_factory.mktemp("junk") / "matrix.yaml"
+    path.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    with contextlib.suppress(MatrixError):
+        load_matrix(path)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "a b", "x" * 80])
+def test_a_case_name_that_could_leave_its_directory_is_refused(tmp_path, name):
+    text = SHIPPED.replace("T=128:", f'"{name}":', 1)
+    assert "a name cannot look like this" in faults_of(tmp_path, text)
+
+
+def test_counts_are_plain_arithmetic_over_parameters():
+    text = "(steps - 1) // train_frequency - learning_starts // train_frequency"
+    parameters = {"steps": 500_000, "train_frequency": 10, "learning_starts": 10_000}
+    assert evaluate(text, parameters) == 48_999
+    assert names_in(text) == set(parameters)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')",
+        "steps.real",
+        "2 ** 9999",
+        "steps if 1 else 2",
+        "'a' * 9",
+        "1 / 2",
+        "f()",
+        "((",
+        "1" * 300,
+        "1 // 0",
+    ],
+)
+def test_nothing_but_whole_number_arithmetic_is_evaluated(text):
+    with pytest.raises(ExpressionError):
+        evaluate(text, {"steps": 5})
+
+
+@given(st.integers(1, 10**6), st.integers(1, 1000), st.integers(0, 10**5))
+def test_the_gradient_step_formula_counts_what_the_loop_does(steps, frequency, starts):
+    steps = min(steps, 5000)
+    starts = starts % 6000
+    counted = sum(1 for step in range(steps) if step > starts and step % frequency == 0)
+    formula = "(steps - 1) // f - starts // f"
+    assert max(0, evaluate(formula, {"steps": steps, "f": frequency, "starts": starts})) == counted

@@ -1,0 +1,246 @@
+"""The whole road on this machine, with real processes: plan, run, gate, record, reuse, tables."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import DOUBLER, program, small_matrix
+from jsonschema import Draft202012Validator
+
+from runner.cli import main
+from runner.record import SCHEMA
+from runner.store import Store
+
+
+@pytest.fixture
+def forge(tmp_path, write_matrix, capsys):
+    """Run the command line over a matrix; returns exit code, stdout, stderr."""
+
+    def call(data: dict, *arguments: str) -> tuple[int, str, str]:
+        path = write_matrix(data)
+        code = main(
+            [*arguments, "--matrix", str(path), "--results", str(tmp_path / "results"), "--executor", "local"]
+        )
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "results")
+
+
+def failures(store: Store) -> dict[str, str]:
+    return {
+        record.implementation: record.data["failure"]["kind"]
+        for record in store.records()
+        if record.data["failure"] is not None
+    }
+
+
+def test_one_call_runs_every_cell_and_every_record_is_valid_by_its_schema(forge, store):
+    code, out, err = forge(small_matrix(other=program(DOUBLER)))
+    assert code == 0, err
+    records = store.records()
+    cells = {(each.case, each.implementation, each.seed) for each in records}
+    assert cells == {
+        (case, name, seed) for case in ("n=4", "n=8") for name in ("plain", "other") for seed in (1, 2)
+    }
+    schema = Draft202012Validator(json.loads(SCHEMA.read_text()))
+    for record in records:
+        assert list(schema.iter_errors(record.data)) == []
+        assert not record.failed
+    assert "Doubling numbers" in out
+
+
+def test_two_implementations_with_the_same_command_are_two_cells(forge):
+    _, out, _ = forge(small_matrix(twin=program(DOUBLER)), "plan", "--json")
+    keys = [each["key"] for each in json.loads(out)["cells"]]
+    assert len(keys) == len(set(keys)) == 8
+
+
+def test_a_second_call_runs_nothing(forge, store):
+    forge(small_matrix())
+    before = [record.identifier for record in store.records()]
+    code, _, err = forge(small_matrix())
+    assert code == 0
+    assert "0 cells run, 4 reused" in err
+    assert [record.identifier for record in store.records()] == before
+
+
+def test_one_deleted_record_is_run_again_and_nothing_else(forge, store):
+    forge(small_matrix())
+    victim = next(store.records_directory.glob("*/*.json"))
+    victim.unlink()
+    _, _, err = forge(small_matrix())
+    assert "1 cells run, 3 reused" in err
+
+
+def test_one_changed_parameter_runs_its_case_again_and_nothing_else(forge):
+    data = small_matrix(other=program(DOUBLER))
+    forge(data)
+    data["benchmarks"]["double"]["cases"]["n=8"]["length"] = 9
+    _, _, err = forge(data)
+    assert "4 cells run, 4 reused" in err
+
+
+def test_fresh_runs_again_and_keeps_the_earlier_records(forge, store):
+    forge(small_matrix())
+    forge(small_matrix(), "--fresh")
+    assert len(store.records()) == 8
+
+
+def test_selecting_one_implementation_brings_the_reference_that_its_gate_needs(forge, store):
+    forge(small_matrix(other=program(DOUBLER)), "--only", "double/other")
+    names = [(each.implementation, each.seed) for each in store.records()]
+    assert sorted(set(names)) == [("other", 1), ("other", 2), ("plain", 1)]
+
+
+def test_seeds_on_the_command_line_replace_those_of_the_profile(forge, store):
+    forge(small_matrix(), "--seeds", "7,9")
+    assert {record.seed for record in store.records()} == {7, 9}
+
+
+BENT = {
+    "exit-code": DOUBLER + "\nsys.exit('went wrong')",
+    "signal": DOUBLER + "\nimport os, signal; sys.stdout.flush(); os.kill(os.getpid(), signal.SIGSEGV)",
+    "missing-measurement": "pass",
+    "malformed-output": "print('hello')\n" + DOUBLER,
+    "doubled-measurement": DOUBLER
+    + DOUBLER.replace(".mkdir(parents=True)", ".mkdir(parents=True, exist_ok=True)"),
+    "not-finite": DOUBLER.replace("[seconds]", "[float('nan')]"),
+    "impossible-time": DOUBLER.replace("[seconds]", "[1e6]"),
+    "wrong-counts": DOUBLER.replace("len(y)", "len(y) + 1"),
+    "missing-metric": DOUBLER.replace('"seconds"', '"moments"'),
+    "missing-output": DOUBLER.replace("np.save(", "(lambda *ignored: None)("),
+    "wrong-output": DOUBLER.replace("y = x * 2", "y = x * 3"),
+    "unreadable-output": DOUBLER.replace(
+        'np.save(arguments.output / case / "y.npy", y)',
+        '(arguments.output / case / "y.npy").write_text("no")',
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BENT)
+def test_an_implementation_that_breaks_the_contract_is_a_failed_cell_with_its_reason(forge, store, kind):
+    code, out, err = forge(small_matrix(bent=program(BENT[kind])), "double", "--profile", "smoke")
+    assert code == 3
+    assert failures(store) == {"bent": kind}
+    assert kind in out, "the table shows the reason"
+    assert "to do:" in err
+    assert len(store.records()) == 4, "the others went on"
+
+
+def test_a_launch_past_its_deadline_is_killed_with_all_its_children(forge, store):
+    data = small_matrix(slow=program("import subprocess\nsubprocess.run(['sleep', '120'])"))
+    data["profiles"]["smoke"]["deadline_seconds"]["native"] = 1.5
+    code, _, _ = forge(data, "--profile", "smoke")
+    assert code == 3
+    assert failures(store)["slow"] == "deadline"
+
+
+def test_a_program_that_is_not_there_is_left_out_by_name(forge, store):
+    code, _, err = forge(small_matrix(absent=["no-such-program-anywhere"]), "--profile", "smoke")
+    assert code == 0
+    assert "left out: double/absent" in err
+    assert {record.implementation for record in store.records()} == {"plain"}
+
+
+def test_without_a_reference_nothing_is_compared_and_nothing_passes(forge, store):
+    data = small_matrix(other=program(DOUBLER))
+    data["benchmarks"]["double"]["implementations"]["plain"]["command"] = program("sys.exit(9)")
+    code, _, _ = forge(data, "--profile", "smoke")
+    assert code == 3
+    assert failures(store) == {"plain": "exit-code", "other": "no-reference"}
+
+
+def test_a_failed_cell_is_run_again_at_the_next_call(forge):
+    data = small_matrix(bent=program("sys.exit(1)"))
+    forge(data, "--profile", "smoke")
+    _, _, err = forge(data, "--profile", "smoke")
+    assert "2 cells run, 2 reused, 2 failed" in err
+
+
+def test_stderr_is_kept_as_a_log(forge, store):
+    forge(
+        small_matrix(loud=program(DOUBLER + "\nprint('remember me', file=sys.stderr)")), "--profile", "smoke"
+    )
+    record = next(each for each in store.records() if each.implementation == "loud")
+    assert "remember me" in record.data["launch"]["stderr_tail"]
+    assert "remember me" in store.log_path(record.data["launch"]["id"]).read_text()
+
+
+def test_an_altered_record_is_found_and_named(forge, store):
+    forge(small_matrix(), "--profile", "smoke")
+    victim = next(store.records_directory.glob("*/*.json"))
+    data = json.loads(victim.read_text())
+    data["measurement"]["metrics"]["seconds"][0] *= 0.9
+    victim.write_text(json.dumps(data))
+    code, _, err = forge(small_matrix(), "--profile", "smoke")
+    assert code == 8
+    assert str(victim) in err
+    assert "altered" in err
+
+
+def test_the_plan_starts_nothing_and_says_why(forge, store):
+    code, out, _ = forge(small_matrix(absent=["no-such-program-anywhere"]), "plan")
+    assert code == 0
+    assert "run       double n=4 plain" in out
+    assert "leave out double n=4 absent" in out
+    assert not store.root.exists()
+    _, out, _ = forge(small_matrix(), "plan", "--json")
+    assert {each["decision"] for each in json.loads(out)["cells"]} == {"run"}
+
+
+def test_results_that_cannot_be_written_are_said_before_anything_runs(write_matrix, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    code = main(
+        [
+            "--matrix",
+            str(write_matrix(small_matrix())),
+            "--results",
+            str(tmp_path / "file"),
+            "--executor",
+            "local",
+        ]
+    )
+    assert code == 8
+    assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needle"),
+    [
+        (["plam"], 'did you mean "plan"?'),
+        (["--profile", "quik"], 'did you mean "quick"?'),
+        (["--only", "doubel"], 'did you mean "double"?'),
+        (["--arch", "riscv"], "invalid choice"),
+        (["--seeds", "a,b"], "--seeds"),
+        (["--nonsense"], "--nonsense"),
+        (["compare", "--benchmark", "double"], "--base"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_three_lines_and_exit_code_2(forge, arguments, needle):
+    code, out, err = forge(small_matrix(), *arguments)
+    assert code == 2
+    assert needle in err
+    assert "why:" in err
+    assert "to do:" in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_options_may_stand_before_the_command(forge, store):
+    code, out, _ = forge(small_matrix(), "--profile", "smoke", "plan")
+    assert code == 0
+    assert "2 launches" not in out
+    assert "1 launches" in out
+
+
+def test_naming_a_benchmark_prints_its_page_on_stdout(forge):
+    code, out, _ = forge(small_matrix(), "double", "--profile", "smoke")
+    assert code == 0
+    assert "Doubling numbers" in out
+    assert Path("results").name not in out.splitlines()[0]
