@@ -1,31 +1,28 @@
 """The command line: options that every command takes, in any place, and what each command adds."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from runner.errors import UsageError
-from runner.matrix.faults import did_you_mean
+
+if TYPE_CHECKING:
+    from runner.commands.base import Command
 
 PROGRAM = "forge-bench"
-COMMANDS = {
-    "run": "run the selected part of the matrix and render its tables (the default)",
-    "plan": "say for every cell whether it runs, is reused or is left out, and why; start nothing",
-    "build": "build the images of the selected cells",
-    "render": "render the tables again from the records",
-    "compare": "how many times faster one implementation is than another, with its interval",
-    "list": "list benchmarks, cases and implementations",
-    "setup": "find what the host lacks and install it, or print the commands",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the user asked for, before anything is looked up in the matrix."""
+    """What the user asked for, before anything is looked up in the matrix.
+
+    ``own`` holds what only this command takes; ``commands`` names every command there is.
+    """
 
     command: str
+    commands: tuple[str, ...]
     benchmark: str | None
     architectures: tuple[str, ...]
     only: tuple[str, ...]
@@ -36,19 +33,7 @@ class Options:
     results: Path | None
     fresh: bool
     set_up: bool
-    json: bool
-    comparison: "ComparisonOptions | None"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ComparisonOptions:
-    """What ``compare`` adds."""
-
-    benchmark: str
-    base: str
-    against: str
-    case: str | None
-    metric: str | None
+    own: argparse.Namespace
 
 
 class _Parser(argparse.ArgumentParser):
@@ -60,23 +45,21 @@ class _Parser(argparse.ArgumentParser):
         )
 
 
-def parse(arguments: Sequence[str]) -> Options | str:
+def parse(arguments: Sequence[str], commands: "Mapping[str, Command]") -> Options | str:
     """Read the command line; a text comes back where help was asked for.
 
     Raises:
         UsageError: an unknown option, or a value of the wrong form.
     """
-    common, rest = _common().parse_known_args(list(arguments))
-    command, rest = (rest[0], rest[1:]) if rest and not rest[0].startswith("-") else ("run", rest)
+    common, rest = common_parser().parse_known_args(list(arguments))
+    word, rest = (rest[0], rest[1:]) if rest and not rest[0].startswith("-") else ("run", rest)
+    # A word that is no command names a benchmark; whether there is one of that name, the matrix knows.
+    command, benchmark = (word, None) if word in commands else ("run", word)
     if common.help:
-        return _help(command)
-    benchmark = None
-    if command not in COMMANDS:
-        # Any other word names a benchmark; whether there is one of that name, the matrix knows.
-        command, benchmark = "run", command
-    own = _own(command).parse_args(rest)
+        return _help(commands, command)
     return Options(
         command=command,
+        commands=tuple(commands),
         benchmark=benchmark,
         architectures=tuple(dict.fromkeys(common.arch)),
         only=tuple(common.only) if benchmark is None else (benchmark, *common.only),
@@ -87,25 +70,12 @@ def parse(arguments: Sequence[str]) -> Options | str:
         results=common.results,
         fresh=common.fresh,
         set_up=common.set_up,
-        json=getattr(own, "json", False) or getattr(own, "format", "text") == "json",
-        comparison=ComparisonOptions(
-            benchmark=own.benchmark, base=own.base, against=own.against, case=own.case, metric=own.metric
-        )
-        if command == "compare"
-        else None,
+        own=own_parser(commands[command]).parse_args(rest),
     )
 
 
-def no_such_benchmark(word: str, known: Sequence[str]) -> UsageError:
-    """The first word is neither a command nor a benchmark."""
-    return UsageError(
-        what=f'no command or benchmark "{word}"{did_you_mean(word, [*COMMANDS, *known])}',
-        why=f"commands are {', '.join(COMMANDS)}; benchmarks are {', '.join(known)}",
-        fix=f"see {PROGRAM} --help and {PROGRAM} list",
-    )
-
-
-def _common() -> _Parser:
+def common_parser() -> argparse.ArgumentParser:
+    """The options that every command takes."""
     parser = _Parser(prog=PROGRAM, add_help=False, allow_abbrev=False)
     parser.add_argument("-h", "--help", action="store_true", help="show this and end")
     parser.add_argument(
@@ -138,17 +108,10 @@ def _common() -> _Parser:
     return parser
 
 
-def _own(command: str) -> _Parser:
-    parser = _Parser(prog=f"{PROGRAM} {command}", add_help=False, allow_abbrev=False)
-    if command == "plan":
-        parser.add_argument("--json", action="store_true", help="print the plan as JSON")
-    if command == "compare":
-        parser.add_argument("--benchmark", required=True)
-        parser.add_argument("--base", required=True, help="the implementation that counts as 1")
-        parser.add_argument("--against", required=True, help="the implementation whose speed is stated")
-        parser.add_argument("--case", help="one case instead of all")
-        parser.add_argument("--metric", help="another metric than the benchmark's headline")
-        parser.add_argument("--format", choices=["text", "json"], default="text")
+def own_parser(command: "Command") -> argparse.ArgumentParser:
+    """The options and arguments that only this command takes."""
+    parser = _Parser(prog=f"{PROGRAM} {command.name}", add_help=False, allow_abbrev=False)
+    command.add_options(parser)
     return parser
 
 
@@ -159,25 +122,22 @@ def _seeds(text: str) -> tuple[int, ...]:
     return seeds
 
 
-def _help(command: str) -> str:
-    if command in COMMANDS and command != "run":
-        own = _own(command)
-        parser = _Parser(
-            prog=f"{PROGRAM} {command}",
-            description=COMMANDS[command],
-            parents=[_common(), own],
-            add_help=False,
-        )
-        return parser.format_help()
-    parser = _Parser(
+def _help(commands: "Mapping[str, Command]", name: str) -> str:
+    command = commands[name]
+    parents = [common_parser(), own_parser(command)]
+    if name != "run":
+        return _Parser(
+            prog=f"{PROGRAM} {name}", description=command.summary, parents=parents, add_help=False
+        ).format_help()
+    width = max(map(len, commands)) + 1
+    return _Parser(
         prog=PROGRAM,
         usage=f"{PROGRAM} [COMMAND | BENCHMARK] [options]",
         description="Does reinforcement learning in Rust beat its Python references, on this hardware?",
-        parents=[_common()],
+        parents=parents,
         add_help=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="commands:\n"
-        + "\n".join(f"  {name:<8} {text}" for name, text in COMMANDS.items())
+        + "\n".join(f"  {each.name:<{width}} {each.summary}" for each in commands.values())
         + "\n\nA BENCHMARK (see list) runs that one alone and prints its table on stdout.",
-    )
-    return parser.format_help()
+    ).format_help()

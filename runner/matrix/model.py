@@ -159,3 +159,8 @@ class Matrix:
     limits: Mapping[str, Limits]
     profiles: Mapping[str, Profile]
     benchmarks: Mapping[str, Benchmark]
+
+    @property
+    def architectures(self) -> tuple[str, ...]:
+        """The architectures of all platforms, each once."""
+        return tuple(dict.fromkeys(platform.architecture for platform in self.platforms.values()))

@@ -1,0 +1,17 @@
+"""The commands: one module each, found by name in this table alone."""
+
+from runner.commands import build, compare, listing, plan, render, run, setup
+from runner.commands.base import Command
+
+COMMANDS: dict[str, Command] = {
+    command.name: command
+    for command in (
+        run.COMMAND,
+        plan.COMMAND,
+        build.COMMAND,
+        render.COMMAND,
+        compare.COMMAND,
+        listing.COMMAND,
+        setup.COMMAND,
+    )
+}

@@ -1,0 +1,129 @@
+"""What every command offers, and what it is given to work with."""
+
+import argparse
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from runner import machine
+from runner.cells import Selection
+from runner.executors.base import Executor
+from runner.executors.local import LocalExecutor
+from runner.matrix import Matrix, load_matrix
+from runner.names import check_names
+from runner.options import Options
+from runner.plan import Plan, make_plan
+from runner.progress import Progress
+from runner.results import store_inside_image, store_of_checkout
+from runner.store import Store
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Context:
+    """The call's options, and what follows from them: each part is made when a command first asks for it."""
+
+    def __init__(self, options: Options) -> None:
+        self._asked = options
+        self.root = ROOT
+        self.progress = Progress()
+
+    @property
+    def own(self) -> argparse.Namespace:
+        """The options that only this command has."""
+        return self._asked.own
+
+    @cached_property
+    def options(self) -> Options:
+        """The common options. A process runs on what the host is: there one architecture is all of them."""
+        if not self._asked.architectures and self.executor.name == "local":
+            return dataclasses.replace(self._asked, architectures=(machine.architecture(),))
+        return self._asked
+
+    @cached_property
+    def architectures(self) -> tuple[str, ...]:
+        """What ``--arch`` said, nothing added."""
+        return self._asked.architectures
+
+    @cached_property
+    def matrix(self) -> Matrix:
+        """The matrix, with every name of the command line found in it."""
+        matrix = load_matrix(self._asked.matrix or ROOT / "matrix.yaml")
+        check_names(self._asked, matrix)
+        return matrix
+
+    @cached_property
+    def inside_image(self) -> bool:
+        """Whether this is the runner of an image."""
+        return self._local.inside_image
+
+    @cached_property
+    def store(self) -> Store:
+        """Where records lie and land."""
+        if self._asked.results is not None:
+            return Store(self._asked.results.resolve())
+        if self.inside_image:
+            return store_inside_image(self.progress.say)
+        return store_of_checkout(ROOT)
+
+    @cached_property
+    def executor(self) -> Executor:
+        """Where launches run; nothing is started and nothing installed by asking for it."""
+        if (self._asked.executor or ("local" if self.inside_image else "docker")) == "local":
+            return self._local
+        # Imported here: inside an image there is neither a daemon to speak to nor its library.
+        from runner.executors.docker import DockerExecutor  # noqa: PLC0415
+
+        return DockerExecutor(ROOT, self.store.root / "logs")
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The part of the matrix that was asked for."""
+        return Selection(
+            profile=self.options.profile,
+            architectures=self.options.architectures,
+            only=self.options.only,
+            seeds=self.options.seeds,
+        )
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What becomes of each selected cell."""
+        return make_plan(self.matrix, self.selection, self.executor, self.store, fresh=self.options.fresh)
+
+    def require_host(self, *, fix: bool = False) -> None:
+        """See, where containers are used, that images can be built and run; install first if so asked.
+
+        Raises:
+            HostNotReady, DockerUnavailable: with the exact commands.
+        """
+        matrix = (
+            self.matrix
+        )  # its faults come first: nothing is looked at, let alone installed, before it is right
+        if self.executor.name == "docker":
+            from runner.host.setup import set_up  # noqa: PLC0415 (a host's business: no image needs it)
+
+            wanted = self.architectures or matrix.architectures
+            for toolchain in matrix.toolchains.values():
+                set_up(wanted, toolchain, say=self.progress.say, fix=fix or self._asked.set_up)
+
+    @cached_property
+    def _local(self) -> LocalExecutor:
+        return LocalExecutor(ROOT)
+
+
+def no_options(parser: argparse.ArgumentParser) -> None:
+    """For a command that has none of its own."""
+    del parser
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """One word of the command line. ``run`` returns the exit code and prints its result on stdout."""
+
+    name: str
+    summary: str
+    run: Callable[[Context], int]
+    add_options: Callable[[argparse.ArgumentParser], None] = no_options

@@ -1,0 +1,12 @@
+"""``forge-bench render``: the tables again, from the records."""
+
+from runner.commands.base import Command, Context
+from runner.commands.show import show
+
+
+def _run(context: Context) -> int:
+    show(context)
+    return 0
+
+
+COMMAND = Command(name="render", summary="render the tables again from the records", run=_run)

@@ -1,0 +1,57 @@
+"""``forge-bench [run | BENCHMARK]``: run the selected part of the matrix and render its tables."""
+
+import argparse
+
+from runner.commands import plan as plan_command
+from runner.commands.base import Command, Context
+from runner.commands.show import show
+from runner.errors import CellsFailed
+from runner.plan import Decision, Plan
+from runner.run import run
+
+
+def _run(context: Context) -> int:
+    if context.own.dry_run:
+        return plan_command.COMMAND.run(context)
+    context.require_host()
+    plan, store, progress = context.plan, context.store, context.progress
+    for name, why in _left_out(plan):
+        progress.say(f"left out: {name}: {why}")
+    summary = run(plan, context.executor, store, progress)
+    reused = sum(each.decision is Decision.REUSE for each in plan.cells)
+    progress.say(f"{summary.ran} cells run, {reused} reused, {len(summary.failed)} failed")
+    show(context)
+    if summary.failed:
+        kinds = {f"{each.implementation}: {each.data['failure']['kind']}" for each in summary.failed}
+        raise CellsFailed(
+            what=f"{len(summary.failed)} of {summary.ran} cells failed",
+            why="; ".join(sorted(kinds)),
+            fix=f"read the tables and the logs under {store.root / 'logs'}; a failed cell is run again at the next call",
+        )
+    return 0
+
+
+def _left_out(plan: Plan) -> list[tuple[str, str]]:
+    """What does not run here, each thing once: an implementation, or one case of it."""
+    found = {}
+    for each in plan.cells:
+        if each.decision is Decision.LEAVE_OUT:
+            implementation, case = each.cell.implementation, each.cell.case.name
+            name = f"{each.cell.benchmark.name}/{implementation.name}"
+            if each.why == implementation.without.get(case):
+                name += f" {case}"
+            found[f"{name} on {each.cell.platform.name}"] = each.why
+    return list(found.items())
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="the same as the command plan")
+    parser.add_argument("--json", action="store_true", help="with --dry-run: print the plan as JSON")
+
+
+COMMAND = Command(
+    name="run",
+    summary="run the selected part of the matrix and render its tables (the default)",
+    add_options=_add_options,
+    run=_run,
+)

@@ -1,0 +1,59 @@
+"""What a run ends in: every table of the profile written, and those that were asked for printed."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+
+from runner.cells import Selection
+from runner.commands.base import Context
+from runner.matrix import Matrix
+from runner.plan import content_keys
+from runner.record import Record
+from runner.store import Store, newest_by_key
+from runner.tables import render_benchmark, render_overview, write_tables
+
+
+def show(context: Context) -> None:
+    """Write all tables of the profile, and print on stdout those that were asked for."""
+    options, matrix, plan, store = context.options, context.matrix, context.plan, context.store
+    # A process runs on what the host is: other architectures have no place in its tables.
+    here = options.architectures if context.executor.name == "local" else ()
+    whole = content_keys(matrix, Selection(profile=options.profile, architectures=here), context.executor)
+    records = _current(store, plan.keys() | whole)
+    directory = store.tables_directory / options.profile
+    write_tables(_of_architectures(matrix, here), records, directory, profile=options.profile)
+    selected = _of_architectures(matrix, options.architectures)
+    if options.only:
+        for benchmark in dict.fromkeys(each.cell.benchmark.name for each in plan.cells):
+            print(render_benchmark(selected, records, benchmark, profile=options.profile), end="")
+    elif options.architectures == here:
+        print((directory / "overview.md").read_text(encoding="utf-8"), end="")
+    else:
+        print(render_overview(selected, records, profile=options.profile), end="")
+    context.progress.say(f"tables: {directory}")
+
+
+def _of_architectures(matrix: Matrix, architectures: Sequence[str]) -> Matrix:
+    """The matrix with only these architectures' platforms; all of it where none is named."""
+    if not architectures:
+        return matrix
+    platforms = {
+        name: platform
+        for name, platform in matrix.platforms.items()
+        if platform.architecture in architectures
+    }
+    return dataclasses.replace(matrix, platforms=platforms)
+
+
+def _current(store: Store, keys: frozenset[str]) -> list[Record]:
+    """The newest record of each of these content keys; of every cell where the store knows none of them.
+
+    The second is for records from elsewhere: another machine's keys are never those of this one.
+    """
+    newest = newest_by_key(store.records())
+    current = [record for key, record in newest.items() if key in keys]
+    if current:
+        return current
+    return list(
+        {json.dumps(record.data["cell"], sort_keys=True): record for record in newest.values()}.values()
+    )

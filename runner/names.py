@@ -1,0 +1,47 @@
+"""Names on the command line against the matrix, before anything is started."""
+
+from collections.abc import Sequence
+
+from runner.cells import Selection
+from runner.errors import UsageError
+from runner.matrix import Matrix
+from runner.matrix.faults import did_you_mean
+from runner.options import Options
+
+
+def check_names(options: Options, matrix: Matrix) -> None:
+    """See that the benchmark, the profile and every ``--only`` name something.
+
+    Raises:
+        UsageError: one does not; with what may have been meant.
+    """
+    known = sorted(matrix.benchmarks)
+    if options.benchmark is not None and options.benchmark not in matrix.benchmarks:
+        raise _no_such_word(options.benchmark, options.commands, known)
+    if options.profile not in matrix.profiles:
+        raise UsageError(
+            what=f'no profile "{options.profile}"{did_you_mean(options.profile, matrix.profiles)}',
+            why="the matrix does not have it",
+            fix=f"choose one of {', '.join(matrix.profiles)}",
+        )
+    names = [
+        f"{benchmark.name}/{implementation}"
+        for benchmark in matrix.benchmarks.values()
+        for implementation in benchmark.implementations
+    ]
+    for pattern in options.only:
+        selection = Selection(profile=options.profile, only=(pattern,))
+        if not any(selection.takes(*name.split("/")) for name in names):
+            raise UsageError(
+                what=f"--only {pattern} selects nothing{did_you_mean(pattern, [*known, *names])}",
+                why="no benchmark and implementation of the matrix has such a name",
+                fix="see forge-bench list",
+            )
+
+
+def _no_such_word(word: str, commands: Sequence[str], benchmarks: Sequence[str]) -> UsageError:
+    return UsageError(
+        what=f'no command or benchmark "{word}"{did_you_mean(word, [*commands, *benchmarks])}',
+        why=f"commands are {', '.join(commands)}; benchmarks are {', '.join(benchmarks)}",
+        fix="see forge-bench --help and forge-bench list",
+    )
