@@ -46,16 +46,46 @@ class HostNotReady(ForgeBenchError):
     exit_code = 4
 
 
+class BuildxMissing(HostNotReady):
+    """The docker command has no buildx, which builds the images."""
+
+    exit_code = 15
+
+
+class EmulationMissing(HostNotReady):
+    """The kernel does not run programs of an architecture that was asked for."""
+
+    exit_code = 16
+
+
 class DockerUnavailable(ForgeBenchError):
     """No Docker daemon answers."""
 
     exit_code = 5
 
 
+class DockerMissing(DockerUnavailable):
+    """There is no docker command, or what bears its name cannot be run."""
+
+    exit_code = 13
+
+
+class DockerForbidden(DockerUnavailable):
+    """A daemon listens, and this user may not speak to it."""
+
+    exit_code = 14
+
+
 class ImageBuildFailed(ForgeBenchError):
     """A build of an image, or of the base that it stands on, failed."""
 
     exit_code = 6
+
+
+class MirrorUnreachable(ImageBuildFailed):
+    """A server that packages come from could not be found, reached, or did not have them."""
+
+    exit_code = 17
 
 
 class PinMismatch(ForgeBenchError):
@@ -68,6 +98,18 @@ class StoreError(ForgeBenchError):
     """The results directory cannot be read or written, or holds a damaged record."""
 
     exit_code = 8
+
+
+class DamagedRecord(StoreError):
+    """A record was altered or cut off."""
+
+    exit_code = 18
+
+
+class NoSpace(ForgeBenchError):
+    """A disk is full."""
+
+    exit_code = 12
 
 
 class NothingToCompare(ForgeBenchError):
