@@ -68,6 +68,10 @@ class Plan:
         """The content keys of everything that is not left out."""
         return frozenset(each.key for each in self.cells if each.decision is not Decision.LEAVE_OUT)
 
+    def cell_of(self, key: str) -> Cell:
+        """The cell with this content key."""
+        return next(each.cell for each in self.cells if each.key == key)
+
     def images(self) -> tuple[tuple[str, Cell], ...]:
         """The image targets that the cells need, each with a cell that names its toolchain and platform."""
         needed: dict[tuple[str, str, str], Cell] = {}

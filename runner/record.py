@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SCHEMA_VERSION = 1
+# 2 added the work and launch.cases: what it takes to run the cell again without the matrix.
+SCHEMA_VERSION = 2
 SCHEMA = Path(__file__).parent / "schemas" / "record.schema.json"
 
 

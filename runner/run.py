@@ -21,6 +21,7 @@ from runner.protocol import Reader, arguments
 from runner.record import SCHEMA_VERSION, Record, seal
 from runner.signals import signal_name
 from runner.store import Store, write_atomically
+from runner.work import work_of
 
 _KEPT_TAIL = 2000
 _Images = Mapping[tuple[str, str, str], tuple[ImageFacts, Mapping[str, str | None]]]
@@ -109,6 +110,7 @@ def _run_launch(
             write_atomically(store.log_path(name), result.stderr)
         facts = {
             "id": name,
+            "cases": list(reader.cases),
             "executor": executor.name,
             "started_at": started_at.isoformat(),
             "wall_seconds": result.wall_seconds,
@@ -138,6 +140,9 @@ def _run_launch(
                             "cell": planned.cell.names(),
                             "parameters": dict(planned.cell.parameters),
                             "command": list(planned.cell.implementation.command),
+                            "work": work_of(
+                                planned.cell, reference_seed=plan.cell_of(reference_key).seed, core=core
+                            ),
                             "determinism": planned.cell.implementation.determinism.value,
                             "execution": {
                                 "kind": launch.execution.kind.value,
