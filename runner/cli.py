@@ -7,12 +7,12 @@ from runner.commands import COMMANDS
 from runner.commands.base import Context
 from runner.errors import ForgeBenchError, Interrupted
 from runner.options import parse
-from runner.signals import stop_on_terminate
+from runner.signals import stop_on_signals
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code. Results go to stdout, everything else to stderr."""
-    stop_on_terminate()
+    stop_on_signals()
     try:
         options = parse(sys.argv[1:] if arguments is None else arguments, COMMANDS)
         if isinstance(options, str):

@@ -1,7 +1,21 @@
-"""Signal numbers and names, and the user's wish to stop as one kind of exception."""
+"""Signal numbers and names, and the user's wish to stop as one kind of exception.
 
+The first Ctrl-C (or SIGTERM, or a closed terminal) raises ``KeyboardInterrupt``: containers are removed, finished
+records are kept. The second is answered with a line, because that removal is under way and must not be interrupted.
+The third ends the process at once; what it leaves behind the next runner removes.
+"""
+
+import contextlib
+import os
 import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
+
+_STOPPING = b"\nforge-bench: stopping: the running launch is being removed (once more: leave at once)\n"
+_FORCE = 3
 
 
 def signal_name(number: int) -> str:
@@ -12,11 +26,82 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def stop_on_terminate() -> None:
-    """Make SIGTERM end the run the way Ctrl-C does: containers removed, finished records kept."""
-    signal.signal(signal.SIGTERM, _interrupt)
+def stop_on_signals() -> None:
+    """Make Ctrl-C, SIGTERM and a closed terminal end the run in order. What the caller ignores stays ignored."""
+    for number in _stop_signals():
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold a wish to stop back until the block is done: for steps that are short and must not be cut in two.
+
+    The third wish is not held back. Signals reach the main thread alone, so elsewhere this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        arrived.append(number)
+        if len(arrived) >= _FORCE:
+            _interrupt(number, frame)
+
+    before: dict[signal.Signals, Any] = {}
+    try:
+        for number in _stop_signals():
+            handler = signal.getsignal(number)
+            if callable(handler):
+                before[number] = handler
+                signal.signal(number, note)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if 0 < len(arrived) < _FORCE:
+            before[arrived[0]](arrived[0], None)
+
+
+def die_with_parent() -> Callable[[], None]:
+    """What a child is to call before its program starts (``preexec_fn``), so that SIGKILL of this process ends it too.
+
+    A kernel without such a wish (macOS) lets the child live on to its own end.
+    """
+    if sys.platform != "linux":
+        return lambda: None
+    import ctypes  # noqa: PLC0415 (loaded before the fork: after it, nothing may be allocated)
+
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def ask() -> None:
+        prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask
+
+
+def _stop_signals() -> tuple[signal.Signals, ...]:
+    return (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     del number, frame
+    _handle_next_with(_say_stopping)
     raise KeyboardInterrupt
+
+
+def _say_stopping(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    _handle_next_with(signal.SIG_DFL)
+    with contextlib.suppress(OSError):
+        os.write(2, _STOPPING)
+
+
+def _handle_next_with(handler: "Callable[[int, FrameType | None], None] | signal.Handlers") -> None:
+    for number in _stop_signals():
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
