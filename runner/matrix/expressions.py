@@ -1,61 +1,89 @@
 """The small arithmetic in which a matrix states expected counts: integers, names, ``+ - * //``, parentheses.
 
 It is parsed by Python's own parser and evaluated over a closed list of node types, so that nothing else can run.
+Texts are short, numbers are below 2**63 at every step: no text takes long or needs much.
 """
 
 import ast
+import warnings
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 _LONGEST = 200
+_LARGEST = 2**63
 
 
 class ExpressionError(ValueError):
-    """The text is not such an expression, or names something that is not there."""
+    """The text is not such an expression, or has no value for these parameters."""
 
 
 def names_in(text: str) -> frozenset[str]:
     """The parameter names that ``text`` uses.
 
     Raises:
-        ExpressionError: ``text`` is not an expression of this kind.
+        ExpressionError: ``text`` is not an expression of this kind, whatever the parameters are.
     """
-    tree = _parse(text)
-    evaluate(text, {node.id: 1 for node in ast.walk(tree) if isinstance(node, ast.Name)})
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return frozenset(_names(_parse(text)))
 
 
 def evaluate(text: str, parameters: Mapping[str, Any]) -> int:
     """The value of ``text`` with ``parameters`` for its names.
 
     Raises:
-        ExpressionError: ``text`` is not an expression of this kind, a name is missing or is no integer.
+        ExpressionError: ``text`` is not an expression of this kind, a name is missing or is no integer, or the
+            value of a part of it is not below 2**63 or is divided by zero.
     """
     return _value(_parse(text), parameters)
 
 
+@lru_cache(maxsize=256)
 def _parse(text: str) -> ast.expr:
     if len(text) > _LONGEST:
         raise ExpressionError(f"longer than {_LONGEST} characters")
     try:
-        return ast.parse(text, mode="eval").body
+        with warnings.catch_warnings():
+            # "1if" makes the parser warn on stderr; what it is will be said here.
+            warnings.simplefilter("ignore")
+            return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError("not an arithmetic expression") from error
+
+
+def _names(node: ast.expr) -> set[str]:
+    """Walks what `_value` walks, without values: there is nothing yet to divide by."""
+    match node:
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            return set()
+        case ast.Name(id=name):
+            return {name}
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() | ast.FloorDiv(), right=right):
+            return _names(left) | _names(right)
+        case ast.BinOp():
+            raise ExpressionError("only + - * // are allowed")
+        case _:
+            raise ExpressionError("only whole numbers, parameter names, + - * // and parentheses are allowed")
 
 
 def _value(node: ast.expr, parameters: Mapping[str, Any]) -> int:
     match node:
         case ast.Constant(value=int() as value) if not isinstance(value, bool):
-            return value
+            return _bounded(value)
         case ast.Name(id=name):
             found = parameters.get(name)
             if not isinstance(found, int) or isinstance(found, bool):
                 raise ExpressionError(f'"{name}" is not a whole-number parameter')
-            return found
+            return _bounded(found)
         case ast.BinOp(left=left, op=operator, right=right):
-            return _apply(operator, _value(left, parameters), _value(right, parameters))
+            return _bounded(_apply(operator, _value(left, parameters), _value(right, parameters)))
         case _:
             raise ExpressionError("only whole numbers, parameter names, + - * // and parentheses are allowed")
+
+
+def _bounded(value: int) -> int:
+    if abs(value) >= _LARGEST:
+        raise ExpressionError("a value is not below 2**63")
+    return value
 
 
 def _apply(operator: ast.operator, left: int, right: int) -> int:

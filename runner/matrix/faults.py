@@ -4,6 +4,14 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from runner.printable import one_line
+
+_LONGEST_KEY = 200
+_LONGEST_MESSAGE = 400
+# Nobody misspells more than this, and comparing long texts takes long.
+_LONGEST_WORD = 100
+_MOST_WORDS = 200
+
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Fault:
@@ -14,14 +22,15 @@ class Fault:
     message: str
 
     def __str__(self) -> str:
-        where = f"line {self.line}" + (f", {self.key}" if self.key else "")
-        return f"{where}: {self.message}"
+        # A matrix may come from anywhere, and this goes to a terminal.
+        where = f"line {self.line}" + (f", {one_line(self.key, _LONGEST_KEY)}" if self.key else "")
+        return f"{where}: {one_line(self.message, _LONGEST_MESSAGE)}"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """``; did you mean "x"?`` for the nearest known word, or the list of all of them."""
-    words = sorted(known)
-    near = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
+    words = sorted(each for each in known if len(each) <= _LONGEST_WORD)[:_MOST_WORDS]
+    near = difflib.get_close_matches(word, words, n=1, cutoff=0.6) if len(word) <= _LONGEST_WORD else []
     if near:
         return f'; did you mean "{near[0]}"?'
     return f"; known: {', '.join(words)}" if words else ""

@@ -1,23 +1,27 @@
 """From the text of a matrix to its types, or to the list of everything that is wrong with it."""
 
-import json
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
 from runner.errors import MatrixError
 from runner.images.spec import Toolchain
 from runner.matrix import model
-from runner.matrix.expressions import ExpressionError, names_in
+from runner.matrix.expressions import ExpressionError, evaluate, names_in
 from runner.matrix.faults import Fault, did_you_mean
-from runner.matrix.source import Source, read_source
+from runner.matrix.source import MOST_BYTES, Source, read_source
+from runner.path_names import clashing, portable
+from runner.reading import read_bounded
+from runner.schema import schema
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "matrix.schema.json"
 # Pages that every run has: a benchmark of that name would overwrite one.
 _PAGES = frozenset({"overview", "methodology"})
+_MOST_FAULTS = 100
+_DEVICE = "this is the name of a device on some systems; choose another"
 _UNITS = {"MiB": 2**20, "GiB": 2**30}
 
 
@@ -28,18 +32,21 @@ def load_matrix(path: Path) -> model.Matrix:
         MatrixError: with every fault of the file, each on its line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bounded(path, MOST_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise MatrixError(
             what=f"cannot read the matrix {path}",
-            why=str(error),
+            why=error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text",
             fix="name an existing file with --matrix, or run from the project's folder",
         ) from error
     source = read_source(text)
-    faults = list(source.faults) or list(_faults(source))
+    # A file that is no matrix at all has thousands; nobody reads those.
+    faults = sorted(set(islice(source.faults or _faults(source), _MOST_FAULTS)))
     if faults:
-        listing = "\n".join(f"    {fault}" for fault in sorted(set(faults)))
-        count = f"{len(set(faults))} fault{'s' if len(set(faults)) > 1 else ''}"
+        listing = "\n".join(f"    {fault}" for fault in faults)
+        count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
+        if len(faults) == _MOST_FAULTS:
+            count = f"{count} or more"
         raise MatrixError(
             what=f"{path.name} has {count}; nothing was started\n{listing}",
             why="a matrix runs only when every part of it is valid",
@@ -49,8 +56,7 @@ def load_matrix(path: Path) -> model.Matrix:
 
 
 def _faults(source: Source) -> Iterator[Fault]:
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    errors = list(Draft202012Validator(schema).iter_errors(source.data))
+    errors = list(schema(SCHEMA, strict=True).faults(source.data))
     for error in errors:
         yield from _schema_faults(source, error)
     # The semantic checks walk the data by its shape: what the schema refused is left out of them.
@@ -78,6 +84,8 @@ def _schema_faults(source: Source, error: ValidationError) -> Iterator[Fault]:
         message = f'"{error.instance}" is not allowed here{hint}'
     elif error.validator == "required":
         message = error.message.replace("'", '"').replace("a required property", "missing here")
+    elif error.validator == "maxProperties" and isinstance(error.instance, dict):
+        message = f"{len(error.instance)} are too many; at most {rule}"
     elif error.validator == "type" and "string" in rule and not isinstance(error.instance, str):
         message = f"{error.instance!r} must be text; put it in quotes"
     elif "propertyNames" in error.absolute_schema_path:
@@ -100,6 +108,11 @@ _FaultAt = Callable[..., Fault]
 def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[Fault]:
     """What a schema cannot say: names that must exist elsewhere, keys that exclude or need one another."""
     data = source.data
+    profiles = data.get("profiles")
+    for name in profiles if isinstance(profiles, dict) else ():
+        if not portable(name):
+            path = ("profiles", name)
+            yield Fault(line=source.line_of(path), key=".".join(path), message=_DEVICE)
     benchmarks = data.get("benchmarks")
     for name, benchmark in benchmarks.items() if isinstance(benchmarks, dict) else ():
         if ("benchmarks", name) in broken or not isinstance(benchmark, dict):
@@ -111,6 +124,7 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[F
 
         if name in _PAGES:
             yield fault(message="the tables have a page of this name already; choose another")
+        yield from _name_faults(name, benchmark, fault)
         if benchmark["kind"] == "training" and not (
             "returns" in benchmark and "episodes" in benchmark["gate"]
         ):
@@ -122,6 +136,22 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[F
             yield from _implementation_faults(benchmark, data["platforms"], fault)
         yield from _gate_faults(benchmark, fault)
         yield from _parameter_faults(benchmark, fault)
+
+
+def _name_faults(name: str, benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
+    """Names that become files, on systems where letters' case makes no difference and some names are devices."""
+    if not portable(name):
+        yield fault(message="this is the name of a device on some systems; choose another")
+    gate = benchmark["gate"]
+    for path, names in (
+        (("cases",), list(benchmark["cases"])),
+        (("gate", "outputs"), [*gate["outputs"], *filter(None, [gate.get("episodes")])]),
+    ):
+        for each in names:
+            if not portable(each):
+                yield fault(*path, each, message="a name of a file cannot end in a dot or be a device's")
+        for first, second in clashing(names):
+            yield fault(*path, second, message=f'on some systems this is the same file as "{first}"')
 
 
 def _profile_faults(benchmark: _Benchmark, profiles: dict[str, Any], fault: _FaultAt) -> Iterator[Fault]:
@@ -191,15 +221,30 @@ def _parameter_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
         except ExpressionError as error:
             yield fault("counts", count, message=str(error))
             continue
-        for case, parameters in benchmark["cases"].items():
-            for sizes in benchmark["profiles"].values():
-                for known in (parameters | sizes["native"], parameters | sizes["emulated"]):
-                    for name in sorted(needed):
-                        if not isinstance(known.get(name), int):
-                            hint = did_you_mean(name, known)
-                            yield fault(
-                                "counts", count, message=f'"{name}" is no whole number in case "{case}"{hint}'
-                            )
+        for case, known in _known_parameters(benchmark):
+            lacking = [name for name in sorted(needed) if type(known.get(name)) is not int]
+            for name in lacking:
+                hint = did_you_mean(name, known)
+                yield fault("counts", count, message=f'"{name}" is no whole number in case "{case}"{hint}')
+            if not lacking and (why := _no_count(text, known)):
+                yield fault("counts", count, message=f'{why} in case "{case}"')
+
+
+def _known_parameters(benchmark: _Benchmark) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every set of parameters that a cell of this benchmark can have, with the case's name."""
+    for case, parameters in benchmark["cases"].items():
+        for sizes in benchmark["profiles"].values():
+            for execution in ("native", "emulated"):
+                yield case, parameters | sizes[execution]
+
+
+def _no_count(text: str, parameters: dict[str, Any]) -> str | None:
+    """Why this is no number of anything; found now, and not when the first launch has ended."""
+    try:
+        value = evaluate(text, parameters)
+    except ExpressionError as error:
+        return str(error)
+    return f"the value is {value}" if value < 0 else None
 
 
 def _build(data: dict[str, Any]) -> model.Matrix:

@@ -1,11 +1,13 @@
 """YAML read safely, with the line of every key and value kept.
 
-The data comes out as plain dictionaries and lists; ``lines`` maps a path of keys and indices to the line
-(counted from 1) where that key stands, so that every later fault can point at it.
+The data comes out as plain dictionaries and lists of texts, booleans, nulls and finite numbers; ``lines`` maps a
+path of keys and indices to the line (counted from 1) where that key stands, so that every later fault can point at
+it. Whatever the text is, that takes seconds and megabytes at most.
 """
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -14,9 +16,19 @@ from runner.matrix.faults import Fault
 
 Path = tuple[str | int, ...]
 
-# Anchors can make a short text unfold without end; a matrix of ours has some hundred parts and a depth of seven.
+# The parser manages some 100 kB a second. A matrix of ours has 5 kB, some hundred parts and a depth of seven.
+MOST_BYTES = 256 * 2**10
+# Aliases can make a short text unfold without end: this is what may come out.
 _DEEPEST = 20
-_MOST_PARTS = 100_000
+_MOST_PARTS = 20_000
+_MOST_CHARACTERS = 2**20
+_LONGEST_KEY = 200
+# Longer ones are no numbers of ours, and take long to read: YAML counts in base 60 too.
+_LONGEST_NUMBER = 40
+# What JSON readers of every language take.
+_LARGEST_INTEGER = 2**63 - 1
+_TAG = "tag:yaml.org,2002:"
+_PLAIN = frozenset({"str", "int", "float", "bool", "null", "timestamp"})
 
 
 @dataclass(frozen=True)
@@ -35,53 +47,102 @@ class Source:
 
 
 def read_source(text: str) -> Source:
-    """Parse ``text``. Faults of form (syntax, a key given twice) are collected, not raised."""
-    lines: dict[Path, int] = {}
-    faults: list[Fault] = []
-    # SafeLoader builds plain data only: no tag can name a Python type.
+    """Parse ``text``. Faults of form (syntax, a key given twice, its size) are collected, not raised."""
     data = None
+    # SafeLoader builds plain data only: no tag can name a Python type.
     try:
         loader = yaml.SafeLoader(text)
-        try:
-            node = loader.get_single_node()
-            if node is not None:
-                data = _convert(node, (), loader, lines, faults)
-        finally:
-            loader.dispose()
+    except yaml.YAMLError as error:
+        return Source(data=None, lines={}, faults=(Fault(line=1, key="", message=f"not YAML: {error}"),))
+    reader = _Reader(loader)
+    try:
+        node = loader.get_single_node()
+        if node is not None:
+            data = reader.value(node, ())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        faults.append(Fault(line=mark.line + 1 if mark else 1, key="", message=f"not YAML: {error.problem}"))
+        reader.fault(mark.line + 1 if mark else 1, (), f"not YAML: {error.problem}")
     except (yaml.YAMLError, ValueError) as error:
-        faults.append(Fault(line=1, key="", message=f"not YAML: {' '.join(str(error).split())}"))
-    return Source(data=data, lines=lines, faults=tuple(faults))
+        # An escape such as \UFFFFFFFF is a ValueError of the parser.
+        reader.fault(1, (), f"not YAML: {error}")
+    except (_TooLarge, RecursionError):
+        reader.fault(1, (), "nested too deeply or too large to be a matrix")
+    finally:
+        loader.dispose()
+    return Source(data=data, lines=reader.lines, faults=tuple(reader.faults))
 
 
-def _convert(
-    node: yaml.Node, path: Path, loader: yaml.SafeLoader, lines: dict[Path, int], faults: list[Fault]
-) -> Any:
-    if len(path) > _DEEPEST or len(lines) > _MOST_PARTS:
-        raise ValueError("nested too deeply or too large to be a matrix")
-    lines.setdefault(path, node.start_mark.line + 1)
-    if isinstance(node, yaml.MappingNode):
+class _TooLarge(Exception):
+    """More, or more deeply nested, than any matrix is."""
+
+
+@dataclass
+class _Reader:
+    """Turns the parser's nodes into data, and keeps count of how much came out."""
+
+    loader: yaml.SafeLoader
+    lines: dict[Path, int] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+    characters: int = 0
+
+    def fault(self, line: int, path: Path, message: str) -> None:
+        self.faults.append(Fault(line=line, key=".".join(str(part) for part in path), message=message))
+
+    def value(self, node: yaml.Node, path: Path) -> Any:
+        if len(path) > _DEEPEST or len(self.lines) > _MOST_PARTS:
+            raise _TooLarge
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
+        self._count(node.value)
+        try:
+            return self._scalar(node)
+        except ValueError as error:
+            self.fault(node.start_mark.line + 1, path, str(error))
+            return None
+
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            # Names such as 8x128 or 2048 are names, whatever YAML takes a bare scalar for.
-            key = str(key_node.value) if isinstance(key_node, yaml.ScalarNode) else "?"
             line = key_node.start_mark.line + 1
-            if key in result:
-                faults.append(
-                    Fault(line=line, key=_dotted((*path, key)), message="this key is given twice; keep one")
-                )
+            if not isinstance(key_node, yaml.ScalarNode) or len(key_node.value) > _LONGEST_KEY:
+                self.fault(line, path, "a key here is no name, or a very long one")
                 continue
-            lines[(*path, key)] = line
-            result[key] = _convert(value_node, (*path, key), loader, lines, faults)
+            # Names such as 8x128 or 2048 are names, whatever YAML takes a bare scalar for.
+            key = str(key_node.value)
+            self._count(key)
+            if key in result:
+                self.fault(line, (*path, key), "this key is given twice; keep one")
+                continue
+            self.lines[(*path, key)] = line
+            result[key] = self.value(value_node, (*path, key))
         return result
-    if isinstance(node, yaml.SequenceNode):
-        return [
-            _convert(item, (*path, index), loader, lines, faults) for index, item in enumerate(node.value)
-        ]
-    return loader.construct_object(node)
 
+    def _count(self, text: str) -> None:
+        self.characters += len(text)
+        if self.characters > _MOST_CHARACTERS:
+            raise _TooLarge
 
-def _dotted(path: Path) -> str:
-    return ".".join(str(part) for part in path)
+    def _scalar(self, node: yaml.Node) -> Any:
+        """The value of a scalar.
+
+        Raises:
+            ValueError: it is of a kind that a matrix has no use for, or not what its tag says.
+        """
+        kind = node.tag.removeprefix(_TAG)
+        if kind not in _PLAIN:
+            raise ValueError(f"a value of the kind {kind} is of no use here")
+        if kind in ("int", "float") and len(node.value) > _LONGEST_NUMBER:
+            raise ValueError("this number is too long; put it in quotes if it is text")
+        try:
+            value = self.loader.construct_object(node)
+        except (ValueError, KeyError, IndexError, AttributeError, OverflowError) as error:
+            # The parser's own, where a tag is forced onto a text that it does not fit.
+            raise ValueError(f"this is no {kind}") from error
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError("this is not a finite number")
+        if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
+            raise ValueError(f"this number is beyond {_LARGEST_INTEGER}")
+        return value

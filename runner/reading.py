@@ -1,0 +1,31 @@
+"""Reading files that others may have put there: only regular ones, and never more than a stated number of bytes."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+
+def read_bounded(path: Path, most_bytes: int) -> bytes:
+    """The content of ``path``.
+
+    Nothing blocks: a pipe or a device is refused without being read from.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or holds more than ``most_bytes``.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except ValueError as error:
+        raise OSError(errno.EINVAL, f"not a path: {error}") from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            # A size may grow, and files of the kernel have none: what counts is what is read.
+            content = file.read(most_bytes + 1)
+    finally:
+        os.close(descriptor)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"larger than {most_bytes} bytes")
+    return content
