@@ -23,6 +23,7 @@ from runner.errors import DockerUnavailable
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
 from runner.executors.watch import StderrTail, StdoutLines
+from runner.host.connection import connect
 from runner.host.emulation import emulator_of
 from runner.images.build import ensure_image
 from runner.images.identity import identify
@@ -48,15 +49,8 @@ class DockerExecutor:
         self._log_directory = log_directory
         # Two runners on one machine tell their containers apart by this.
         self._owner = uuid.uuid4().hex
-        try:
-            self._client = docker.from_env(timeout=60)
-            information = self._client.info()
-        except (DockerException, requests.RequestException) as error:
-            raise DockerUnavailable(
-                what="no Docker daemon answers",
-                why=_one_line(error),
-                fix="start Docker (systemctl start docker, or Docker Desktop), or add yourself to the group docker",
-            ) from error
+        # The very daemon that the command line builds on: it may be a context's.
+        self._client, information = connect(timeout=60)
         self._architecture = _ARCHITECTURES.get(information["Architecture"], information["Architecture"])
         self._cpus = int(information["NCPU"])
 

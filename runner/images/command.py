@@ -6,42 +6,79 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from runner.errors import DockerUnavailable
+from runner.errors import DockerMissing
+from runner.host.unavailable import is_connection_trouble, missing, silent, unavailable
 
 
-def docker(*arguments: str, log: Path | None = None) -> "subprocess.CompletedProcess[str]":
+def docker(
+    *arguments: str, log: Path | None = None, timeout: float | None = None
+) -> "subprocess.CompletedProcess[str]":
     """Run ``docker`` to its end. With ``log``, everything that it prints goes into that file.
 
+    Args:
+        arguments: what follows the word docker.
+        log: a file for stdout and stderr together, instead of the result.
+        timeout: seconds after which a daemon that listens and says nothing counts as none.
+
     Raises:
-        DockerUnavailable: there is no such program.
+        DockerMissing: there is no such program, or it cannot be executed.
+        DockerUnavailable: ``timeout`` passed.
     """
+    command = ["docker", *arguments]
+    if log is None:
+        return _run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as file:
+        return _run(command, stdout=file, stderr=subprocess.STDOUT, timeout=timeout)
+
+
+def _run(
+    command: Sequence[str], *, stdout: Any, stderr: int, timeout: float | None
+) -> "subprocess.CompletedProcess[str]":
     try:
-        if log is None:
-            return subprocess.run(_words(arguments), capture_output=True, text=True, check=False)
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("w", encoding="utf-8") as file:
-            return subprocess.run(
-                _words(arguments), stdout=file, stderr=subprocess.STDOUT, text=True, check=False
-            )
-    except FileNotFoundError as error:
-        raise DockerUnavailable(
-            what="there is no docker command here",
-            why="images are built with it",
-            fix="install Docker Engine (Debian: apt-get install docker.io) or Docker Desktop",
-        ) from error
-
-
-def _words(arguments: Sequence[str]) -> list[str]:
-    return ["docker", *arguments]
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            text=True,
+            encoding="utf-8",
+            # Whatever bears the name docker may print anything.
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise silent(error.timeout) from error
+    except OSError as error:
+        raise missing(error) from error
 
 
 def inspect_images(references: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What the daemon knows of these images, by reference; those that are not there are not in the result."""
+    """What the daemon knows of these images, by reference; those that are not there are not in the result.
+
+    Raises:
+        DockerMissing, DockerUnavailable: there is nobody to ask.
+    """
     found: dict[str, dict[str, Any]] = {}
     # One call for all; where one is missing docker still prints the others.
     result = docker("image", "inspect", *references)
-    for image in json.loads(result.stdout or "[]"):
+    if result.returncode != 0 and is_connection_trouble(result.stderr):
+        raise unavailable(result.stderr)
+    for image in _list(result.stdout):
         for tag in image.get("RepoTags") or []:
             if tag in references:
                 found[tag] = image
     return found
+
+
+def _list(text: str) -> list[dict[str, Any]]:
+    try:
+        found = json.loads(text or "[]")
+    except ValueError as error:
+        raise DockerMissing(
+            what="what bears the name docker is not the Docker command line",
+            why=f"asked for images it said {text[:80]!r}",
+            fix="see which one is found first: type -a docker",
+        ) from error
+    return found if isinstance(found, list) else []

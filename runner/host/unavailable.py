@@ -1,0 +1,91 @@
+"""Why there is no daemon to speak to, told apart by what the docker command line said."""
+
+import os
+import re
+
+from runner.errors import DockerForbidden, DockerMissing, DockerUnavailable
+
+# Each has been in every release of the command line since 2016 or is how Go words the system's own answer.
+_TROUBLE = re.compile(
+    r"cannot connect to the docker daemon|failed to connect to the docker api|error during connect"
+    r"|permission denied while trying to connect|error reading from server: eof|unable to resolve docker endpoint"
+    r"|docker daemon is not running|code = unavailable",
+    re.IGNORECASE,
+)
+_LOCAL = "or run what this host can without Docker: --executor local"
+
+
+def is_connection_trouble(said: str) -> bool:
+    """Whether a message of docker, buildx or the SDK says that the daemon could not be spoken to."""
+    return _TROUBLE.search(said) is not None
+
+
+def missing(error: OSError) -> DockerMissing:
+    """No program of that name, or none that the system can execute."""
+    if isinstance(error, FileNotFoundError):
+        return DockerMissing(
+            what="there is no docker command here",
+            why="images are built and containers are started with it, and it is not on PATH",
+            fix=f"install Docker Engine (Debian: sudo apt-get install docker.io) or Docker Desktop, {_LOCAL}",
+        )
+    return DockerMissing(
+        what="the docker command cannot be executed",
+        why=error.strerror or str(error),
+        fix=f"see which one is found first (type -a docker) and install it anew, {_LOCAL}",
+    )
+
+
+def broken(said: str) -> DockerMissing:
+    """A program of that name that is not Docker's."""
+    return DockerMissing(
+        what="what bears the name docker is not the Docker command line",
+        why=f"asked for its version it said {said[:80]!r}",
+        fix=f"see which one is found first (type -a docker) and install it anew, {_LOCAL}",
+    )
+
+
+def silent(seconds: float) -> DockerUnavailable:
+    """Somebody listens and says nothing."""
+    return DockerUnavailable(
+        what="the Docker daemon does not answer",
+        why=f"it was asked for its version and said nothing in {seconds:.0f} s",
+        fix=f"see what it does (docker info; sudo journalctl -u docker), restart it, {_LOCAL}",
+    )
+
+
+def unavailable(said: str, host: str | None = None) -> DockerUnavailable:
+    """The error for a daemon that cannot be spoken to.
+
+    Args:
+        said: what docker printed about it.
+        host: the daemon's address, where known.
+    """
+    why = in_one_line(said) or "docker ended with an error and said nothing"
+    address = host or os.environ.get("DOCKER_HOST") or ""
+    if "permission denied" in said.lower() and not address.startswith("ssh://"):
+        return DockerForbidden(
+            what="this user may not speak to the Docker daemon",
+            why=why,
+            fix=f"sudo usermod -aG docker $USER, then log in again, {_LOCAL}",
+        )
+    return DockerUnavailable(what="no Docker daemon answers", why=why, fix=f"{_start(address)}, {_LOCAL}")
+
+
+def _start(address: str) -> str:
+    """What brings this daemon back: it depends on where it was looked for."""
+    if os.environ.get("DOCKER_HOST"):
+        return "unset DOCKER_HOST, or correct it (now: " + os.environ["DOCKER_HOST"] + ")"
+    if os.environ.get("DOCKER_CONTEXT"):
+        return "unset DOCKER_CONTEXT, or see docker context ls (now: " + os.environ["DOCKER_CONTEXT"] + ")"
+    if address.startswith(("ssh://", "tcp://")):
+        return f"see that {address} can be reached, or docker context use default"
+    if "/run/user/" in address:
+        return "start it: systemctl --user start docker"
+    return "start it: sudo systemctl start docker (or sudo service docker start, or open Docker Desktop)"
+
+
+def in_one_line(said: str) -> str:
+    """The first paragraph as one line: a docker that crashes prints its own stack below."""
+    lines = said.strip().splitlines()
+    stack = next((at for at, line in enumerate(lines) if line.startswith(("goroutine ", "[signal "))), None)
+    return " ".join(" ".join(lines[:stack]).split())[:300]
