@@ -58,10 +58,11 @@ def uninterrupted() -> Iterator[None]:
                 signal.signal(number, note)
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for held, handler in before.items():
+            signal.signal(held, handler)
         if 0 < len(arrived) < _FORCE:
-            before[arrived[0]](arrived[0], None)
+            first = signal.Signals(arrived[0])
+            before[first](first, None)
 
 
 def die_with_parent() -> Callable[[], None]:

@@ -6,10 +6,13 @@
     probes/<digest>.json             the versions that an image's first launch printed
     logs/<launch>.log                an implementation's stderr
     tables/*.md                      rendered from the records, at any time again
+    **/.part-*                       what is being written; it gets its name when it is whole and on the disk
 
 A record is found by its content key, never by its file name; where a key has several records the newest counts.
 """
 
+import contextlib
+import errno
 import json
 import os
 import shutil
@@ -19,8 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.errors import StoreError
+from runner.errors import DamagedRecord, ForgeBenchError, NoSpace, StoreError
+from runner.owner import Fate, Owner
 from runner.record import Record, is_intact
+
+_PART = ".part-"
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+# Nobody takes so long to write a file; only where its owner cannot be judged from here does its age decide.
+_PART_AGE_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,8 @@ class Store:
             with tempfile.TemporaryFile(dir=self.root):
                 pass
         except OSError as error:
+            if error.errno in _FULL:
+                raise _failed(self.root, error) from error
             raise StoreError(
                 what=f"the results directory {self.root} cannot be written",
                 why=f"{error.strerror or error} (user id {os.getuid()})",
@@ -63,37 +74,68 @@ class Store:
     def add(self, data: Mapping[str, Any]) -> Record:
         """Append a sealed record."""
         record = Record(data=data)
-        write_atomically(
-            self.records_directory / record.benchmark / f"{record.identifier}.json",
-            json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n",
-        )
+        path = self.records_directory / record.benchmark / f"{record.identifier}.json"
+        text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        with _errors_of(path), _part_file(path, text) as part:
+            _rename_to_new(part, path)
         return record
 
     def records(self) -> list[Record]:
         """Every intact record, oldest first.
 
         Raises:
-            StoreError: a file under records/ is not a record, or was altered.
+            DamagedRecord: a file under records/ is not a record, or was altered.
         """
-        found = [Record(data=_read_record(path)) for path in sorted(self.records_directory.glob("*/*.json"))]
+        read = (_read_record(path) for path in sorted(self.records_directory.glob("*/*.json")))
+        found = [Record(data=data) for data in read if data is not None]
         return sorted(found, key=lambda record: (record.data["created_at"], record.identifier))
 
     def save_files(self, area: str, key: str, source: Path) -> Path:
-        """Keep a whole directory as ``area/key``, complete or not at all; returns where it lies."""
+        """Keep the regular files of a directory as ``area/key``, complete or not at all; returns where they lie.
+
+        Raises:
+            NoSpace, StoreError: they cannot be kept; nothing of them is left then.
+        """
         target = self.root / area / key
         if target.is_dir():
             return target
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".part-") as part:
-            copy = Path(part) / "copy"
-            shutil.copytree(source, copy)
-            try:
-                copy.rename(target)
-            except OSError:
-                # Another runner was first with the same content.
-                if not target.is_dir():
-                    raise
+        with _errors_of(target):
+            _make_directory(target.parent)
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=_part_prefix()) as part:
+                copy = Path(part) / "copy"
+                _copy_durably(source, copy)
+                try:
+                    copy.rename(target)
+                except OSError:
+                    # Another runner was first with the same content.
+                    if not target.is_dir():
+                        raise
+                _sync_directory(target.parent)
         return target
+
+    def sweep(self) -> tuple[Path, ...]:
+        """Remove what was half written by runners that are gone; returns what was removed.
+
+        What a runner that lives is writing stays, and so does for a day what cannot be judged from here (written on
+        another machine or in a container). Nothing is created, and nothing that cannot be removed is a failure.
+        """
+        removed = []
+        for path in [
+            *self.root.glob(f"{_PART}*"),
+            *self.root.glob(f"*/{_PART}*"),
+            *self.root.glob(f"*/*/{_PART}*"),
+        ]:
+            owner = Owner.named_in(path.name)
+            fate = Fate.UNKNOWN if owner is None else owner.fate
+            with contextlib.suppress(OSError):
+                if fate is Fate.ALIVE or (fate is Fate.UNKNOWN and _age_seconds(path) < _PART_AGE_SECONDS):
+                    continue
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+                removed.append(path)
+        return tuple(removed)
 
     def files(self, area: str, key: str) -> Path | None:
         """The directory kept as ``area/key``, or None."""
@@ -123,20 +165,13 @@ def newest_by_key(records: Iterable[Record]) -> dict[str, Record]:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write ``text`` so that a reader sees the old file or the whole new one, after any crash too."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(path)
-        _sync_directory(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Write ``text`` so that a reader sees the old file or the whole new one, after any crash too.
+
+    Raises:
+        NoSpace, StoreError: it cannot be written; the old file is untouched then.
+    """
+    with _errors_of(path), _part_file(path, text) as part:
+        part.replace(path)
 
 
 def tree(directory: Path) -> Iterator[Path]:
@@ -144,6 +179,68 @@ def tree(directory: Path) -> Iterator[Path]:
     for path in sorted(directory.rglob("*")):
         if path.is_file() and not path.is_symlink():
             yield path
+
+
+@contextlib.contextmanager
+def _part_file(path: Path, text: str) -> Iterator[Path]:
+    """A whole file beside ``path``, on the disk already; the block gives it its name."""
+    _make_directory(path.parent)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=_part_prefix())
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fchmod(file.fileno(), 0o644)
+            os.fsync(file.fileno())
+        yield part
+        _sync_directory(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _part_prefix() -> str:
+    return f"{_PART}{Owner.current()}-"
+
+
+def _rename_to_new(part: Path, path: Path) -> None:
+    """Give ``part`` its name, never taking that name from another file."""
+    try:
+        path.hardlink_to(part)
+    except FileExistsError as error:
+        if path.read_bytes() != part.read_bytes():
+            raise StoreError(
+                what=f"there is another record {path} already",
+                why="a record is never overwritten",
+                fix="call again: a new record gets a new name",
+            ) from error
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
+        # A file system without hard links. Two records of one name need one key and one microsecond.
+        part.replace(path)
+
+
+def _copy_durably(source: Path, target: Path) -> None:
+    """Copy the regular files below ``source``; every byte and name is on the disk when this returns."""
+    target.mkdir()
+    for path in tree(source):
+        copy = target / path.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("rb") as original, copy.open("wb") as file:
+            shutil.copyfileobj(original, file, 2**20)
+            file.flush()
+            os.fsync(file.fileno())
+    for directory in (target, *(path for path in target.rglob("*") if path.is_dir())):
+        _sync_directory(directory)
+
+
+def _make_directory(path: Path) -> None:
+    """Make ``path`` with its parents; their names are on the disk when this returns."""
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        _sync_directory(each.parent)
 
 
 def _sync_directory(path: Path) -> None:
@@ -154,10 +251,19 @@ def _sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def _read_record(path: Path) -> dict[str, Any]:
+def _age_seconds(path: Path) -> float:
+    """By the clock of the file system itself: that of a network share may differ from ours."""
+    with tempfile.TemporaryFile(dir=path.parent) as now:
+        return os.fstat(now.fileno()).st_mtime - path.lstat().st_mtime
+
+
+def _read_record(path: Path) -> dict[str, Any] | None:
+    """The record in a file; None where the file has gone since it was listed."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         intact = isinstance(data, dict) and is_intact(data)
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError) as error:
         raise _damaged(path, str(error)) from error
     if not intact:
@@ -165,9 +271,32 @@ def _read_record(path: Path) -> dict[str, Any]:
     return data  # type: ignore[no-any-return]
 
 
-def _damaged(path: Path, why: str) -> StoreError:
-    return StoreError(
+def _damaged(path: Path, why: str) -> DamagedRecord:
+    return DamagedRecord(
         what=f"damaged record {path}",
         why=why,
         fix="restore the file from where it came, or delete it: its cell will then be run again",
+    )
+
+
+@contextlib.contextmanager
+def _errors_of(path: Path) -> Iterator[None]:
+    """Whatever goes wrong with writing ``path`` as a failure that a user can read."""
+    try:
+        yield
+    except OSError as error:
+        raise _failed(path, error) from error
+
+
+def _failed(path: Path, error: OSError) -> ForgeBenchError:
+    if error.errno in _FULL:
+        return NoSpace(
+            what=f"no space left to write {path}",
+            why=f"{error.strerror}: the disk or the quota is full",
+            fix="free some space, or give another directory with --results, and call again: finished cells are stored",
+        )
+    return StoreError(
+        what=f"{path} cannot be written",
+        why=error.strerror or str(error),
+        fix="see that the disk is there and is writable, and call again: finished cells are stored",
     )

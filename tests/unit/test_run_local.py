@@ -179,7 +179,7 @@ def test_an_altered_record_is_found_and_named(forge, store):
     data["measurement"]["metrics"]["seconds"][0] *= 0.9
     victim.write_text(json.dumps(data))
     code, _, err = forge(small_matrix(), "--profile", "smoke")
-    assert code == 8
+    assert code == 18
     assert str(victim) in err
     assert "altered" in err
 

@@ -1,0 +1,41 @@
+"""Temporary directories of a launch or of a generator: they name their owner, so that a later runner can remove them."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from runner.owner import Fate, Owner
+
+_PREFIX = "forge-bench-"
+
+
+@contextlib.contextmanager
+def scratch_directory(purpose: str) -> Iterator[Path]:
+    """An empty directory below the system's temporary one, gone at the end of the block."""
+    with tempfile.TemporaryDirectory(
+        prefix=f"{_PREFIX}{purpose}-{Owner.current()}-", ignore_cleanup_errors=True
+    ) as name:
+        yield Path(name)
+
+
+def sweep_scratch() -> tuple[Path, ...]:
+    """Remove the directories of this user's runners that are gone; returns what was removed.
+
+    One of another boot or of a container that shares the directory cannot be judged from here and stays: the
+    system empties its temporary directory by itself.
+    """
+    removed = []
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        owner = Owner.named_in(path.name)
+        if owner is None or owner.fate is not Fate.DEAD:
+            continue
+        with contextlib.suppress(OSError):
+            # Anybody may make names in there: only our own real directories are touched, and no link is followed.
+            if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.getuid():
+                continue
+            shutil.rmtree(path)
+            removed.append(path)
+    return tuple(removed)
