@@ -113,6 +113,9 @@ class _Reader:
             # Names such as 8x128 or 2048 are names, whatever YAML takes a bare scalar for.
             key = str(key_node.value)
             self._count(key)
+            if not _is_text(key):
+                self.fault(line, path, "a key here holds what is no text")
+                continue
             if key in result:
                 self.fault(line, (*path, key), "this key is given twice; keep one")
                 continue
@@ -141,8 +144,15 @@ class _Reader:
         except (ValueError, KeyError, IndexError, AttributeError, OverflowError) as error:
             # The parser's own, where a tag is forced onto a text that it does not fit.
             raise ValueError(f"this is no {kind}") from error
+        if isinstance(value, str) and not _is_text(value):
+            raise ValueError("this holds what is no text: a NUL character, or half of a surrogate pair")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError("this is not a finite number")
         if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
             raise ValueError(f"this number is beyond {_LARGEST_INTEGER}")
         return value
+
+
+def _is_text(value: str) -> bool:
+    """Whether it can be an argument of a process, and be written to a file: escapes can spell what cannot."""
+    return "\0" not in value and not any("\ud800" <= each <= "\udfff" for each in value)
