@@ -22,6 +22,7 @@ import docker
 from runner.errors import DockerUnavailable
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
+from runner.executors.sweep import owner_labels, sweep
 from runner.executors.watch import StderrTail, StdoutLines
 from runner.host.connection import connect
 from runner.host.emulation import emulator_of
@@ -29,9 +30,9 @@ from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec, Toolchain
 from runner.matrix import Implementation, Limits, Platform
+from runner.signals import uninterrupted
 from runner.store import tree
 
-OWNER_LABEL = "forge-bench.runner"
 _USER = 65532
 _INPUTS, _OUTPUTS = "/inputs", "/outputs"
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -47,8 +48,6 @@ class DockerExecutor:
     def __init__(self, root: Path, log_directory: Path) -> None:
         self._root = root
         self._log_directory = log_directory
-        # Two runners on one machine tell their containers apart by this.
-        self._owner = uuid.uuid4().hex
         # The very daemon that the command line builds on: it may be a context's.
         self._client, information = connect(timeout=60)
         self._architecture = _ARCHITECTURES.get(information["Architecture"], information["Architecture"])
@@ -88,13 +87,23 @@ class DockerExecutor:
             manifest_digest=image.manifest_digest,
         )
 
+    def sweep(self, say: Callable[[str], None]) -> None:
+        """Remove the containers and volumes of runners that are gone."""
+        found = sweep(self._client)
+        if found.containers or found.volumes:
+            say(
+                f"removed what an earlier runner left behind: {len(found.containers)} containers, "
+                f"{len(found.volumes)} volumes"
+            )
+
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Create, fill, run, watch, empty and remove one container."""
         cpuset = _cpu_set(request.limits, self._cpus)
         started = time.monotonic()
         container: Container | None = None
         try:
-            container = self._create(request, cpuset)
+            with uninterrupted():
+                container = self._create(request, cpuset)
             if request.input_directory is not None:
                 container.put_archive(_INPUTS, _pack(request.input_directory))
             started = time.monotonic()
@@ -111,7 +120,7 @@ class DockerExecutor:
             ) from error
         finally:
             if container is not None:
-                with contextlib.suppress(DockerException, requests.RequestException):
+                with uninterrupted(), contextlib.suppress(DockerException, requests.RequestException):
                     container.remove(force=True, v=True)
         return result
 
@@ -127,13 +136,15 @@ class DockerExecutor:
             command += ["--input", _INPUTS]
             volumes.append(_INPUTS)
         threads = str(request.limits.threads)
+        # Two runners on one machine tell their containers and volumes apart by these.
+        labels = owner_labels(request.deadline_seconds)
         # No dictionary of unknown origin is spread in here: what a container may do stands in this one place.
         return self._client.containers.create(
             digest,
             entrypoint=command[:1],
             command=command[1:],
             name=f"forge-bench-{request.name}-{uuid.uuid4().hex[:8]}",
-            labels={OWNER_LABEL: self._owner},
+            labels=labels,
             user=f"{_USER}:{_USER}",
             network_mode="none",
             read_only=True,
@@ -145,7 +156,9 @@ class DockerExecutor:
             pids_limit=request.limits.pids,
             init=True,
             tmpfs={"/tmp": "size=256m,mode=1777"},  # noqa: S108 (inside the container)
-            volumes=volumes,
+            mounts=[
+                docker.types.Mount(target=path, source=None, type="volume", labels=labels) for path in volumes
+            ],
             environment={
                 "FORGE_BENCH_THREADS": threads,
                 "OMP_NUM_THREADS": threads,

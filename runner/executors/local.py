@@ -20,10 +20,12 @@ import psutil
 from runner import machine
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
+from runner.executors.orphans import end_orphans, owner_environment
 from runner.executors.watch import StderrTail, StdoutLines
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec, Toolchain
 from runner.matrix import Implementation, Limits, Platform
+from runner.signals import die_with_parent, uninterrupted
 
 IMAGE_FILE = "image.json"
 EXECUTION_VARIABLE = "FORGE_BENCH_EXECUTION"
@@ -89,6 +91,12 @@ class LocalExecutor:
             manifest_digest=None,
         )
 
+    def sweep(self, say: Callable[[str], None]) -> None:
+        """End the processes of runners that are gone."""
+        ended = end_orphans()
+        if ended:
+            say(f"ended what an earlier runner left behind: {len(ended)} processes")
+
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Run the command in a process group of its own."""
         cpus = _cpu_set(request.limits)
@@ -97,27 +105,42 @@ class LocalExecutor:
             command += ["--output", str(request.output_directory)]
         if request.input_directory is not None:
             command += ["--input", str(request.input_directory)]
-        environment = {**os.environ, "FORGE_BENCH_THREADS": str(request.limits.threads)}
+        environment = {
+            **os.environ,
+            **owner_environment(),
+            "FORGE_BENCH_THREADS": str(request.limits.threads),
+        }
         environment["PYTHONPATH"] = os.pathsep.join(
             filter(None, [str(self._root), os.environ.get("PYTHONPATH")])
         )
+        die_with_runner = die_with_parent()
+
+        def before_its_program() -> None:
+            die_with_runner()
+            os.sched_setaffinity(0, cpus)
+
         started = time.monotonic()
+        process: subprocess.Popen[bytes] | None = None
         try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=environment,
-                start_new_session=True,
-                preexec_fn=lambda: os.sched_setaffinity(0, cpus),  # noqa: PLW1509 (no thread runs here)
-            )
-        except OSError as error:
-            return _result(request, cpus, started, not_started=f"{command[0]}: {error.strerror or error}")
-        try:
+            with uninterrupted():
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=environment,
+                    start_new_session=True,
+                    preexec_fn=before_its_program,  # noqa: PLW1509 (no thread runs here)
+                )
             return _watch(request, process, cpus, started)
+        except OSError as error:
+            if process is not None:
+                raise
+            return _result(request, cpus, started, not_started=f"{command[0]}: {error.strerror or error}")
         finally:
-            _kill_group(process)
+            if process is not None:
+                with uninterrupted():
+                    _kill_group(process)
 
 
 def _watch(

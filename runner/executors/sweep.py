@@ -1,0 +1,105 @@
+"""Containers and volumes that runners left behind: whose they are, and the removal of what nobody will need again.
+
+Each carries the token of its runner (``runner.owner``) and its launch's deadline. Where the owner can be judged from
+here its fate decides. Where it cannot (a runner on another host or inside another container that shares this daemon)
+only age does, by the daemon's own clock: every runner kills a container at its deadline, so long after it nobody waits.
+"""
+
+import contextlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import requests
+from docker.errors import DockerException
+
+from runner.owner import Fate, Owner
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+OWNER_LABEL = "forge-bench.runner"
+DEADLINE_LABEL = "forge-bench.deadline"
+# On top of the deadline: to copy files in and out, to be suspended for a while.
+_MARGIN_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remains:
+    """What was left behind: ids of containers (their anonymous volumes go with them), names of further volumes."""
+
+    containers: tuple[str, ...]
+    volumes: tuple[str, ...]
+
+
+def owner_labels(deadline_seconds: float) -> dict[str, str]:
+    """The labels of whatever this process makes for a launch."""
+    return {OWNER_LABEL: str(Owner.current()), DEADLINE_LABEL: f"{deadline_seconds:.0f}"}
+
+
+def is_abandoned(labels: Mapping[str, str], age_seconds: float) -> bool:
+    """Whether nobody can still want a thing with these labels. What carries no readable ones is never abandoned."""
+    owner = Owner.named_in(labels.get(OWNER_LABEL, ""))
+    if owner is None:
+        return False
+    fate = owner.fate
+    if fate is not Fate.UNKNOWN:
+        return fate is Fate.DEAD
+    try:
+        return age_seconds > float(labels[DEADLINE_LABEL]) + _MARGIN_SECONDS
+    except (KeyError, ValueError):
+        return False
+
+
+def find_remains(client: "DockerClient") -> Remains:
+    """What runners that are gone left behind on this daemon. Nothing is removed.
+
+    Raises:
+        DockerException, requests.RequestException: the daemon does not answer.
+    """
+    now = _time(client.info()["SystemTime"])
+    containers = client.api.containers(all=True, filters={"label": OWNER_LABEL})
+    volumes = client.api.volumes(filters={"label": OWNER_LABEL})["Volumes"] or ()
+    return Remains(
+        containers=_abandoned(
+            (each["Id"], each["Labels"], now - float(each["Created"])) for each in containers
+        ),
+        volumes=_abandoned(
+            (each["Name"], each["Labels"], now - _time(each["CreatedAt"])) for each in volumes
+        ),
+    )
+
+
+def sweep(client: "DockerClient") -> Remains:
+    """Remove what runners that are gone left behind; returns what this call removed.
+
+    Another runner may be sweeping too, and a container may be going away by itself: what cannot be removed is left
+    to the next call, and is no failure of this one.
+    """
+    containers, volumes = [], []
+    with contextlib.suppress(DockerException, requests.RequestException):
+        found = find_remains(client)
+        for container in found.containers:
+            with contextlib.suppress(DockerException, requests.RequestException):
+                client.api.remove_container(container, v=True, force=True)
+                containers.append(container)
+        for volume in found.volumes:
+            # Most have gone with their container; one that a container still holds is refused by the daemon.
+            with contextlib.suppress(DockerException, requests.RequestException):
+                client.api.remove_volume(volume)
+                volumes.append(volume)
+    return Remains(containers=tuple(containers), volumes=tuple(volumes))
+
+
+def _abandoned(found: Iterable[tuple[str, Mapping[str, str] | None, float]]) -> tuple[str, ...]:
+    return tuple(name for name, labels, age in found if is_abandoned(labels or {}, age))
+
+
+def _time(text: str) -> float:
+    """Seconds since the epoch of the daemon's RFC 3339, whose nanoseconds are more than datetime takes."""
+    whole, point, rest = text.partition(".")
+    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    zone = rest[len(digits) :]
+    moment = datetime.fromisoformat(whole + zone if point else whole)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
