@@ -1,7 +1,6 @@
 """Input files: written once per benchmark and image by the benchmark's own generator, and kept in the store."""
 
 import shutil
-import tempfile
 from pathlib import Path
 
 from runner.cells import Cell
@@ -10,6 +9,7 @@ from runner.executors.base import Executor, ImageFacts, LaunchRequest
 from runner.hashes import file_hashes
 from runner.protocol import arguments
 from runner.record import content_hash
+from runner.scratch import scratch_directory
 from runner.store import Store
 
 # The data seed of every operation, whatever the process replicate.
@@ -38,7 +38,7 @@ def ensure_inputs(
     kept = store.files("inputs", key)
     if kept is not None:
         return kept
-    with tempfile.TemporaryDirectory(prefix="forge-bench-inputs-") as temporary:
+    with scratch_directory("inputs") as temporary:
         result = executor.launch(
             LaunchRequest(
                 name=f"inputs-{benchmark.name}",
@@ -48,18 +48,18 @@ def ensure_inputs(
                 limits=cell.limits,
                 deadline_seconds=deadline_seconds,
                 input_directory=None,
-                output_directory=Path(temporary),
+                output_directory=temporary,
                 on_line=lambda _: None,
             )
         )
-        written = file_hashes(Path(temporary))
+        written = file_hashes(temporary)
         if result.exit_code != 0 or {name.split("/")[0] for name in written} != set(benchmark.cases):
             raise StoreError(
                 what=f"the input files of {benchmark.name} could not be made",
                 why=result.not_started or result.stderr.strip()[-500:] or f"exit code {result.exit_code}",
                 fix=f"run the generator by hand: {' '.join(benchmark.inputs)} --help",
             )
-        return store.save_files("inputs", key, Path(temporary))
+        return store.save_files("inputs", key, temporary)
 
 
 def inputs_of_launch(directory: Path, cases: list[str], into: Path) -> Path:

@@ -1,8 +1,8 @@
 """The run: prepares images, starts the planned launches one after another, judges them, and stores the records."""
 
 import random
-import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,8 @@ from runner.plan import Launch, Plan, PlannedCell
 from runner.progress import Progress
 from runner.protocol import Reader, arguments
 from runner.record import SCHEMA_VERSION, Record, seal
-from runner.signals import signal_name
+from runner.scratch import scratch_directory, sweep_scratch
+from runner.signals import signal_name, uninterrupted
 from runner.store import Store, write_atomically
 from runner.work import work_of
 
@@ -41,6 +42,7 @@ def run(plan: Plan, executor: Executor, store: Store, progress: Progress) -> Sum
     Raises:
         ImageBuildFailed, PinMismatch, DockerUnavailable, StoreError: nothing more can be run.
     """
+    _sweep(executor, store, progress.say)
     images = _prepare(plan, executor, store, progress.say)
     records: list[Record] = []
     progress.begin(plan.launches, store)
@@ -50,8 +52,18 @@ def run(plan: Plan, executor: Executor, store: Store, progress: Progress) -> Sum
     return Summary(ran=len(records), failed=tuple(record for record in records if record.failed))
 
 
+def _sweep(executor: Executor, store: Store, say: Callable[[str], None]) -> None:
+    """What runners that were killed left behind goes first: it may hold the space and the CPUs that this run needs."""
+    executor.sweep(say)
+    files = [*sweep_scratch(), *store.sweep()]
+    if files:
+        say(f"removed what an earlier runner left behind: {len(files)} unfinished files")
+
+
 def _prepare(plan: Plan, executor: Executor, store: Store, say: Callable[[str], None]) -> _Images:
     """Every image that the plan's cells need, with the versions that it was asked for and verified to hold."""
+    if plan.launches:
+        store.require_writable()
     facts = {
         (target, cell.toolchain.name, cell.platform.name): (
             cell,
@@ -61,7 +73,6 @@ def _prepare(plan: Plan, executor: Executor, store: Store, say: Callable[[str], 
     }
     if not plan.launches:
         return {}
-    store.require_writable()
     return {
         key: (image, verified_software(cell, image=image, executor=executor, store=store))
         for key, (cell, image) in facts.items()
@@ -85,8 +96,8 @@ def _run_launch(
     state = machine.state()
     started_at = datetime.now(UTC)
     progress.start(launch)
-    with tempfile.TemporaryDirectory(prefix="forge-bench-launch-") as temporary:
-        outputs = Path(temporary) / "outputs"
+    with scratch_directory("launch") as temporary, ExitStack() as keeping:
+        outputs = temporary / "outputs"
         outputs.mkdir()
         result = executor.launch(
             LaunchRequest(
@@ -101,11 +112,13 @@ def _run_launch(
                 ),
                 limits=cell.limits,
                 deadline_seconds=launch.deadline_seconds,
-                input_directory=inputs_of_launch(inputs, list(reader.cases), Path(temporary) / "inputs"),
+                input_directory=inputs_of_launch(inputs, list(reader.cases), temporary / "inputs"),
                 output_directory=outputs,
                 on_line=reader.line,
             )
         )
+        # Work that is done is kept: a wish to stop waits until all cells of this launch are stored.
+        keeping.enter_context(uninterrupted())
         if result.stderr:
             write_atomically(store.log_path(name), result.stderr)
         facts = {
