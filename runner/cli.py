@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from runner.commands import COMMANDS
 from runner.commands.base import Context
 from runner.errors import ForgeBenchError, Interrupted
+from runner.host.space import refused
 from runner.options import parse
 from runner.signals import stop_on_signals
 
@@ -31,3 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our stdout has gone (head, less): not an error of ours.
         sys.stderr.close()
         return 0
+    except OSError as error:
+        failure = refused(error)
+        if failure is None:
+            raise
+        print(f"forge-bench: {failure}", file=sys.stderr)
+        return failure.exit_code

@@ -9,6 +9,7 @@ from pathlib import Path
 from runner import machine
 from runner.errors import ImageBuildFailed
 from runner.images.command import docker, inspect_images
+from runner.images.diagnosis import diagnose
 from runner.images.spec import Toolchain
 
 _MIRROR = "http://deb.debian.org/debian"
@@ -70,9 +71,17 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
         except FileNotFoundError:
             return "no mmdebstrap here to bootstrap one (make setup installs it)"
         if result.returncode != 0:
+            _raise_if_known(log.read_text(encoding="utf-8", errors="replace"), toolchain, log)
             return f"mmdebstrap failed, see {log}"
         imported = docker("import", str(archive), tag)
         if imported.returncode != 0:
+            _raise_if_known(imported.stderr, toolchain, log)
             return f"docker import: {imported.stderr.strip()[-200:]}"
     say(f"base {tag}: bootstrapped from packages in {time.monotonic() - started:.0f} s")
     return "bootstrapped"
+
+
+def _raise_if_known(said: str, toolchain: Toolchain, log: Path) -> None:
+    """A full disk, a mirror out of reach, a daemon that has gone: each has a remedy of its own."""
+    if known := diagnose(said, what=f"making the base of {toolchain.suite}", log=log):
+        raise known

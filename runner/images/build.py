@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from runner import machine
-from runner.errors import ImageBuildFailed, PinMismatch
+from runner.errors import ForgeBenchError, ImageBuildFailed, PinMismatch
 from runner.images.base import ensure_base
-from runner.images.command import docker, inspect_images
+from runner.images.command import builder, docker, inspect_images
+from runner.images.diagnosis import diagnose
 from runner.images.identity import Identity, identify
 from runner.images.spec import Image, ImageSpec
 
@@ -67,8 +68,8 @@ def _build(spec: ImageSpec, identity: Identity, root: Path, log: Path, say: Call
     say(f"building {spec.tag} (log: {log})")
     started = time.monotonic()
     result = docker(
-        # The default builder shares the daemon's images: the base is one of them, and the result becomes one.
-        *("buildx", "build", "--builder", "default", "--progress", "plain"),
+        # The daemon's own builder shares its images: the base is one of them, and the result becomes one.
+        *("buildx", "build", "--builder", builder(), "--progress", "plain"),
         *("--platform", f"linux/{spec.architecture}", "--target", spec.target),
         *("--file", str(root / "docker" / "Dockerfile")),
         *build_arguments(spec, identity, base),
@@ -84,8 +85,9 @@ def _build(spec: ImageSpec, identity: Identity, root: Path, log: Path, say: Call
     return seconds
 
 
-def _failure(spec: ImageSpec, log: Path) -> ImageBuildFailed | PinMismatch:
-    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+def _failure(spec: ImageSpec, log: Path) -> ForgeBenchError:
+    text = log.read_text(encoding="utf-8", errors="replace")
+    lines = text.splitlines()
     for line in lines:
         _, separator, mismatch = line.partition("forge-bench: pin mismatch: ")
         # The script itself may be shown too; what it printed has its values filled in.
@@ -95,11 +97,13 @@ def _failure(spec: ImageSpec, log: Path) -> ImageBuildFailed | PinMismatch:
                 why=mismatch,
                 fix=f"set toolchains.{spec.toolchain.name} to what is served, or take another suite",
             )
+    if known := diagnose(text, what=f"building {spec.tag}", log=log):
+        return known
     tail = "\n".join(f"    {line}" for line in lines[-_TAIL_LINES:])
     return ImageBuildFailed(
         what=f"building {spec.tag} failed; its log ends\n{tail}",
         why="a step of docker/Dockerfile ended with an error",
-        fix=f"read {log}; a mirror that does not answer is the usual reason: call again then",
+        fix=f"read {log}",
     )
 
 

@@ -82,3 +82,8 @@ def _list(text: str) -> list[dict[str, Any]]:
             fix="see which one is found first: type -a docker",
         ) from error
     return found if isinstance(found, list) else []
+
+
+def builder() -> str:
+    """The buildx builder that is the daemon itself, whatever builder is in use: it bears its context's name."""
+    return docker("context", "inspect", "--format", "{{.Name}}").stdout.strip() or "default"

@@ -8,7 +8,7 @@ from runner import machine
 from runner.errors import ForgeBenchError
 from runner.images.base import ensure_base
 from runner.images.build import build_arguments, certificate_secret
-from runner.images.command import docker
+from runner.images.command import builder, docker
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec
 from runner.matrix import load_matrix
@@ -24,7 +24,7 @@ def main() -> int:
         log = Path(temporary) / "rust-tests.log"
         base = ensure_base(toolchain, log_directory=Path(temporary), say=_say)
         result = docker(
-            *("buildx", "build", "--builder", "default", "--progress", "plain", "--output", "type=cacheonly"),
+            *("buildx", "build", "--builder", builder(), "--progress", "plain", "--output", "type=cacheonly"),
             *("--target", spec.target, "--file", str(ROOT / "docker" / "Dockerfile")),
             *build_arguments(spec, identify(spec, ROOT), base),
             *certificate_secret(),
