@@ -94,6 +94,24 @@ class PinMismatch(ForgeBenchError):
     exit_code = 7
 
 
+class WrongImage(PinMismatch):
+    """An image was given that is not the one a record was made with: it verifies nothing."""
+
+    exit_code = 20
+
+
+class ImageNotFound(ForgeBenchError):
+    """An image that a record or a user names is nowhere to be had."""
+
+    exit_code = 19
+
+
+class VerificationDiffers(ForgeBenchError):
+    """A cell was run again and a figure came out differently."""
+
+    exit_code = 10
+
+
 class StoreError(ForgeBenchError):
     """The results directory cannot be read or written, or holds a damaged record."""
 
