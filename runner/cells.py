@@ -115,31 +115,38 @@ def _of_benchmark(
 def content_key(
     cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
 ) -> str:
-    """What a record is keyed on: everything that its figures and its verdict depend on, and nothing else.
+    """What a record is keyed on: the hash of `content`."""
+    return content_hash(
+        content(cell, execution_hash=execution_hash, execution=execution, executor=executor, machine=machine)
+    )
+
+
+def content(
+    cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Everything that a cell's figures and its verdict depend on, and nothing else.
 
     The runner's own code and the templates are not in it: editing a table runs nothing again.
     """
     limits = asdict(cell.limits)
     del limits["name"]
-    return content_hash(
-        {
-            "benchmark": cell.benchmark.name,
-            "case": cell.case.name,
-            "implementation": cell.implementation.name,
-            "command": cell.implementation.command,
-            "parameters": cell.parameters,
-            "seed": cell.seed,
-            "inputs": cell.benchmark.inputs,
-            "gate": asdict(cell.benchmark.gate),
-            "counts": cell.benchmark.counts,
-            "headline": cell.benchmark.headline,
-            "reference": cell.benchmark.reference.command,
-            "limits": limits,
-            "toolchain": asdict(cell.toolchain),
-            "architecture": cell.platform.architecture,
-            "execution_hash": execution_hash,
-            "execution": {"kind": execution.kind.value, "emulator": execution.emulator},
-            "executor": executor,
-            "machine": machine,
-        }
-    )
+    return {
+        "benchmark": cell.benchmark.name,
+        "case": cell.case.name,
+        "implementation": cell.implementation.name,
+        "command": cell.implementation.command,
+        "parameters": cell.parameters,
+        "seed": cell.seed,
+        "inputs": cell.benchmark.inputs,
+        "gate": asdict(cell.benchmark.gate),
+        "counts": cell.benchmark.counts,
+        "headline": cell.benchmark.headline,
+        "reference": cell.benchmark.reference.command,
+        "limits": limits,
+        "toolchain": asdict(cell.toolchain),
+        "architecture": cell.platform.architecture,
+        "execution_hash": execution_hash,
+        "execution": {"kind": execution.kind.value, "emulator": execution.emulator},
+        "executor": executor,
+        "machine": machine,
+    }

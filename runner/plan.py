@@ -2,17 +2,20 @@
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import groupby
 
 from runner import machine
-from runner.cells import Cell, Selection, content_key, select
+from runner.cells import Cell, Selection, content, select
+from runner.changes import Content, Earlier
 from runner.execution import Execution
 from runner.executors.base import Executor
 from runner.matrix import Kind, Matrix
-from runner.record import Record
+from runner.record import Record, content_hash
 from runner.store import Store, newest_by_key
+
+ImageKey = tuple[str, str, str]
 
 
 class Decision(Enum):
@@ -25,12 +28,16 @@ class Decision(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedCell:
-    """A cell, its content key, and the decision with its reason."""
+    """A cell, its content key, and the decision with its reason.
+
+    ``record`` is the identifier of the record that is reused, that failed, or that ``why`` compares with.
+    """
 
     cell: Cell
     key: str
     decision: Decision
     why: str
+    record: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +64,16 @@ class Launch:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """All selected cells with their decisions, and the launches in their order."""
+    """All selected cells with their decisions, and the launches in their order.
+
+    ``executions`` by a platform's name; ``execution_hashes`` by an image's target, toolchain and platform.
+    """
 
     profile: str
     cells: tuple[PlannedCell, ...]
     launches: tuple[Launch, ...]
     executions: Mapping[str, Execution]
+    execution_hashes: Mapping[ImageKey, str]
 
     def keys(self) -> frozenset[str]:
         """The content keys of everything that is not left out."""
@@ -96,10 +107,12 @@ def make_plan(
         fresh: run again what could be reused.
     """
     executions = _executions(matrix, executor)
-    known = {} if fresh else newest_by_key(store.records())
+    hashes: dict[ImageKey, str] = {}
+    records = store.records()
+    known, earlier = newest_by_key(records), Earlier(records)
     planned = [
-        _decide(cell, key, executor, known)
-        for cell, key in _keyed_cells(matrix, selection, executor, executions)
+        _decide(cell, parts, executor, known, earlier, fresh=fresh)
+        for cell, parts in _contents(matrix, selection, executor, executions, hashes)
     ]
     planned = _keep_reference_outputs(planned, store)
     return Plan(
@@ -107,13 +120,25 @@ def make_plan(
         cells=tuple(planned),
         launches=tuple(_launches(matrix, selection.profile, planned, executions)),
         executions=executions,
+        execution_hashes=hashes,
     )
 
 
-def content_keys(matrix: Matrix, selection: Selection, executor: Executor) -> frozenset[str]:
-    """The content keys of all selected cells: which records are of today's matrix, machine and images."""
+def content_keys(
+    matrix: Matrix, selection: Selection, executor: Executor, hashes: Mapping[ImageKey, str] | None = None
+) -> frozenset[str]:
+    """The content keys of all selected cells: which records are of today's matrix, machine and images.
+
+    Args:
+        matrix: what can be run.
+        selection: what of it is meant.
+        executor: where it would run.
+        hashes: those execution hashes that are known already (see `Plan`).
+    """
+    executions = _executions(matrix, executor)
     return frozenset(
-        key for _, key in _keyed_cells(matrix, selection, executor, _executions(matrix, executor))
+        content_hash(parts)
+        for _, parts in _contents(matrix, selection, executor, executions, dict(hashes or {}))
     )
 
 
@@ -121,22 +146,27 @@ def _executions(matrix: Matrix, executor: Executor) -> dict[str, Execution]:
     return {name: executor.execution(platform) for name, platform in matrix.platforms.items()}
 
 
-def _keyed_cells(
-    matrix: Matrix, selection: Selection, executor: Executor, executions: Mapping[str, Execution]
-) -> Iterable[tuple[Cell, str]]:
-    hashes: dict[tuple[str, str, str], str] = {}
+def _contents(
+    matrix: Matrix,
+    selection: Selection,
+    executor: Executor,
+    executions: Mapping[str, Execution],
+    hashes: dict[ImageKey, str],
+) -> Iterable[tuple[Cell, Content]]:
+    """Each selected cell with what its key is the hash of; ``hashes`` is filled as images are met."""
+    fingerprint = machine.fingerprint()
     for cell in _with_references(list(select(matrix, selection, executions))):
         image = (cell.implementation.image, cell.toolchain.name, cell.platform.name)
         if image not in hashes:
             hashes[image] = executor.identify(image[0], cell.toolchain, cell.platform)
         yield (
             cell,
-            content_key(
+            content(
                 cell,
                 execution_hash=hashes[image],
                 execution=executions[cell.platform.name],
                 executor=executor.name,
-                machine=machine.fingerprint(),
+                machine=fingerprint,
             ),
         )
 
@@ -169,19 +199,38 @@ def _with_references(cells: Sequence[Cell]) -> list[Cell]:
     return result
 
 
-def _decide(cell: Cell, key: str, executor: Executor, known: Mapping[str, Record]) -> PlannedCell:
+def _decide(
+    cell: Cell,
+    parts: Content,
+    executor: Executor,
+    known: Mapping[str, Record],
+    earlier: Earlier,
+    *,
+    fresh: bool,
+) -> PlannedCell:
+    key = content_hash(parts)
     reason = cell.implementation.left_out(cell.platform.name, cell.case.name) or executor.left_out(
         cell.implementation, cell.platform
     )
+    decision, record = Decision.RUN, known.get(key)
     if reason is not None:
-        decision, why = Decision.LEAVE_OUT, reason
-    elif (record := known.get(key)) is None:
-        decision, why = Decision.RUN, "no record of this content"
+        decision, record, why = Decision.LEAVE_OUT, None, reason
+    elif record is None:
+        nearest = earlier.changes(cell, parts)
+        record, why = (nearest[0], "; ".join(nearest[1])) if nearest else (None, "no record of this cell")
+    elif fresh:
+        why = "asked for anew, although a record is there"
     elif record.failed:
-        decision, why = Decision.RUN, f"failed before: {record.data['failure']['kind']}"
+        why = f"failed before: {record.data['failure']['kind']}"
     else:
         decision, why = Decision.REUSE, f"record {record.identifier}"
-    return PlannedCell(cell=cell, key=key, decision=decision, why=why)
+    return PlannedCell(
+        cell=cell,
+        key=key,
+        decision=decision,
+        why=why,
+        record=record.identifier if record is not None else None,
+    )
 
 
 def _keep_reference_outputs(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
@@ -194,9 +243,8 @@ def _keep_reference_outputs(planned: Sequence[PlannedCell], store: Store) -> lis
     for each in planned:
         gone = each.key in waiting and store.files("references", each.key) is None
         if each.decision is Decision.REUSE and gone:
-            each = PlannedCell(  # noqa: PLW2901
-                cell=each.cell, key=each.key, decision=Decision.RUN, why="its outputs are needed and not kept"
-            )
+            why = "others are compared with its outputs, which are not kept any more"
+            each = replace(each, decision=Decision.RUN, why=why)  # noqa: PLW2901
         result.append(each)
     return result
 
