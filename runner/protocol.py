@@ -4,13 +4,12 @@ import json
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from runner.failure import Failure, FailureKind
+from runner.printable import one_line
+from runner.schema import schema
 
 SCHEMA = Path(__file__).parent / "schemas" / "measurement.schema.json"
 LONGEST_LINE = 64 * 2**20
@@ -73,31 +72,23 @@ class Reader:
         return failure
 
 
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
-
-
 def _parse(text: str) -> dict[str, Any] | Failure:
     try:
         event = json.loads(text)
+        # Python's parser lets NaN and Infinity through; JSON has neither and no figure may be either.
+        finite = _finite(event)
     except (ValueError, RecursionError):
         return _malformed(f"stdout holds a line that is not JSON: {_short(text)}")
     if not isinstance(event, dict):
         return _malformed(f"stdout holds a line that is not an event: {_short(text)}")
-    # Python's parser lets NaN and Infinity through; JSON has neither and no figure may be either.
-    if not _finite(event):
+    if not finite:
         return Failure(kind=FailureKind.NOT_FINITE, detail=f"NaN or infinity in a figure: {_short(text)}")
     # The union of two shapes gives unreadable messages: validate against the shape that the event claims.
     kind = event.get("event")
     if kind not in ("progress", "measurement"):
         return _malformed(f"an unknown event: {_short(text)}")
-    schema = {**_validator().schema, "oneOf": [{"$ref": f"#/$defs/{kind}"}]}  # type: ignore[dict-item]
-    for error in Draft202012Validator(schema).iter_errors(event):
-        deepest = min(error.context or [error], key=lambda each: -len(each.absolute_path))
-        where = ".".join(str(part) for part in deepest.absolute_path) or "the event"
-        return _malformed(f"{where}: {_short(deepest.message)}")
-    return event
+    claimed = schema(SCHEMA, kind)
+    return event if claimed.allows(event) else _malformed(claimed.why_not(event))
 
 
 def _malformed(detail: str) -> Failure:
@@ -115,5 +106,4 @@ def _finite(value: Any) -> bool:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 160 else text[:157] + "..."  # noqa: PLR2004
+    return one_line(text, 160)

@@ -13,12 +13,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
+
+from runner.printable import one_line
 
 Check = Callable[[Any], bool]
 
@@ -27,13 +30,21 @@ _OF_OBJECTS = frozenset(
     {"properties", "additionalProperties", "required", "propertyNames", "minProperties", "maxProperties"}
 )
 _OF_LISTS = frozenset({"items", "minItems", "maxItems", "uniqueItems"})
+_LONGEST_FAULT = 300
+# Of a value that is only explained, not judged.
+_MOST, _DEEPEST = 50, 12
 
 
 class Schema:
-    """One schema file. ``strict`` takes 1.0 for no integer: what is whole by accident is not a name or a seed."""
+    """One schema file, or one of its definitions.
 
-    def __init__(self, path: Path, *, strict: bool = False) -> None:
+    ``strict`` takes 1.0 for no integer: what is whole by accident is no seed.
+    """
+
+    def __init__(self, path: Path, definition: str | None = None, *, strict: bool = False) -> None:
         self._root = json.loads(path.read_text(encoding="utf-8"))
+        if definition is not None:
+            self._root = {"$defs": self._root["$defs"], "$ref": f"#/$defs/{definition}"}
         self._strict = strict
         self._check = self._compile(self._root)
         self._validator = (_StrictValidator if strict else _Validator)(self._root, format_checker=_FORMATS)
@@ -45,6 +56,14 @@ class Schema:
     def faults(self, value: Any) -> Iterator[ValidationError]:
         """Everything that is wrong with ``value``; slow."""
         yield from self._validator.iter_errors(value)
+
+    def why_not(self, value: Any) -> str:
+        """One line on what is wrong with something that `allows` refused. It is not slow, whatever the value is."""
+        for error in self._validator.iter_errors(_sample(value)):
+            deepest = min(error.context or [error], key=lambda each: -len(each.absolute_path))
+            where = ".".join(str(part) for part in deepest.absolute_path)
+            return one_line(f"{where}: {deepest.message}" if where else deepest.message, _LONGEST_FAULT)
+        return "too long, or wrong somewhere beyond its first parts"
 
     def _compile(self, schema: Any) -> Check:
         """One function for ``schema``.
@@ -123,9 +142,10 @@ class Schema:
                 return lambda value: any(check(value) for check in allowed)
             case "const":
                 return _constant(rule)
-            case "oneOf":
+            case "oneOf" | "anyOf":
                 choices = [self._compile(each) for each in rule]
-                return lambda value: sum(check(value) for check in choices) == 1
+                most = 1 if keyword == "oneOf" else len(choices)
+                return lambda value: 1 <= sum(check(value) for check in choices) <= most
             case "pattern":
                 search = _pattern(rule).search
                 return lambda value: not isinstance(value, str) or search(value) is not None
@@ -152,9 +172,22 @@ class Schema:
 
 
 @cache
-def schema(path: Path, *, strict: bool = False) -> Schema:
+def schema(path: Path, definition: str | None = None, *, strict: bool = False) -> Schema:
     """The schema at ``path``, read and compiled once."""
-    return Schema(path, strict=strict)
+    return Schema(path, definition, strict=strict)
+
+
+def _sample(value: Any, depth: int = 0) -> Any:
+    """The beginning of a value: of a million wrong items the library would make a million objects."""
+    if isinstance(value, str):
+        return value[:_LONGEST_FAULT]
+    if isinstance(value, dict | list) and depth > _DEEPEST:
+        return None
+    if isinstance(value, dict):
+        return {key[:_LONGEST_FAULT]: _sample(each, depth + 1) for key, each in islice(value.items(), _MOST)}
+    if isinstance(value, list):
+        return [_sample(each, depth + 1) for each in value[:_MOST]]
+    return value
 
 
 def _is_integer(value: Any) -> bool:

@@ -24,8 +24,14 @@ from typing import Any
 
 from runner.errors import DamagedRecord, ForgeBenchError, NoSpace, StoreError
 from runner.owner import Fate, Owner
-from runner.record import Record, is_intact
+from runner.path_names import component
+from runner.reading import read_bounded
+from runner.record import SCHEMA, Record, is_intact
+from runner.schema import schema
 
+# A measurement may fill 64 MiB of stdout, and a record writes each of its figures on a line of its own.
+_LARGEST_RECORD = 512 * 2**20
+_LARGEST_PROBE = 2**20
 _PART = ".part-"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 # Nobody takes so long to write a file; only where its owner cannot be judged from here does its age decide.
@@ -50,7 +56,7 @@ class Store:
 
     def log_path(self, launch: str) -> Path:
         """Where the stderr of a launch is kept."""
-        return self.root / "logs" / f"{launch}.log"
+        return self.root / "logs" / component(f"{launch}.log")
 
     def require_writable(self) -> None:
         """Fail before any work is done, not after it.
@@ -74,7 +80,7 @@ class Store:
     def add(self, data: Mapping[str, Any]) -> Record:
         """Append a sealed record."""
         record = Record(data=data)
-        path = self.records_directory / record.benchmark / f"{record.identifier}.json"
+        path = self.records_directory / component(record.benchmark) / component(f"{record.identifier}.json")
         text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
         with _errors_of(path), _part_file(path, text) as part:
             _rename_to_new(part, path)
@@ -96,7 +102,7 @@ class Store:
         Raises:
             NoSpace, StoreError: they cannot be kept; nothing of them is left then.
         """
-        target = self.root / area / key
+        target = self.root / component(area) / component(key)
         if target.is_dir():
             return target
         with _errors_of(target):
@@ -139,24 +145,26 @@ class Store:
 
     def files(self, area: str, key: str) -> Path | None:
         """The directory kept as ``area/key``, or None."""
-        path = self.root / area / key
+        path = self.root / component(area) / component(key)
         return path if path.is_dir() else None
 
     def read_probe(self, digest: str) -> dict[str, str | None] | None:
         """What the first launch of an image printed of its versions, or None."""
         path = self._probe_path(digest)
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
+            found = json.loads(read_bounded(path, _LARGEST_PROBE))
+        except (OSError, ValueError, RecursionError):
             return None
-        return found if isinstance(found, dict) else None
+        if not isinstance(found, dict) or not all(isinstance(each, str | None) for each in found.values()):
+            return None
+        return found
 
     def write_probe(self, digest: str, versions: Mapping[str, str | None]) -> None:
         """Keep what an image printed of its versions."""
         write_atomically(self._probe_path(digest), json.dumps(versions, indent=1) + "\n")
 
     def _probe_path(self, digest: str) -> Path:
-        return self.root / "probes" / f"{digest.removeprefix('sha256:')}.json"
+        return self.root / "probes" / component(f"{digest.removeprefix('sha256:')}.json")
 
 
 def newest_by_key(records: Iterable[Record]) -> dict[str, Record]:
@@ -260,14 +268,19 @@ def _age_seconds(path: Path) -> float:
 def _read_record(path: Path) -> dict[str, Any] | None:
     """The record in a file; None where the file has gone since it was listed."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_bounded(path, _LARGEST_RECORD))
         intact = isinstance(data, dict) and is_intact(data)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise _damaged(path, str(error)) from error
+    except RecursionError as error:
+        raise _damaged(path, "it is nested more deeply than any record") from error
     if not intact:
         raise _damaged(path, "its content does not match its own hash: it was altered or cut off")
+    # Anybody can seal anything: whoever reads on from here relies on the form.
+    if not schema(SCHEMA).allows(data):
+        raise _damaged(path, f"it is no record: {schema(SCHEMA).why_not(data)}")
     return data  # type: ignore[no-any-return]
 
 

@@ -1,7 +1,7 @@
 """The small arithmetic in which a matrix states expected counts: integers, names, ``+ - * //``, parentheses.
 
 It is parsed by Python's own parser and evaluated over a closed list of node types, so that nothing else can run.
-Texts are short, numbers are below 2**63 at every step: no text takes long or needs much.
+Texts are short, numbers are below 2**53 at every step: no text takes long or needs much.
 """
 
 import ast
@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 _LONGEST = 200
-_LARGEST = 2**63
+_LARGEST = 2**53
 
 
 class ExpressionError(ValueError):
@@ -32,7 +32,7 @@ def evaluate(text: str, parameters: Mapping[str, Any]) -> int:
 
     Raises:
         ExpressionError: ``text`` is not an expression of this kind, a name is missing or is no integer, or the
-            value of a part of it is not below 2**63 or is divided by zero.
+            value of a part of it is not below 2**53 or is divided by zero.
     """
     return _value(_parse(text), parameters)
 
@@ -82,7 +82,7 @@ def _value(node: ast.expr, parameters: Mapping[str, Any]) -> int:
 
 def _bounded(value: int) -> int:
     if abs(value) >= _LARGEST:
-        raise ExpressionError("a value is not below 2**63")
+        raise ExpressionError("a value is not below 2**53")
     return value
 
 
