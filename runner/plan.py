@@ -1,7 +1,7 @@
 """The plan: what of the selected cells runs, in which launches and in which order, and why the rest does not."""
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import groupby
@@ -118,7 +118,15 @@ def make_plan(
     return Plan(
         profile=selection.profile,
         cells=tuple(planned),
-        launches=tuple(_launches(matrix, selection.profile, planned, executions)),
+        launches=tuple(
+            launches_of(
+                planned,
+                executions,
+                lambda cell: matrix.profiles[selection.profile].deadline_seconds.of(
+                    emulated=executions[cell.platform.name].emulated
+                ),
+            )
+        ),
         executions=executions,
         execution_hashes=hashes,
     )
@@ -249,13 +257,20 @@ def _keep_reference_outputs(planned: Sequence[PlannedCell], store: Store) -> lis
     return result
 
 
-def _launches(
-    matrix: Matrix, profile: str, planned: Sequence[PlannedCell], executions: Mapping[str, Execution]
+def launches_of(
+    planned: Sequence[PlannedCell],
+    executions: Mapping[str, Execution],
+    deadline_seconds: Callable[[Cell], float],
 ) -> Iterable[Launch]:
     """Launches in a seeded, interleaved order: drift of the machine hits all implementations alike.
 
     Within each room (benchmark, platform, limits, toolchain) seeds follow one another and implementations are
     shuffled anew within each; the first launch of a room is its reference, which every gate waits for.
+
+    Args:
+        planned: all cells, room by room; those that run go into launches.
+        executions: how each platform executes here, by its name.
+        deadline_seconds: of a launch, given its first cell.
     """
     keys = _reference_keys(planned)
     for room, group in groupby(planned, key=lambda each: _room(each.cell)):
@@ -271,11 +286,10 @@ def _launches(
         first_keys = {keys[room, each[0].cell.case.name] for each in order}
         order.sort(key=lambda each: (each[0].key not in first_keys, seeds.index(each[0].cell.seed)))
         for cells in order:
-            execution = executions[cells[0].cell.platform.name]
             yield Launch(
                 cells=tuple(cells),
-                execution=execution,
-                deadline_seconds=matrix.profiles[profile].deadline_seconds.of(emulated=execution.emulated),
+                execution=executions[cells[0].cell.platform.name],
+                deadline_seconds=deadline_seconds(cells[0].cell),
                 reference_keys=tuple(keys[room, each.cell.case.name] for each in cells),
             )
 
