@@ -1,6 +1,13 @@
 """``python -m runner``."""
 
-from runner.cli import main
+import sys
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        # Imported here: Ctrl-C while a second's worth of modules is read is no traceback either.
+        from runner.cli import main
+
+        code = main()
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

@@ -49,7 +49,11 @@ class Owner:
     @classmethod
     def current(cls) -> "Owner":
         """This process."""
-        pid = os.getpid()
+        return cls.of(os.getpid())
+
+    @classmethod
+    def of(cls, pid: int) -> "Owner":
+        """A process that this one sees."""
         return cls(boot=_boot(), namespace=_namespace(), pid=pid, started=_start_time(pid) or "0")
 
     @classmethod

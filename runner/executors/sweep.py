@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import requests
-from docker.errors import DockerException
-
+from runner.host.connection import BROKEN_CONNECTION
 from runner.owner import Fate, Owner
 
 if TYPE_CHECKING:
@@ -56,7 +54,7 @@ def find_remains(client: "DockerClient") -> Remains:
     """What runners that are gone left behind on this daemon. Nothing is removed.
 
     Raises:
-        DockerException, requests.RequestException: the daemon does not answer.
+        BROKEN_CONNECTION: the daemon does not answer.
     """
     now = _time(client.info()["SystemTime"])
     containers = client.api.containers(all=True, filters={"label": OWNER_LABEL})
@@ -78,15 +76,15 @@ def sweep(client: "DockerClient") -> Remains:
     to the next call, and is no failure of this one.
     """
     containers, volumes = [], []
-    with contextlib.suppress(DockerException, requests.RequestException):
+    with contextlib.suppress(*BROKEN_CONNECTION):
         found = find_remains(client)
         for container in found.containers:
-            with contextlib.suppress(DockerException, requests.RequestException):
+            with contextlib.suppress(*BROKEN_CONNECTION):
                 client.api.remove_container(container, v=True, force=True)
                 containers.append(container)
         for volume in found.volumes:
             # Most have gone with their container; one that a container still holds is refused by the daemon.
-            with contextlib.suppress(DockerException, requests.RequestException):
+            with contextlib.suppress(*BROKEN_CONNECTION):
                 client.api.remove_volume(volume)
                 volumes.append(volume)
     return Remains(containers=tuple(containers), volumes=tuple(volumes))
