@@ -43,25 +43,29 @@ def plan(tmp_path, write_matrix, capsys):
     return call
 
 
-def edited(change) -> dict:
+def double(data: dict) -> dict:
+    return data["benchmarks"]["double"]
+
+
+def edited(change=lambda _: None) -> dict:
     data = small_matrix(other=program(DOUBLER))
-    change(data, data["benchmarks"]["double"])
+    change(data)
     return data
 
 
 CHANGES = {
-    "its command changed": lambda data, double: double["implementations"]["other"].update(
+    "its command changed": lambda data: double(data)["implementations"]["other"].update(
         command=program(DOUBLER + "\n")
     ),
-    "other parameters: length 5, was 4": lambda data, double: double["cases"]["n=4"].update(length=5),
-    "other parameters: extra 1, was none": lambda data, double: double["cases"]["n=4"].update(extra=1),
-    "other limits: memory 2 GiB, was 1 GiB; pids 65, was 64": lambda data, double: data["limits"][
-        "default"
-    ].update(memory="2GiB", pids=65),
-    "its gate changed": lambda data, double: double["gate"]["outputs"]["y.npy"].update(rtol=1e-8),
-    "its expected counts changed": lambda data, double: double["counts"].update(elements="length + 0"),
-    "the inputs' generator changed": lambda data, double: double["inputs"].append("--case"),
-    "the reference's command changed": lambda data, double: double["implementations"]["plain"].update(
+    "other parameters: length 5, was 4": lambda data: double(data)["cases"]["n=4"].update(length=5),
+    "other parameters: extra 1, was none": lambda data: double(data)["cases"]["n=4"].update(extra=1),
+    "other limits: memory 2 GiB, was 1 GiB; pids 65, was 64": lambda data: data["limits"]["default"].update(
+        memory="2GiB", pids=65
+    ),
+    "its gate changed": lambda data: double(data)["gate"]["outputs"]["y.npy"].update(rtol=1e-8),
+    "its expected counts changed": lambda data: double(data)["counts"].update(elements="length + 0"),
+    "the inputs' generator changed": lambda data: double(data)["inputs"].append("--case"),
+    "the reference's command changed": lambda data: double(data)["implementations"]["plain"].update(
         command=program(DOUBLER + "\n")
     ),
 }
@@ -69,23 +73,21 @@ CHANGES = {
 
 @pytest.mark.parametrize("reason", CHANGES)
 def test_a_change_of_the_matrix_is_the_reason_by_name(plan, reason):
-    plan.run(edited(lambda data, double: None))
+    plan.run(edited())
     found = plan(edited(CHANGES[reason]), "--profile", "smoke")
     assert found["run other n=4"] == {reason}
 
 
 def test_another_toolchain_changes_what_the_image_is_made_of_too(plan):
-    plan.run(edited(lambda data, double: None))
-    found = plan(
-        edited(lambda data, double: data["toolchains"]["here"].update(rust="1.1.0")), "--profile", "smoke"
-    )
+    plan.run(edited())
+    found = plan(edited(lambda data: data["toolchains"]["here"].update(rust="1.1.0")), "--profile", "smoke")
     (why,) = found["run other n=4"]
     assert why == "another toolchain: rust 1.1.0, was 1.0.0; files of the checkout changed"
 
 
 def test_what_did_not_change_is_reused_and_what_was_never_run_says_so(plan):
-    plan.run(edited(lambda data, double: None))
-    data = edited(lambda data, double: double["implementations"].update(third={"command": program(DOUBLER)}))
+    plan.run(edited())
+    data = edited(lambda data: double(data)["implementations"].update(third={"command": program(DOUBLER)}))
     found = plan(data, "--profile", "smoke")
     assert found["run third n=4"] == {"no record of this cell"}
     assert {name.split()[0] for name in found if "third" not in name} == {"reuse"}
@@ -163,11 +165,11 @@ def shortened(text: str) -> str:
 
 def test_the_record_that_differs_least_is_the_one_that_is_told(plan):
     plan.run(small_matrix())
-    plan.run(edited(lambda data, double: double["cases"]["n=4"].update(length=5, extra=1)))
+    plan.run(edited(lambda data: double(data)["cases"]["n=4"].update(length=5, extra=1)))
     both = edited(
-        lambda data, double: (
-            double["cases"]["n=4"].update(length=5, extra=1),
-            double["gate"]["outputs"]["y.npy"].update(rtol=1e-8),
+        lambda data: (
+            double(data)["cases"]["n=4"].update(length=5, extra=1),
+            double(data)["gate"]["outputs"]["y.npy"].update(rtol=1e-8),
         )
     )
     assert plan(both, "--profile", "smoke")["run plain n=4"] == {"its gate changed"}
