@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 from runner.cells import Cell
 from runner.errors import StoreError
@@ -24,17 +25,8 @@ def ensure_inputs(
     Raises:
         StoreError: the generator did not end well; there is nothing to measure then.
     """
-    benchmark = cell.benchmark
-    cases = [(case.name, dict(case.parameters)) for case in benchmark.cases.values()]
-    key = content_hash(
-        {
-            "command": benchmark.inputs,
-            "cases": cases,
-            "execution_hash": image.execution_hash,
-            "architecture": image.architecture,
-            "executor": executor.name,
-        }
-    )
+    benchmark, cases = cell.benchmark, _cases(cell)
+    key = inputs_key(cell, execution_hash=image.execution_hash, executor=executor.name)
     kept = store.files("inputs", key)
     if kept is not None:
         return kept
@@ -62,11 +54,28 @@ def ensure_inputs(
         return store.save_files("inputs", key, temporary)
 
 
+def inputs_key(cell: Cell, *, execution_hash: str, executor: str) -> str:
+    """What the input files of a cell's benchmark are kept under, once an image of this hash has made them."""
+    return content_hash(
+        {
+            "command": cell.benchmark.inputs,
+            "cases": _cases(cell),
+            "execution_hash": execution_hash,
+            "architecture": cell.platform.architecture,
+            "executor": executor,
+        }
+    )
+
+
 def inputs_of_launch(directory: Path, cases: list[str], into: Path) -> Path:
     """A directory that holds the input files of these cases and no others."""
     for case in cases:
         shutil.copytree(directory / case, into / case, copy_function=_link_or_copy)
     return into
+
+
+def _cases(cell: Cell) -> list[tuple[str, dict[str, Any]]]:
+    return [(case.name, dict(case.parameters)) for case in cell.benchmark.cases.values()]
 
 
 def _link_or_copy(source: str, target: str) -> None:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import groupby
 
@@ -73,7 +73,7 @@ class Plan:
     cells: tuple[PlannedCell, ...]
     launches: tuple[Launch, ...]
     executions: Mapping[str, Execution]
-    execution_hashes: Mapping[ImageKey, str]
+    execution_hashes: Mapping[ImageKey, str] = field(default_factory=dict)
 
     def keys(self) -> frozenset[str]:
         """The content keys of everything that is not left out."""
