@@ -1,0 +1,242 @@
+"""From records to plans: the ordinary run carries them out, in images that are given and not built."""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from runner import machine
+from runner.cells import Cell, content_key
+from runner.errors import ImageNotFound, PinMismatch
+from runner.execution import Execution
+from runner.executors.base import Executor, ImageFacts, LaunchRequest, LaunchResult
+from runner.images.spec import Toolchain
+from runner.matrix import Implementation, Platform
+from runner.plan import Decision, ImageKey, Plan, PlannedCell, launches_of
+from runner.progress import Progress
+from runner.record import Record, content_hash
+from runner.run import run
+from runner.store import Store, newest_by_key
+from runner.verify.images import Stand
+from runner.work import CORE, Work
+
+# Natively made records may be run under emulation, where an import alone takes half a minute.
+_LEAST_EMULATED_DEADLINE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A record that is to be run again: its work, and the images that stand for its own."""
+
+    record: Record
+    work: Work
+    image: Stand
+    core: Stand
+
+    @property
+    def cell(self) -> Cell:
+        """The record's cell on the image that is run: of another architecture where the user gave such a one."""
+        return self._on(self.work.cell)
+
+    @property
+    def reference(self) -> Cell:
+        """The cell that its gate compares with."""
+        return self._on(self.work.reference)
+
+    def _on(self, cell: Cell) -> Cell:
+        return replace(cell, platform=replace(cell.platform, architecture=self.image.facts.architecture))
+
+
+class OnGivenImages:
+    """An executor that runs in images that are here already; in all else it is the one that it wraps."""
+
+    def __init__(self, inner: Executor, images: Mapping[ImageKey, ImageFacts]) -> None:
+        self._inner = inner
+        self._images = images
+        self.name = inner.name
+
+    def execution(self, platform: Platform) -> Execution:
+        """As the inner one says."""
+        return self._inner.execution(platform)
+
+    def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
+        """As the inner one says."""
+        return self._inner.left_out(implementation, platform)
+
+    def identify(self, target: str, toolchain: Toolchain, platform: Platform) -> str:
+        """The execution hash of the image that was given."""
+        return self._image(target, toolchain, platform).execution_hash
+
+    def prepare(
+        self, target: str, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
+    ) -> ImageFacts:
+        """The image that was given; nothing is built."""
+        del say
+        return self._image(target, toolchain, platform)
+
+    def sweep(self, say: Callable[[str], None]) -> None:
+        """As the inner one does."""
+        self._inner.sweep(say)
+
+    def launch(self, request: LaunchRequest) -> LaunchResult:
+        """As the inner one does."""
+        return self._inner.launch(request)
+
+    def _image(self, target: str, toolchain: Toolchain, platform: Platform) -> ImageFacts:
+        found = self._images.get((target, toolchain.name, platform.name))
+        if found is None:
+            raise ImageNotFound(
+                what=f"no image was found for {target} on {platform.name}",
+                why="no record names one",
+                fix="give it with --image",
+            )
+        return found
+
+
+def run_again(
+    jobs: Sequence[Job], executor: Executor, store: Store, progress: Progress
+) -> dict[str, Record | str]:
+    """Run the jobs' cells, and the references that their gates need, into ``store``.
+
+    Returns:
+        For each job's record, by its identifier, the new record; or why there is none.
+
+    Raises:
+        PinMismatch: an image does not hold the versions that the records say.
+        ImageNotFound, DockerUnavailable, StoreError: nothing more can be run.
+    """
+    outcome: dict[str, Record | str] = {}
+    runnable = []
+    for job in jobs:
+        why = executor.left_out(job.cell.implementation, job.cell.platform)
+        if why is None:
+            runnable.append(job)
+        else:
+            outcome[job.record.identifier] = f"cannot be run here: {why}"
+    for bundle in _bundles(runnable):
+        given = OnGivenImages(executor, bundle.images)
+        plan, keys = _plan(bundle, given)
+        try:
+            run(plan, given, store, progress)
+        except PinMismatch as error:
+            raise PinMismatch(
+                what="the image does not hold what the records say",
+                why=error.why,
+                fix="give the image that they were made with: --image",
+            ) from error
+        found = newest_by_key(store.records())
+        for job in bundle.jobs:
+            outcome[job.record.identifier] = found[keys[job.record.identifier]]
+    return outcome
+
+
+@dataclass
+class _Bundle:
+    """Jobs that one plan can hold: of one profile, with one image for each target, toolchain and platform."""
+
+    profile: str
+    images: dict[ImageKey, ImageFacts] = field(default_factory=dict)
+    rooms: dict[Hashable, list[Job]] = field(default_factory=dict)
+
+    @property
+    def jobs(self) -> list[Job]:
+        return [job for room in self.rooms.values() for job in room]
+
+    def takes(self, job: Job) -> bool:
+        """Whether the job's images are those that are in here under the same names."""
+        return job.record.data["profile"] == self.profile and all(
+            self.images.get(key, facts) == facts for key, facts in _images_of(job).items()
+        )
+
+    def add(self, job: Job) -> None:
+        self.images.update(_images_of(job))
+        self.rooms.setdefault(_room(job), []).append(job)
+
+
+def _bundles(jobs: Iterable[Job]) -> list[_Bundle]:
+    bundles: list[_Bundle] = []
+    for job in jobs:
+        bundle = next((each for each in bundles if each.takes(job)), None)
+        if bundle is None:
+            bundle = _Bundle(profile=job.record.data["profile"])
+            bundles.append(bundle)
+        bundle.add(job)
+    return bundles
+
+
+def _images_of(job: Job) -> dict[ImageKey, ImageFacts]:
+    cell = job.cell
+    names = (cell.toolchain.name, cell.platform.name)
+    # The core last: a record of the core image names one and the same.
+    return {(job.work.image.target, *names): job.image.facts, (CORE, *names): job.core.facts}
+
+
+def _room(job: Job) -> str:
+    """What records must share so that one launch of the reference serves the gates of all of them.
+
+    More than the names of their cells: a store may hold records of several matrices and profiles.
+    """
+    work, cell = job.record.data["work"], job.record.data["cell"]
+    return content_hash(
+        {
+            "work": {key: value for key, value in work.items() if key != "core"},
+            "core": job.core.facts.config_digest,
+            "names": [cell[name] for name in ("benchmark", "toolchain", "platform", "limits")],
+            "architecture": job.cell.platform.architecture,
+            "deadline": job.work.deadline_seconds,
+            # What a profile adds to the case's own: by it native sizes are told from emulated ones.
+            "sizes": {
+                key: value
+                for key, value in job.record.data["parameters"].items()
+                if key not in job.work.cell.case.parameters
+            },
+        }
+    )
+
+
+def _plan(bundle: _Bundle, executor: Executor) -> tuple[Plan, dict[str, str]]:
+    """The plan, and for each job's record, by its identifier, the content key that it has here."""
+    planned: list[PlannedCell] = []
+    launches = []
+    executions = {job.cell.platform.name: executor.execution(job.cell.platform) for job in bundle.jobs}
+    keys: dict[str, str] = {}
+
+    def plan_cell(cell: Cell, why: str) -> PlannedCell:
+        key = content_key(
+            cell,
+            execution_hash=executor.identify(cell.implementation.image, cell.toolchain, cell.platform),
+            execution=executions[cell.platform.name],
+            executor=executor.name,
+            machine=machine.fingerprint(),
+        )
+        return PlannedCell(cell=cell, key=key, decision=Decision.RUN, why=why)
+
+    for jobs in bundle.rooms.values():
+        room: dict[str, PlannedCell] = {}
+        order = list(jobs[0].work.cell.benchmark.cases)
+        for job in sorted(jobs, key=lambda each: order.index(each.cell.case.name)):
+            # The reference first, and at the seed that the gate compared with.
+            needed = plan_cell(job.reference, "gates compare with it")
+            room.setdefault(needed.key, needed)
+        for job in sorted(jobs, key=lambda each: (each.record.seed, order.index(each.cell.case.name))):
+            own = plan_cell(job.cell, f"record {job.record.identifier}")
+            room.setdefault(own.key, own)
+            keys[job.record.identifier] = own.key
+        planned += room.values()
+        launches += launches_of(
+            list(room.values()),
+            executions,
+            lambda cell, jobs=jobs: _deadline(jobs[0], executions[cell.platform.name]),  # type: ignore[misc]
+        )
+    return Plan(
+        profile=bundle.profile,
+        cells=tuple(planned),
+        launches=tuple(launches),
+        executions=executions,
+        execution_hashes={key: facts.execution_hash for key, facts in bundle.images.items()},
+    ), keys
+
+
+def _deadline(job: Job, execution: Execution) -> float:
+    """The record's own; a longer one where it ran natively and is run under emulation."""
+    if execution.emulated and job.record.data["execution"]["kind"] != "emulated":
+        return max(job.work.deadline_seconds, _LEAST_EMULATED_DEADLINE_SECONDS)
+    return job.work.deadline_seconds

@@ -1,0 +1,205 @@
+"""Which image stands for which: what the records name, what the user gave, and what is here."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from runner.errors import ImageNotFound, UsageError, WrongImage
+from runner.executors.base import Executor, ImageFacts
+from runner.images.build import IDENTITY_LABEL
+from runner.images.reference import (
+    EXECUTION_HASH_LABEL,
+    Candidate,
+    candidates,
+    facts_of,
+    inspect,
+    obtain,
+    with_label,
+)
+from runner.images.spec import Toolchain
+from runner.matrix import Platform
+
+_SHORT = 12
+
+
+class Likeness(IntEnum):
+    """How like the image of a record another image is; the closer, the smaller."""
+
+    SAME = 0
+    REBUILT = 1
+    SAME_CODE = 2
+    OTHER = 3
+
+    def __str__(self) -> str:
+        return {
+            Likeness.SAME: "the record's own",
+            Likeness.REBUILT: "another build of the same files",
+            Likeness.SAME_CODE: "another runner, the same implementations",
+            Likeness.OTHER: "another image",
+        }[self]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stand:
+    """The image that stands for one that records name."""
+
+    recorded: ImageFacts
+    facts: ImageFacts
+    likeness: Likeness
+
+
+def likeness(recorded: ImageFacts, found: ImageFacts) -> Likeness:
+    """How like ``recorded`` the image ``found`` is.
+
+    A config digest says that every byte is the same, the identity that the same files went in, the execution hash
+    that the implementations and what they stand on are the same.
+    """
+    if recorded.config_digest is not None and recorded.config_digest == found.config_digest:
+        return Likeness.SAME
+    if recorded.identity is not None and recorded.identity == found.identity:
+        # Inside an image nobody knows its digest; what it was made from is all that there is.
+        known = recorded.config_digest is not None and found.config_digest is not None
+        return Likeness.REBUILT if known else Likeness.SAME
+    if recorded.execution_hash == found.execution_hash:
+        return Likeness.SAME_CODE
+    return Likeness.OTHER
+
+
+def short(facts: ImageFacts) -> str:
+    """An image in few words."""
+    digest = facts.config_digest
+    name = f"{facts.target} {facts.architecture}"
+    return f"{name} {digest[: len('sha256:') + _SHORT]}" if digest else f"{name} (no digest)"
+
+
+def find_images(
+    recorded: Iterable[ImageFacts], *, asked: Sequence[str], any_image: bool, say: Callable[[str], None]
+) -> dict[ImageFacts, Stand]:
+    """For each image that records name the one that is run instead; it is in the daemon when this returns.
+
+    Args:
+        recorded: what the records name.
+        asked: what the user gave (see `runner.images.reference.candidates`); nothing means what the daemon has.
+        any_image: go on with an image that is like none of the records'.
+        say: takes a line about each image.
+
+    Raises:
+        WrongImage: what the user gave is none of the records' images.
+        ImageNotFound: one of them is nowhere.
+    """
+    needed = list(dict.fromkeys(recorded))
+    offered = _offered(needed, asked, any_image=any_image)
+    stands, arrived = {}, {}
+    for each in needed:
+        best = min(offered, key=lambda offer: _distance(each, offer.facts), default=None)
+        if best is not None and (any_image or likeness(each, best.facts) is not Likeness.OTHER):
+            like = likeness(each, best.facts)
+            if best not in arrived:
+                arrived[best] = obtain(best)
+            facts = arrived[best]
+        else:
+            facts = _here(each)
+            like = likeness(each, facts)
+        stands[each] = Stand(recorded=each, facts=facts, likeness=like)
+        if like is not Likeness.SAME:
+            say(f"image {short(each)}: {short(facts)} stands for it: {like}")
+    return stands
+
+
+def own_image(
+    recorded: Iterable[ImageFacts],
+    executor: Executor,
+    *,
+    toolchain: Toolchain,
+    any_image: bool,
+    say: Callable[[str], None],
+) -> dict[ImageFacts, Stand]:
+    """The same for an executor that runs in what it has: the image around the runner, or a bare host.
+
+    Raises:
+        WrongImage: that is not the records' image.
+    """
+    stands = {}
+    for each in dict.fromkeys(recorded):
+        platform = Platform(name=each.architecture, architecture=each.architecture)
+        facts = executor.prepare(each.target, toolchain, platform, say)
+        like = likeness(each, facts)
+        if like is Likeness.OTHER and not any_image:
+            raise WrongImage(
+                what=f"the records were made in another image than what is here: {short(each)}",
+                why="their implementations are not the ones that would be run; that verifies nothing",
+                fix="run verify inside that image, or on a host with --executor docker; --any-image goes on regardless",
+            )
+        stands[each] = Stand(recorded=each, facts=facts, likeness=like)
+    return stands
+
+
+def refuse_images(asked: Sequence[str]) -> None:
+    """See that no image is named where none can be chosen.
+
+    Raises:
+        UsageError: one is.
+    """
+    if asked:
+        raise UsageError(
+            what=f"--image {asked[0]} cannot be used with the local executor",
+            why="it runs what is around it: the image that it is in, or the host",
+            fix="leave --image out, or add --executor docker",
+        )
+
+
+def _offered(needed: Sequence[ImageFacts], asked: Sequence[str], *, any_image: bool) -> list[Candidate]:
+    architectures = {each.architecture for each in needed}
+    offered: list[Candidate] = []
+    for name in asked:
+        found = candidates(name, architectures)
+        if not any_image and all(
+            likeness(each, offer.facts) is Likeness.OTHER for each in needed for offer in found
+        ):
+            raise WrongImage(
+                what=f"{name} is not the image of these records",
+                why=f"it is {', '.join(map(_known_by, found))}; they were made with "
+                f"{', '.join(map(_described, needed))}",
+                fix="give the image that they name; --any-image goes on with this one and says so",
+            )
+        offered += found
+    return offered
+
+
+def _distance(recorded: ImageFacts, found: ImageFacts) -> tuple[int, bool, bool]:
+    return (
+        likeness(recorded, found).value,
+        recorded.architecture != found.architecture,
+        recorded.target != found.target,
+    )
+
+
+def _here(recorded: ImageFacts) -> ImageFacts:
+    """The image in the daemon that is most like the recorded one."""
+    found = inspect(recorded.config_digest) if recorded.config_digest else None
+    if found is None and recorded.identity:
+        found = with_label(IDENTITY_LABEL, recorded.identity)
+    if found is None:
+        found = with_label(EXECUTION_HASH_LABEL, recorded.execution_hash)
+    if found is not None:
+        return facts_of(found)
+    if recorded.identity is None:
+        raise ImageNotFound(
+            what="a record was made on a bare host, in no image",
+            why="there is nothing to run it in that is known to be the same",
+            fix="run verify in the checkout that made it, with --executor local",
+        )
+    raise ImageNotFound(
+        what=f"the image of the records is not here: {_described(recorded)}",
+        why="the daemon has no image of this digest, nor one that was built from the same files",
+        fix="give it with --image FILE (docker save) or --image REGISTRY/REPOSITORY@sha256:…, or check out the "
+        "sources that it was built from and call: python -m runner build",
+    )
+
+
+def _described(facts: ImageFacts) -> str:
+    return f"{short(facts)} (files {(facts.identity or 'unknown')[:_SHORT]})"
+
+
+def _known_by(candidate: Candidate) -> str:
+    return _described(candidate.facts)

@@ -1,0 +1,88 @@
+"""From a file or a directory to its records, each by its own content hash and by the schema."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from runner.errors import DamagedRecord, UsageError
+from runner.reading import read_bounded
+from runner.record import SCHEMA, Record, is_intact
+from runner.schema import schema
+
+_LARGEST_RECORD = 2**28
+_MOST_NAMED = 10
+
+
+def read_records(path: Path) -> tuple[Record, ...]:
+    """Every record at or below ``path``, oldest first.
+
+    A store, a publication, or a folder of several is read where records lie in such (``records/BENCHMARK/*.json``);
+    a folder that has none there, for the JSON files right in it.
+
+    Raises:
+        UsageError: there is none.
+        DamagedRecord: one or more were altered or cut off; all of them are named.
+    """
+    files = _files(path)
+    if not files:
+        raise UsageError(
+            what=f"there is no record in {path}",
+            why="it is neither a record nor a directory with records/BENCHMARK/*.json in it",
+            fix="name a record's file, a publication (results/published/…) or a results directory",
+        )
+    records, damaged = [], []
+    for file in files:
+        try:
+            records.append(Record(data=_read(file)))
+        except (OSError, ValueError, RecursionError) as error:
+            damaged.append((file, str(error) or type(error).__name__))
+    if damaged:
+        raise _damaged(damaged)
+    return tuple(sorted(records, key=lambda record: (record.data["created_at"], record.identifier)))
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    found = [file for file in sorted(path.rglob("*.json")) if file.is_file()]
+    stored = [file for file in found if file.resolve().parent.parent.name == "records"]
+    return stored or [file for file in found if file.parent == path]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """One record.
+
+    Raises:
+        ValueError: it was altered, or is none.
+        OSError: it cannot be read.
+    """
+    data = json.loads(read_bounded(path, _LARGEST_RECORD), object_pairs_hook=_without_doubles)
+    if not isinstance(data, dict) or "content_sha256" not in data:
+        raise ValueError("it is not a record: it has no content hash")
+    if not is_intact(data):
+        raise ValueError("its content does not match its own hash: it was altered or cut off")
+    if not schema(SCHEMA).allows(data):
+        fault = next(schema(SCHEMA).faults(data), None)
+        raise ValueError(f"its hash is right, but it is not a record: {fault.message[:300] if fault else ''}")
+    return data
+
+
+def _without_doubles(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """A person reads the first of two equal keys, a parser the last: such a file says two things."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("it holds a key twice: it was altered")
+    return found
+
+
+def _damaged(damaged: Iterable[tuple[Path, str]]) -> DamagedRecord:
+    listing = list(damaged)
+    shown = [f"    {file}: {why}" for file, why in listing[:_MOST_NAMED]]
+    if len(listing) > _MOST_NAMED:
+        shown.append(f"    and {len(listing) - _MOST_NAMED} more")
+    return DamagedRecord(
+        what=f"{len(listing)} damaged record{'s' if len(listing) > 1 else ''}\n" + "\n".join(shown),
+        why="a record is sealed with the hash of its own content, and nothing of it may be edited",
+        fix="take the files again from where they came; nothing was run",
+    )
