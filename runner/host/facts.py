@@ -6,21 +6,30 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner.errors import DockerUnavailable
+from runner.host.endpoint import current_endpoint
 from runner.images.command import docker, inspect_images
 
+_SECONDS = 20.0
+_KEYRINGS = Path("/usr/share/keyrings")
 BINFMT = Path("/proc/sys/fs/binfmt_misc")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """Facts that decide what is lacking. Read once by ``read_host``; invented by tests."""
+    """Facts that decide what is lacking. Read once by ``read_host``; invented by tests.
+
+    ``has_base`` is False where no daemon can be asked; ``has_keyring`` is whether Debian's packages can be verified.
+    """
 
     codename: str
     has_apt: bool
     is_root: bool
+    has_docker: bool
     has_buildx: bool
     has_base: bool
     has_mmdebstrap: bool
+    has_keyring: bool
     has_systemd: bool
     binfmt_mounted: bool
     emulated: frozenset[str]
@@ -28,18 +37,23 @@ class Host:
 
 
 def read_host(base: str, foreign: frozenset[str]) -> Host:
-    """Look at this machine. ``base`` is the base image's tag, ``foreign`` what is to be emulated."""
+    """Look at this machine. ``base`` is the base image's tag, ``foreign`` what is to be emulated.
+
+    Nothing of it needs Docker: what cannot be asked is not there.
+    """
     return Host(
         codename=_codename(),
         has_apt=shutil.which("apt-get") is not None,
         is_root=os.geteuid() == 0,
-        has_buildx=docker("buildx", "version").returncode == 0,
-        has_base=base in inspect_images([base]),
+        has_docker=shutil.which("docker") is not None,
+        has_buildx=_has_buildx(),
+        has_base=_has_image(base),
         has_mmdebstrap=shutil.which("mmdebstrap") is not None,
+        has_keyring=any(_KEYRINGS.glob("debian-archive-keyring.*")),
         has_systemd=Path("/run/systemd/system").is_dir(),
         binfmt_mounted=(BINFMT / "register").exists(),
         emulated=foreign
-        if _is_desktop(foreign)
+        if _is_elsewhere(foreign)
         else frozenset(each for each in foreign if is_registered(each)),
         installed_emulators=frozenset(each for each in foreign if configuration(each).exists()),
     )
@@ -65,11 +79,37 @@ def is_registered(architecture: str) -> bool:
     return text.startswith("enabled") and "F" in flags.partition(":")[2]
 
 
-def _is_desktop(foreign: frozenset[str]) -> bool:
-    """Docker Desktop's own machine brings emulation; this kernel's registrations say nothing of it."""
-    if all(is_registered(each) for each in foreign):
+def daemon_is_elsewhere() -> bool:
+    """Whether containers run on another kernel than this one's: on another machine, or in Docker Desktop's own.
+
+    This kernel's registrations say nothing of that one, and nothing can be installed there from here.
+    """
+    try:
+        if current_endpoint().socket is None:
+            return True
+        answer = docker("info", "--format", "{{.OperatingSystem}}", timeout=_SECONDS)
+    except DockerUnavailable:
         return False
-    return "Docker Desktop" in docker("info", "--format", "{{.OperatingSystem}}").stdout
+    return "Docker Desktop" in answer.stdout
+
+
+def _is_elsewhere(foreign: frozenset[str]) -> bool:
+    # Asked last: it costs a question to the daemon.
+    return not all(is_registered(each) for each in foreign) and daemon_is_elsewhere()
+
+
+def _has_buildx() -> bool:
+    try:
+        return docker("buildx", "version", timeout=_SECONDS).returncode == 0
+    except DockerUnavailable:
+        return False
+
+
+def _has_image(tag: str) -> bool:
+    try:
+        return tag in inspect_images([tag])
+    except DockerUnavailable:
+        return False
 
 
 def _codename() -> str:

@@ -5,11 +5,11 @@ import subprocess
 from collections.abc import Callable, Sequence
 
 from runner import machine
-from runner.errors import DockerUnavailable, HostNotReady
-from runner.host.facts import read_host
+from runner.errors import HostNotReady
+from runner.host.daemon import require_daemon
+from runner.host.facts import Host, read_host
 from runner.host.steps import Need, Step, WriteFile, needs
 from runner.images.base import base_tag
-from runner.images.command import docker
 from runner.images.spec import Toolchain
 
 
@@ -28,30 +28,36 @@ def set_up(
         DockerUnavailable: no daemon answers; nothing can be done about that here.
         HostNotReady: something is lacking; the message ends in the exact commands.
     """
-    foreign = frozenset(architectures) - {machine.architecture()}
-    _require_daemon()
-    host = read_host(base_tag(toolchain), foreign)
-    lacking = needs(host, foreign)
-    for need in lacking:
-        if not (fix and host.is_root and need.steps):
-            raise _not_ready(lacking)
+    require_daemon()
+    still = mend(architectures, toolchain, say=say) if fix else lacking(architectures, toolchain)
+    if still:
+        raise not_ready(still)
+
+
+def lacking(architectures: Sequence[str], toolchain: Toolchain) -> list[Need]:
+    """What this host lacks for images of these architectures; a daemon is no part of it."""
+    return _look(architectures, toolchain)[1]
+
+
+def mend(architectures: Sequence[str], toolchain: Toolchain, *, say: Callable[[str], None]) -> list[Need]:
+    """Install what is lacking, as far as we may and know how; returns what is lacking still.
+
+    Raises:
+        HostNotReady: a step failed.
+    """
+    host, found = _look(architectures, toolchain)
+    mendable = [need for need in found if need.steps] if host.is_root else []
+    for need in mendable:
         say(f"installing {need.what}: {need.why}")
         for step in need.steps:
             _take(step, need)
-    still = needs(read_host(base_tag(toolchain), foreign), foreign) if lacking else []
-    if still:
-        raise _not_ready(still)
+    return lacking(architectures, toolchain) if mendable else found
 
 
-def _require_daemon() -> None:
-    answer = docker("version", "--format", "{{.Server.Version}}")
-    if answer.returncode != 0:
-        raise DockerUnavailable(
-            what="no Docker daemon answers",
-            why=" ".join(answer.stderr.split())[:300],
-            fix="start it (sudo systemctl start docker, or Docker Desktop); "
-            "if it runs: sudo usermod -aG docker $USER, then log in again",
-        )
+def _look(architectures: Sequence[str], toolchain: Toolchain) -> tuple[Host, list[Need]]:
+    foreign = frozenset(architectures) - {machine.architecture()}
+    host = read_host(base_tag(toolchain), foreign)
+    return host, needs(host, foreign)
 
 
 def _take(step: Step, need: Need) -> None:
@@ -76,16 +82,18 @@ def _take(step: Step, need: Need) -> None:
         )
 
 
-def _not_ready(lacking: Sequence[Need]) -> HostNotReady:
-    commands = [str(step) for need in lacking for step in need.steps]
-    by_hand = [need.what for need in lacking if not need.steps]
+def not_ready(found: Sequence[Need]) -> HostNotReady:
+    """The error for all that is lacking, of the one kind where there is but one."""
+    commands = [str(step) for need in found for step in need.steps]
+    by_hand = [need.what for need in found if not need.steps]
     advice = []
     if commands:
         advice.append("run make setup as root, or these commands:\n    " + "\n    ".join(commands))
     if by_hand:
         advice.append(f"install with this system's own means: {', '.join(by_hand)}")
-    return HostNotReady(
-        what=f"this host lacks {', '.join(need.what for need in lacking)}",
-        why="; ".join(f"{need.what}: {need.why}" for need in lacking),
+    kinds = {need.error for need in found}
+    return (kinds.pop() if len(kinds) == 1 else HostNotReady)(
+        what=f"this host lacks {', '.join(need.what for need in found)}",
+        why="; ".join(f"{need.what}: {need.why}" for need in found),
         fix="\n    ".join(advice),
     )

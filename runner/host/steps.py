@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner.errors import BuildxMissing, EmulationMissing, HostNotReady
 from runner.host.facts import Host, configuration
 
+# The first words of what can be lacking.
+BUILDX, BOOTSTRAP, EMULATION = "docker buildx", "mmdebstrap", "emulation"
 _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _SOURCES = Path("/etc/apt/sources.list.d")
 
@@ -37,29 +40,38 @@ Step = WriteFile | RunCommand
 
 @dataclass(frozen=True)
 class Need:
-    """Something that is lacking, why it is needed, and the steps that mend it (none where we know no way)."""
+    """Something that is lacking, why it is needed, and the steps that mend it (none where we know no way).
+
+    ``error`` is what a run ends with where this alone is lacking.
+    """
 
     what: str
     why: str
     steps: tuple[Step, ...]
+    error: type[HostNotReady] = HostNotReady
 
 
 def needs(host: Host, foreign: frozenset[str]) -> list[Need]:
     """Everything that this host lacks, in the order in which it is mended."""
     found = []
-    if not host.has_buildx:
-        found.append(Need("docker buildx", "images are built with it", _if_apt(host, tuple(_buildx(host)))))
-    if not host.has_base and not host.has_mmdebstrap:
+    # A plugin of a command that is not there cannot be missed yet.
+    if host.has_docker and not host.has_buildx:
+        steps = tuple(_buildx(host))
+        found.append(Need(BUILDX, "images are built with it", _if_apt(host, steps), BuildxMissing))
+    if not host.has_base and not (host.has_mmdebstrap and host.has_keyring):
         # Other systems lack Debian's keys, and without root mmdebstrap maps user ids.
-        steps: tuple[Step, ...] = (_update(), _install("mmdebstrap", "debian-archive-keyring", "uidmap"))
-        found.append(Need("mmdebstrap", "the base image is bootstrapped with it", _if_apt(host, steps)))
+        steps = (_update(), _install(BOOTSTRAP, "debian-archive-keyring", "uidmap"))
+        found.append(
+            Need(BOOTSTRAP, "the base image is bootstrapped with it and Debian's keys", _if_apt(host, steps))
+        )
     missing = foreign - host.emulated
     if missing:
         found.append(
             Need(
-                f"emulation of {', '.join(sorted(missing))}",
+                f"{EMULATION} of {', '.join(sorted(missing))}",
                 "images of that architecture run under QEMU here",
                 _if_apt(host, tuple(_emulation(host, missing))),
+                EmulationMissing,
             )
         )
     return found
