@@ -1,8 +1,8 @@
-"""Text of unknown origin, made fit to be shown: on one line, without anything that steers a terminal or reorders text."""
+"""Text of unknown origin, made fit to be shown: nothing in it steers a terminal, reorders text or piles up."""
 
 import unicodedata
 
-# The scripts of the world need fewer; more of them pile up over the lines above and below.
+# The scripts of the world need fewer; more of them cover the lines above and below.
 _MOST_COMBINING = 4
 
 
@@ -13,23 +13,26 @@ def one_line(text: str, longest: int) -> str:
     surrogates and unassigned code points become spaces, and runs of spaces become one.
     """
     # Cut first, generously, so that a gigabyte costs nothing; white space may still melt away.
-    shown = "".join(each if each.isprintable() else " " for each in text[: 4 * longest])
-    line = " ".join((shown if shown.isascii() else _unpiled(shown)).split())
+    line = " ".join(_printable(text[: 4 * longest]).split())
     cut = len(text) > 4 * longest or len(line) > longest
     return f"{line[:longest].rstrip()}…" if cut else line
 
 
 def lines(text: str, longest: int) -> str:
-    """``text`` with each of its lines made fit by `one_line`; indentation stays."""
+    """The same for each line of ``text`` by itself; runs of spaces stay."""
     return "\n".join(
-        " " * (len(line) - len(line.lstrip(" "))) + one_line(line, longest) for line in text.split("\n")
+        _printable(line[:longest]).rstrip() + ("…" if len(line) > longest else "")
+        for line in text.replace("\t", "    ").split("\n")
     )
 
 
-def _unpiled(text: str) -> str:
+def _printable(text: str) -> str:
+    shown = "".join(each if each.isprintable() else " " for each in text)
+    if shown.isascii():
+        return shown
     kept: list[str] = []
     pile = 0
-    for each in text:
+    for each in shown:
         pile = pile + 1 if unicodedata.category(each) in ("Mn", "Me") else 0
         if pile <= _MOST_COMBINING:
             kept.append(each)
