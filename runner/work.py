@@ -68,6 +68,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> dict[str, A
         "reference": {
             "implementation": benchmark.reference.name,
             "command": list(benchmark.reference.command),
+            "determinism": benchmark.reference.determinism.value,
             "seed": reference_seed,
         },
         "toolchain": toolchain,
@@ -105,18 +106,15 @@ def load_work(record: Record) -> Work:
 def _load(record: Record) -> Work:
     data, work = record.data, record.data["work"]
     names, image = data["cell"], ImageFacts(**data["image"])
+    said = work["reference"]
     reference = _implementation(
-        work["reference"]["implementation"], work["reference"]["command"], CORE, reference=True
+        said["implementation"], said["command"], CORE, said["determinism"], reference=True
     )
     own = reference
     if names["implementation"] != reference.name:
         own = _implementation(names["implementation"], data["command"], image.target, data["determinism"])
     elif list(reference.command) != data["command"]:
         raise ValueError("two commands for the reference")
-    else:
-        own = reference = _implementation(
-            reference.name, data["command"], CORE, data["determinism"], reference=True
-        )
     benchmark = _benchmark(names["benchmark"], work, {each.name: each for each in (reference, own)})
     for text in benchmark.counts.values():
         evaluate(text, data["parameters"])
@@ -167,7 +165,7 @@ def _implementation(
     name: str,
     command: list[str],
     image: str,
-    determinism: str = Determinism.NONE.value,
+    determinism: str,
     *,
     reference: bool = False,
 ) -> Implementation:

@@ -10,7 +10,7 @@ from runner.execution import Execution
 from runner.executors.base import Executor, ImageFacts, LaunchRequest, LaunchResult
 from runner.images.spec import Toolchain
 from runner.matrix import Implementation, Platform
-from runner.plan import Decision, ImageKey, Plan, PlannedCell, launches_of
+from runner.plan import Decision, ImageKey, Launch, Plan, PlannedCell, launches_of
 from runner.progress import Progress
 from runner.record import Record, content_hash
 from runner.run import run
@@ -195,7 +195,7 @@ def _room(job: Job) -> str:
 def _plan(bundle: _Bundle, executor: Executor) -> tuple[Plan, dict[str, str]]:
     """The plan, and for each job's record, by its identifier, the content key that it has here."""
     planned: list[PlannedCell] = []
-    launches = []
+    launches: list[Launch] = []
     executions = {job.cell.platform.name: executor.execution(job.cell.platform) for job in bundle.jobs}
     keys: dict[str, str] = {}
 
