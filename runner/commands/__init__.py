@@ -1,6 +1,6 @@
 """The commands: one module each, found by name in this table alone."""
 
-from runner.commands import build, compare, listing, plan, render, run, setup
+from runner.commands import build, compare, listing, plan, render, run, setup, verify
 from runner.commands.base import Command
 
 COMMANDS: dict[str, Command] = {
@@ -11,6 +11,7 @@ COMMANDS: dict[str, Command] = {
         build.COMMAND,
         render.COMMAND,
         compare.COMMAND,
+        verify.COMMAND,
         listing.COMMAND,
         setup.COMMAND,
     )

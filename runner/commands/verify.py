@@ -1,0 +1,159 @@
+"""``forge-bench verify``: run stored cells again on their images and say which figures come out the same."""
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from runner import machine
+from runner.cells import Selection
+from runner.commands.base import Command, Context
+from runner.errors import UsageError, VerificationDiffers, WrongImage
+from runner.estimates import duration
+from runner.executors.base import ImageFacts
+from runner.record import Record
+from runner.scratch import scratch_directory
+from runner.store import Store
+from runner.verify.again import Job, run_again
+from runner.verify.images import Likeness, Stand, find_images, own_image, refuse_images
+from runner.verify.judge import Pair, Verdict, judge
+from runner.verify.read import read_records
+from runner.verify.report import Report, as_json, as_text, first_difference
+from runner.work import Work, lacks, load_work
+
+
+def _run(context: Context) -> int:
+    own, say = context.own, context.progress.say
+    records = _selected(read_records(own.path), context)
+    say(f"{len(records)} records are as they were sealed")
+    works = {record.identifier: load_work(record) for record in records if lacks(record) is None}
+    stands = _images(works.values(), context) if works else {}
+    jobs = [
+        _job(record, works[record.identifier], stands) for record in records if record.identifier in works
+    ]
+    launches = {record.data["launch"]["id"]: record for record in records if record.identifier in works}
+    if launches:
+        seconds = sum(record.data["launch"]["wall_seconds"] for record in launches.values())
+        say(f"their {len(launches)} launches took {duration(seconds)} when the records were made")
+    with _store(own.keep) as store:
+        outcome = run_again(jobs, context.executor, store, context.progress) if jobs else {}
+    report = Report(
+        judged=judge(_pairs(records, works, stands, outcome)),
+        stands=tuple(stands.values()),
+        launches=len({new.data["launch"]["id"] for new in outcome.values() if isinstance(new, Record)}),
+        machine=str(machine.describe()["cpu_model"] or "an unknown CPU"),
+    )
+    print(as_json(report) if own.json else as_text(report))
+    differing = report.counts[Verdict.DIFFERS]
+    if differing:
+        raise VerificationDiffers(
+            what=f"{differing} of {len(report.deciding)} figures differ from the records",
+            why=first_difference(report),
+            fix="read the table; --json has every figure, and --keep DIR keeps the new records and their logs",
+        )
+    return 0
+
+
+def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]:
+    """Those that --only, --arch and --seeds leave.
+
+    Raises:
+        UsageError: none is left.
+    """
+    options = context.options
+    selection = Selection(profile=options.profile, only=options.only)
+    found = tuple(
+        record
+        for record in records
+        if selection.takes(record.benchmark, record.implementation)
+        and (not context.architectures or record.data["image"]["architecture"] in context.architectures)
+        and (not options.seeds or record.seed in options.seeds)
+    )
+    if not found:
+        raise UsageError(
+            what="no record is selected",
+            why=f"none of the {len(records)} records has the names, architecture and seed that were asked for",
+            fix="give fewer of --only, --arch and --seeds",
+        )
+    return found
+
+
+def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, Stand]:
+    works = list(works)
+    own, say = context.own, context.progress.say
+    recorded = [facts for work in works for facts in (work.core, work.image)]
+    if context.executor.name == "local":
+        refuse_images(own.image)
+        if not context.inside_image:
+            say("the commands of these records run on this host, as you: only for records that you trust")
+        return own_image(
+            recorded, context.executor, toolchain=works[0].cell.toolchain, any_image=own.any_image, say=say
+        )
+    return find_images(recorded, asked=own.image, any_image=own.any_image, say=say)
+
+
+def _job(record: Record, work: Work, stands: dict[ImageFacts, Stand]) -> Job:
+    job = Job(record=record, work=work, image=stands[work.image], core=stands[work.core])
+    if job.image.facts.architecture != job.core.facts.architecture:
+        raise WrongImage(
+            what=f"record {record.identifier} needs two images of one architecture",
+            why=f"what was found is {job.image.facts.architecture} and {job.core.facts.architecture}",
+            fix="give both with --image, which may be repeated",
+        )
+    return job
+
+
+def _pairs(
+    records: Iterable[Record],
+    works: dict[str, Work],
+    stands: dict[ImageFacts, Stand],
+    outcome: dict[str, Record | str],
+) -> Iterator[Pair]:
+    for record in records:
+        new = outcome.get(record.identifier)
+        work = works.get(record.identifier)
+        yield Pair(
+            old=record,
+            new=new if isinstance(new, Record) else None,
+            why_not=new if isinstance(new, str) else lacks(record),
+            likeness=Likeness.OTHER if work is None else stands[work.image].likeness,
+        )
+
+
+@contextmanager
+def _store(keep: Path | None) -> Iterator[Store]:
+    """Where the new records go: a directory of the user's, or one that is gone afterwards."""
+    if keep is not None:
+        yield Store(keep.resolve())
+        return
+    with scratch_directory("verify") as directory:
+        yield Store(directory)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "path",
+        type=Path,
+        metavar="RECORD|DIRECTORY",
+        help="a record's file, or a directory: a publication, or results",
+    )
+    parser.add_argument(
+        "--image",
+        action="append",
+        default=[],
+        metavar="DIGEST|FILE|REFERENCE",
+        help="an image by config digest, a file of docker save, or a reference in a registry; repeat for several",
+    )
+    parser.add_argument(
+        "--any-image", action="store_true", help="go on with an image that is not the record's"
+    )
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the new records and logs there")
+    parser.add_argument("--json", action="store_true", help="print every finding as JSON")
+
+
+COMMAND = Command(
+    name="verify",
+    summary="run stored cells again on their images and say which figures come out the same",
+    add_options=_add_options,
+    run=_run,
+)

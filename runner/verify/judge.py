@@ -1,0 +1,404 @@
+"""Old record against new: a finding a figure, by rules that are stated and printed beside the result."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from runner.failure import FailureKind
+from runner.matrix import Determinism
+from runner.record import Record, content_hash
+from runner.statistics import LEAST_PROCESSES, Interval, Processes, figure, ratio_interval
+from runner.verify.images import Likeness
+
+# A time or a peak of memory that came out within these bounds, new over old, came out the same.
+TOLERANCE = (0.8, 1.25)
+# What decides whether two machines are one model: speed and the choice of vectorised kernels follow from it.
+_MODEL = ("cpu_model", "architecture", "simd", "caches")
+# Such an end may be the machine's doing as well as the implementation's.
+_OF_THE_MACHINE = frozenset(
+    kind.value
+    for kind in (
+        FailureKind.DEADLINE,
+        FailureKind.NOT_STARTED,
+        FailureKind.OUT_OF_MEMORY,
+        FailureKind.SIGNAL,
+        FailureKind.NO_REFERENCE,
+    )
+)
+_NEVER = "emulated times are never judged"
+
+
+class Verdict(Enum):
+    """What became of a figure."""
+
+    REPRODUCED = "reproduced"
+    DIFFERS = "differs"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A record, and the one that came of running its cell again; or why there is none."""
+
+    old: Record
+    new: Record | None
+    why_not: str | None
+    likeness: Likeness
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One figure of one record, or of all records of a cell where it takes several processes (``seed`` is None).
+
+    ``informational`` findings are shown and decide nothing. ``ratio`` is new over old with its interval; ``then`` and
+    ``now`` are the two figures in the unit that the metric's name ends in.
+    """
+
+    figure: str
+    verdict: Verdict
+    why: str
+    seed: int | None = None
+    record: str | None = None
+    informational: bool = False
+    then: float | None = None
+    now: float | None = None
+    ratio: Interval | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The records of one cell at all its seeds, with what was found of them."""
+
+    pairs: tuple[Pair, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def first(self) -> Record:
+        """A record that stands for all: they differ in the seed alone."""
+        return self.pairs[0].old
+
+    @property
+    def processes(self) -> int:
+        """How many processes the old figures are of."""
+        return len({pair.old.seed for pair in self.pairs})
+
+
+def judge(pairs: Iterable[Pair]) -> tuple[Judged, ...]:
+    """Everything that can be said, cell by cell in the order in which the cells first appear."""
+    cells: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        cells.setdefault(_cell_of(pair.old), []).append(pair)
+    return tuple(
+        Judged(
+            pairs=tuple(members),
+            findings=(*(found for pair in members for found in exact(pair)), *by_interval(members)),
+        )
+        for members in cells.values()
+    )
+
+
+def exact(pair: Pair) -> tuple[Finding, ...]:
+    """What must be the same to the byte, of one record."""
+    if pair.new is None:
+        return (_finding(pair, "all figures", Verdict.INCONCLUSIVE, pair.why_not or "not run"),)
+    found = [_gate(pair, pair.new), _inputs(pair, pair.new), _software(pair, pair.new)]
+    if not pair.old.failed and not pair.new.failed:
+        found.append(_counts(pair, pair.new))
+        found += _bytes(pair, pair.new)
+    return tuple(found)
+
+
+def by_interval(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
+    """Times and peak memory of one cell, over the processes that passed on both sides."""
+    both = {
+        pair.old.seed: (pair.old, pair.new)
+        for pair in pairs
+        if pair.new is not None and not pair.old.failed and not pair.new.failed
+    }
+    if not both:
+        return ()
+    olds, news = [old for old, _ in both.values()], [new for _, new in both.values()]
+    obstacle = _why_no_times(pairs, olds[0], news)
+    headline = olds[0].data["work"]["headline"]
+    found = []
+    for metric in olds[0].data["measurement"]["metrics"]:
+        sides = _sides(olds, news, lambda record, name=metric: record.values(name))  # type: ignore[misc]
+        found.append(_compare(metric, sides, obstacle, informational=metric != headline))
+    memory = _sides(olds, news, _peak)
+    if memory[0]:
+        why = obstacle or _why_no_memory(olds, news)
+        found.append(_compare("vmhwm_bytes", memory, why, informational=True))
+    return tuple(found)
+
+
+def verdict_of(ratio: Interval) -> tuple[Verdict, str]:
+    """What an interval of new over old says.
+
+    Reproduced where it lies within the tolerance, or holds 1 and its middle lies within the tolerance; differs where
+    it lies outside altogether; inconclusive otherwise, and wherever fewer than five processes stand behind it.
+    """
+    lowest, highest = TOLERANCE
+    if ratio.n < LEAST_PROCESSES or ratio.low is None or ratio.high is None:
+        return Verdict.INCONCLUSIVE, f"n = {ratio.n}: an interval needs {LEAST_PROCESSES} processes a side"
+    bounds = f"{ratio.low:.3g} to {ratio.high:.3g}"
+    if ratio.low > highest or ratio.high < lowest:
+        return Verdict.DIFFERS, f"{bounds} times what it was, outside of {lowest:g} to {highest:g}"
+    if lowest <= ratio.low and ratio.high <= highest:
+        return Verdict.REPRODUCED, f"{bounds} times what it was"
+    if ratio.low <= 1 <= ratio.high and lowest <= ratio.value <= highest:
+        return Verdict.REPRODUCED, f"{bounds} times what it was, which holds 1"
+    return (
+        Verdict.INCONCLUSIVE,
+        f"{bounds} times what it was, neither within {lowest:g} to {highest:g} nor outside",
+    )
+
+
+def other_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
+    """Why two machines are not one model, or None."""
+    if old.get("cpu_model") is None or new.get("cpu_model") is None:
+        return "the CPU model is unknown"
+    for name in _MODEL:
+        if old.get(name) != new.get(name):
+            return f"another machine: {name.replace('_', ' ')} {_brief(new.get(name))}, was {_brief(old.get(name))}"
+    return None
+
+
+def _cell_of(record: Record) -> str:
+    """All that the records of one figure share; they differ in the seed and in when they were made."""
+    data = record.data
+    cell = {name: value for name, value in data["cell"].items() if name != "seed"}
+    return content_hash(
+        {
+            "cell": cell,
+            "parameters": data["parameters"],
+            "command": data["command"],
+            "execution": data["execution"]["kind"],
+            "executor": data["launch"]["executor"],
+            "image": [data["image"]["target"], data["image"]["execution_hash"]],
+            "machine": [data["machine"].get(name) for name in _MODEL],
+            "profile": data["profile"],
+        }
+    )
+
+
+def _finding(pair: Pair, figure_name: str, verdict: Verdict, why: str, **more: Any) -> Finding:
+    return Finding(
+        figure=figure_name,
+        verdict=verdict,
+        why=why,
+        seed=pair.old.seed,
+        record=pair.old.identifier,
+        **more,
+    )
+
+
+def _gate(pair: Pair, new: Record) -> Finding:
+    """The verdict on the work: passed again, or failed again for the same reason."""
+    then, now = (record.data["failure"] for record in (pair.old, new))
+    if then is None and now is None:
+        passed = [
+            sorted(check["check"] for check in record.data["gate"] if check["passed"])
+            for record in (pair.old, new)
+        ]
+        if passed[0] != passed[1]:
+            return _finding(pair, "gate", Verdict.DIFFERS, f"other checks: {passed[1]}, were {passed[0]}")
+        return _finding(pair, "gate", Verdict.REPRODUCED, f"passed again, {len(passed[1])} checks")
+    if then is not None and now is not None and then["kind"] == now["kind"]:
+        return _finding(pair, "gate", Verdict.REPRODUCED, f"failed again: {now['kind']}")
+    was = "passed" if then is None else f"failed ({then['kind']})"
+    is_ = "passes" if now is None else f"fails ({now['kind']}: {now['detail']})"
+    why = f"it {was} and now {is_}"
+    kinds = {failure["kind"] for failure in (then, now) if failure is not None}
+    circumstance = _circumstance(pair, new)
+    if circumstance is not None and kinds <= _OF_THE_MACHINE:
+        return _finding(pair, "gate", Verdict.INCONCLUSIVE, f"{why}; {circumstance}")
+    return _finding(pair, "gate", Verdict.DIFFERS, why)
+
+
+def _inputs(pair: Pair, new: Record) -> Finding:
+    wrong = _unequal(pair.old.data["inputs"], new.data["inputs"])
+    if wrong:
+        return _finding(pair, "inputs", Verdict.DIFFERS, f"other bytes in {', '.join(wrong)}")
+    return _finding(
+        pair, "inputs", Verdict.REPRODUCED, f"the same bytes in {_files(pair.old.data['inputs'])}"
+    )
+
+
+def _software(pair: Pair, new: Record) -> Finding:
+    wrong = _unequal(pair.old.data["software"], new.data["software"])
+    if not wrong:
+        return _finding(pair, "software", Verdict.REPRODUCED, "the same versions")
+    names = ", ".join(
+        f"{name} {new.data['software'].get(name)}, was {pair.old.data['software'].get(name)}"
+        for name in wrong
+    )
+    if pair.likeness is Likeness.SAME:
+        return _finding(pair, "software", Verdict.DIFFERS, names)
+    return _finding(pair, "software", Verdict.INCONCLUSIVE, f"{pair.likeness}: {names}")
+
+
+def _counts(pair: Pair, new: Record) -> Finding:
+    for what in ("counts", "expected_counts"):
+        then, now = (
+            record.data["expected_counts"]
+            if what == "expected_counts"
+            else record.data["measurement"]["counts"]
+            for record in (pair.old, new)
+        )
+        wrong = _unequal(then, now)
+        if wrong:
+            said = ", ".join(f"{name} {now.get(name)}, was {then.get(name)}" for name in wrong)
+            return _finding(pair, "counts", Verdict.DIFFERS, said)
+    return _finding(pair, "counts", Verdict.REPRODUCED, "the same work was done")
+
+
+def _bytes(pair: Pair, new: Record) -> list[Finding]:
+    """What was written, where the implementation promises bytes; what promises none has passed its gate again."""
+    promise = Determinism(pair.old.data["determinism"])
+    if promise is Determinism.NONE:
+        return []
+    found = []
+    wrong = _unequal(pair.old.data["outputs"], new.data["outputs"])
+    compared = [("outputs", wrong, _files(pair.old.data["outputs"]))]
+    if pair.old.data["episodes"] is not None or new.data["episodes"] is not None:
+        then, now = pair.old.episodes, new.episodes
+        apart = next((index for index, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), None)
+        if apart is None and len(then) != len(now):
+            apart = min(len(then), len(now))
+        compared.append(("episodes", [] if apart is None else [f"episode {apart}"], f"{len(then)} episodes"))
+    obstacle = _why_no_bytes(pair, new) if promise is Determinism.MACHINE else None
+    for name, different, all_of in compared:
+        if not different:
+            found.append(_finding(pair, name, Verdict.REPRODUCED, f"the same bytes in {all_of}"))
+            continue
+        why = f"other bytes in {', '.join(different)}"
+        if obstacle is None:
+            found.append(_finding(pair, name, Verdict.DIFFERS, why))
+        else:
+            reason = f"{why}, which are promised on one CPU model and image alone; {obstacle}"
+            found.append(_finding(pair, name, Verdict.INCONCLUSIVE, reason))
+    return found
+
+
+def _why_no_bytes(pair: Pair, new: Record) -> str | None:
+    """Why an implementation that promises bytes on one machine and image need not have given the same."""
+    if pair.likeness is not Likeness.SAME and not _same_host(pair.old, new):
+        return str(pair.likeness)
+    if pair.old.data["execution"]["kind"] != new.data["execution"]["kind"]:
+        return f"executed {new.data['execution']['kind']}, was {pair.old.data['execution']['kind']}"
+    return other_machine(pair.old.data["machine"], new.data["machine"])
+
+
+def _same_host(old: Record, new: Record) -> bool:
+    """Without an image: the same sources on a host with the same software."""
+    images = [record.data["image"] for record in (old, new)]
+    return (
+        all(image["identity"] is None and image["config_digest"] is None for image in images)
+        and images[0]["execution_hash"] == images[1]["execution_hash"]
+        and old.data["software"] == new.data["software"]
+    )
+
+
+def _circumstance(pair: Pair, new: Record) -> str | None:
+    """What else than the implementation may have made a cell fail or pass."""
+    if pair.likeness is Likeness.OTHER:
+        return str(pair.likeness)
+    if pair.old.data["execution"]["kind"] != new.data["execution"]["kind"]:
+        return f"executed {new.data['execution']['kind']}, was {pair.old.data['execution']['kind']}"
+    if pair.old.data["launch"]["executor"] != new.data["launch"]["executor"]:
+        return f"run by the executor {new.data['launch']['executor']}"
+    return other_machine(pair.old.data["machine"], new.data["machine"])
+
+
+def _why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) -> str | None:
+    """Why no time of these may be judged, or None."""
+    for record, said in (
+        (old, _NEVER),
+        *((new, f"emulated here, and {_NEVER}") for new in news),
+    ):
+        if record.data["execution"]["kind"] == "emulated":
+            return said
+        if record.data["execution"]["kind"] != "native":
+            return "nobody said whether it was executed natively"
+    for new in news:
+        if new.data["launch"]["executor"] != old.data["launch"]["executor"]:
+            return (
+                f"run by the executor {new.data['launch']['executor']}, was {old.data['launch']['executor']}"
+            )
+        different = other_machine(old.data["machine"], new.data["machine"])
+        if different is not None:
+            return different
+    worst = max(pair.likeness for pair in pairs)
+    return str(worst) if worst is Likeness.OTHER else None
+
+
+def _why_no_memory(olds: Sequence[Record], news: Sequence[Record]) -> str | None:
+    """A process's peak is that of all cases that it served."""
+    for old, new in zip(olds, news, strict=True):
+        then, now = (sorted(record.data["launch"]["cases"]) for record in (old, new))
+        if then != now:
+            return f"its process served {len(then)} cases, and {len(now)} now"
+    return None
+
+
+def _sides(
+    olds: Sequence[Record], news: Sequence[Record], values: Callable[[Record], Sequence[float]]
+) -> tuple[Processes, Processes]:
+    """One tuple of values a process, of those that have any; old and new."""
+    sides = [
+        tuple(found for record in records if (found := tuple(values(record)))) for records in (olds, news)
+    ]
+    return sides[0], sides[1]
+
+
+def _peak(record: Record) -> Sequence[float]:
+    peak = record.data["measurement"]["memory"]["vmhwm_bytes"]
+    return () if peak is None else (float(peak),)
+
+
+def _compare(
+    name: str, sides: tuple[Processes, Processes], obstacle: str | None, *, informational: bool
+) -> Finding:
+    old, new = sides
+    if not old or not new:
+        return Finding(
+            figure=name,
+            verdict=Verdict.INCONCLUSIVE if informational else Verdict.DIFFERS,
+            why="it is not measured any more",
+            informational=informational,
+        )
+    then, now = figure(old), figure(new)
+    ratio: Interval | None = None
+    try:
+        ratio = ratio_interval(new, old)
+        verdict, why = verdict_of(ratio)
+    except ValueError:
+        verdict, why = Verdict.INCONCLUSIVE, "a zero has no ratio"
+    if obstacle is not None:
+        verdict, why = Verdict.INCONCLUSIVE, obstacle
+        # What may not be judged is not divided either: both figures are shown, side by side.
+        ratio = None
+    return Finding(
+        figure=name,
+        verdict=verdict,
+        why=why,
+        informational=informational,
+        then=then,
+        now=now,
+        ratio=ratio,
+    )
+
+
+def _unequal(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The names whose values differ, or that only one side has."""
+    return sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+
+
+def _files(hashes: Mapping[str, str]) -> str:
+    return f"{len(hashes)} file{'' if len(hashes) == 1 else 's'}"
+
+
+def _brief(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004

@@ -1,0 +1,269 @@
+"""Findings for people, within 80 columns, and for programs."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tabulate import tabulate
+
+from runner.record import Record
+from runner.statistics import Interval
+from runner.tables.units import bounds, figure_value, significant
+from runner.verify.images import Stand, short
+from runner.verify.judge import TOLERANCE, Finding, Judged, Verdict
+
+_WIDTH = 80
+# What a column may take; the names of figures get the rest of the line.
+_CASE, _IMPLEMENTATION = 12, 14
+_MOST_NAMED = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """All that a verification found."""
+
+    judged: tuple[Judged, ...]
+    stands: tuple[Stand, ...]
+    launches: int
+    machine: str
+
+    @property
+    def deciding(self) -> tuple[Finding, ...]:
+        """The findings that the verdict rests on."""
+        return tuple(found for each in self.judged for found in each.findings if not found.informational)
+
+    @property
+    def counts(self) -> dict[Verdict, int]:
+        """How many of the deciding findings came out how."""
+        found = Counter(each.verdict for each in self.deciding)
+        return {verdict: found[verdict] for verdict in Verdict}
+
+    def summary(self) -> str:
+        """The last line."""
+        counts = self.counts
+        figures = ", ".join(
+            f"{counts[verdict]} {word}"
+            for verdict, word in (
+                (Verdict.REPRODUCED, "reproduced"),
+                (Verdict.DIFFERS, "differ"),
+                (Verdict.INCONCLUSIVE, "inconclusive"),
+            )
+        )
+        records = sum(len(each.pairs) for each in self.judged)
+        return (
+            f"{figures}: figures of {_many(records, 'record')}, run again in {_many(self.launches, 'launch')}"
+        )
+
+
+def as_text(report: Report) -> str:
+    """Tables a benchmark and platform, then the reasons, then one line that sums up."""
+    lines = [f"run again on {report.machine}"]
+    lines += [f"image {short(stand.facts)}: {stand.likeness}" for stand in _distinct(report.stands)]
+    for title, members in _by_place(report.judged):
+        lines += ["", title, "", _verdicts(members)]
+        if any(_times(each) for each in members):
+            lines += ["", _intervals(members)]
+    for verdict, heading in (
+        (Verdict.DIFFERS, "What differs"),
+        (Verdict.INCONCLUSIVE, "Inconclusive, and why"),
+    ):
+        reasons = list(_reasons(report.judged, verdict))
+        if reasons:
+            lines += ["", f"{heading}:", *reasons]
+    lowest, highest = TOLERANCE
+    lines += [
+        "",
+        "Bytes and counts must be equal. A time is reproduced where the 95 % interval of",
+        f"now/then lies within {lowest:g} to {highest:g}, or holds 1 with its middle in there; it",
+        "differs where it lies outside. Figures in parentheses are shown and decide nothing.",
+        "",
+        report.summary(),
+    ]
+    return "\n".join(lines)
+
+
+def as_json(report: Report) -> str:
+    """Everything, a finding an object."""
+    return json.dumps(
+        {
+            "tolerance": list(TOLERANCE),
+            "machine": report.machine,
+            "launches": report.launches,
+            "images": [
+                {
+                    "recorded": vars(stand.recorded),
+                    "run": vars(stand.facts),
+                    "likeness": stand.likeness.name.lower().replace("_", "-"),
+                }
+                for stand in report.stands
+            ],
+            "cells": [_cell_object(each) for each in report.judged],
+            "summary": {verdict.value: count for verdict, count in report.counts.items()},
+        },
+        indent=1,
+        allow_nan=False,
+    )
+
+
+def first_difference(report: Report) -> str:
+    """The first thing that differs, in one line."""
+    for each in report.judged:
+        for found in each.findings:
+            if found.verdict is Verdict.DIFFERS and not found.informational:
+                return f"{_name(each)}{_seed(found)}, {found.figure}: {found.why}"
+    return "nothing differs"
+
+
+def _cell_object(judged: Judged) -> dict[str, Any]:
+    cell = {name: value for name, value in judged.first.data["cell"].items() if name != "seed"}
+    return {
+        **cell,
+        "profile": judged.first.data["profile"],
+        "determinism": judged.first.data["determinism"],
+        "execution": judged.first.data["execution"]["kind"],
+        "seeds": sorted({pair.old.seed for pair in judged.pairs}),
+        "records": [pair.old.identifier for pair in judged.pairs],
+        "figures": [
+            {
+                "figure": found.figure,
+                "verdict": found.verdict.value,
+                "why": found.why,
+                "informational": found.informational,
+                "seed": found.seed,
+                "record": found.record,
+                "then": found.then,
+                "now": found.now,
+                **_ratio_object(found.ratio),
+            }
+            for found in judged.findings
+        ],
+    }
+
+
+def _ratio_object(ratio: Interval | None) -> dict[str, Any]:
+    if ratio is None:
+        return {"ratio": None, "low": None, "high": None, "n": None}
+    return {"ratio": ratio.value, "low": ratio.low, "high": ratio.high, "n": ratio.n}
+
+
+def _verdicts(members: Sequence[Judged]) -> str:
+    """A row a cell: which of its figures came out how; a verdict that no figure has is no column."""
+    shown = [
+        verdict
+        for verdict in Verdict
+        if any(found.verdict is verdict for each in members for found in each.findings)
+    ]
+    cases = min(_CASE, max(len(each.first.case) for each in members))
+    names = min(_IMPLEMENTATION, max(len(each.first.implementation) for each in members))
+    room = (_WIDTH - cases - names - 2 - 2 * (2 + len(shown))) // max(1, len(shown))
+    return tabulate(
+        [
+            [
+                each.first.case,
+                each.first.implementation,
+                each.processes,
+                *(", ".join(_figures(each.findings, verdict)) for verdict in shown),
+            ]
+            for each in members
+        ],
+        headers=["case", "implementation"[:names], "n", *(verdict.value for verdict in shown)],
+        tablefmt="simple",
+        disable_numparse=True,
+        maxcolwidths=[cases, names, None, *([room] * len(shown))],
+    )
+
+
+def _figures(findings: Iterable[Finding], verdict: Verdict) -> list[str]:
+    """The figures that came out so; of how many processes, where not of all."""
+    findings = list(findings)
+    total = Counter(found.figure for found in findings)
+    count = Counter(found.figure for found in findings if found.verdict is verdict)
+    informational = {found.figure for found in findings if found.informational}
+    return [
+        (f"({name})" if name in informational else name)
+        + ("" if count[name] == total[name] else f" {count[name]}/{total[name]}")
+        for name in total
+        if count[name]
+    ]
+
+
+def _times(judged: Judged) -> list[Finding]:
+    return [found for found in judged.findings if found.then is not None and not found.informational]
+
+
+def _intervals(members: Sequence[Judged]) -> str:
+    """The headline of each cell, then and now; the ratio where one may be formed."""
+    return tabulate(
+        [
+            [
+                each.first.case,
+                each.first.implementation,
+                found.figure,
+                figure_value(found.then or 0.0, found.figure),
+                figure_value(found.now or 0.0, found.figure),
+                "not formed"
+                if found.ratio is None
+                else f"{significant(found.ratio.value)}{bounds(found.ratio)}",
+            ]
+            for each in members
+            for found in _times(each)
+        ],
+        headers=["case", "implementation", "figure", "then", "now", "now/then"],
+        tablefmt="simple",
+        disable_numparse=True,
+        maxcolwidths=[_CASE, _IMPLEMENTATION, 10, None, None, 20],
+    )
+
+
+def _reasons(judged: Iterable[Judged], verdict: Verdict) -> Iterator[str]:
+    """Each reason once, with what it is the reason of."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for each in judged:
+        for found in each.findings:
+            if found.verdict is verdict and not found.informational:
+                reasons.setdefault((found.figure, found.why), []).append(f"{_name(each)}{_seed(found)}")
+    for (name, why), places in reasons.items():
+        yield from _wrapped(f"{name}: {why}", indent=2)
+        shown = ", ".join(places[:_MOST_NAMED])
+        more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
+        yield from _wrapped(f"{shown}{more}", indent=4)
+
+
+def _wrapped(text: str, *, indent: int) -> list[str]:
+    from textwrap import wrap  # noqa: PLC0415
+
+    return wrap(text, _WIDTH, initial_indent=" " * indent, subsequent_indent=" " * (indent + 2))
+
+
+def _by_place(judged: Iterable[Judged]) -> Iterator[tuple[str, list[Judged]]]:
+    places: dict[str, list[Judged]] = {}
+    for each in judged:
+        places.setdefault(_place(each.first), []).append(each)
+    yield from places.items()
+
+
+def _place(record: Record) -> str:
+    cell, execution = record.data["cell"], record.data["execution"]["kind"]
+    return (
+        f"{cell['benchmark']} on {cell['platform']} ({execution}), profile {record.data['profile']}, "
+        f"toolchain {cell['toolchain']}"
+    )
+
+
+def _name(judged: Judged) -> str:
+    record = judged.first
+    return f"{record.benchmark} {record.case} {record.implementation} {record.platform}"
+
+
+def _seed(found: Finding) -> str:
+    return "" if found.seed is None else f" seed {found.seed}"
+
+
+def _distinct(stands: Iterable[Stand]) -> list[Stand]:
+    return list({(stand.facts, stand.likeness): stand for stand in stands}.values())
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 'es' if word.endswith('ch') else 's'}"
