@@ -72,7 +72,7 @@ def changes(changelog: str, version: str) -> str:
         SystemExit: there is none.
     """
     found = re.search(
-        rf"^## \[?{re.escape(version)}\]?(?: .*)?\n(.*?)(?=^## |^\[|\Z)", changelog, re.M | re.S
+        rf"^## \[?{re.escape(version)}\]?[^\n]*\n(.*?)(?=^## |^\[|\Z)", changelog, re.M | re.S
     )
     if found is None:
         raise SystemExit(f"release: CHANGELOG.md has no section for {version}")
