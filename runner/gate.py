@@ -5,22 +5,25 @@ out itself, the times with the launch's own duration. Only files of the very lau
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
 
+from runner.arrays import Array, Unreadable, read_arrays
 from runner.failure import Failure, FailureKind
 from runner.matrix import Benchmark, OutputCheck
 from runner.matrix.expressions import evaluate
+from runner.printable import one_line
+from runner.reading import read_bounded
+from runner.record import SCHEMA
+from runner.schema import schema
 
-Array = NDArray[Any]
-_LARGEST_OUTPUT = 2**30
+_LARGEST_EPISODES = 64 * 2**20
+_LONGEST_DETAIL = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +54,8 @@ class _Refused(Exception):
 
     def __init__(self, kind: FailureKind, detail: str) -> None:
         super().__init__(detail)
-        self.failure = Failure(kind=kind, detail=detail)
+        # Names of tensors are whatever an implementation wrote.
+        self.failure = Failure(kind=kind, detail=one_line(detail, _LONGEST_DETAIL))
 
 
 def expected_counts(benchmark: Benchmark, parameters: Mapping[str, Any]) -> dict[str, int]:
@@ -145,18 +149,11 @@ def _read(path: Path) -> dict[str, Array]:
     """The arrays of a .npy (under the empty name) or .safetensors file."""
     if path.is_symlink() or not path.is_file():
         raise _Refused(FailureKind.MISSING_OUTPUT, f"{path.name} was not written")
-    if path.stat().st_size > _LARGEST_OUTPUT:
-        raise _Refused(FailureKind.UNREADABLE_OUTPUT, f"{path.name} is larger than {_LARGEST_OUTPUT} bytes")
     try:
-        if path.suffix == ".safetensors":
-            arrays: dict[str, Array] = dict(load_file(path))
-        else:
-            arrays = {"": np.load(path, allow_pickle=False)}
-    except (OSError, ValueError, EOFError, SafetensorError) as error:
+        arrays = read_arrays(path)
+    except Unreadable as error:
         raise _Refused(FailureKind.UNREADABLE_OUTPUT, f"{path.name}: {error}") from error
     for name, array in arrays.items():
-        if array.dtype.kind not in "fiub":
-            raise _Refused(FailureKind.UNREADABLE_OUTPUT, f"{path.name} {name}: not numbers ({array.dtype})")
         if not np.isfinite(array).all():
             raise _Refused(
                 FailureKind.NOT_FINITE, f"{path.name} {name}: NaN or infinity in an output".replace("  ", " ")
@@ -205,18 +202,22 @@ def _read_episodes(path: Path) -> tuple[dict[str, Any], ...]:
     if path.is_symlink() or not path.is_file():
         raise _Refused(FailureKind.MISSING_OUTPUT, f"{path.name} was not written")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        episodes = tuple(
-            {"step": int(each["step"]), "length": int(each["length"]), "return": float(each["return"])}
-            for each in found
-        )
+        found = json.loads(read_bounded(path, _LARGEST_EPISODES))
+        finite = all(not isinstance(each["return"], float) or math.isfinite(each["return"]) for each in found)
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise _Refused(
             FailureKind.UNREADABLE_OUTPUT, f'{path.name} is not a list of {{"step", "length", "return"}}'
         ) from error
-    if not all(np.isfinite(each["return"]) for each in episodes):
+    if not finite:
         raise _Refused(FailureKind.NOT_FINITE, f"{path.name}: NaN or infinity in a return")
-    return episodes
+    # What does not fit into a record must not get as far as one.
+    allowed = schema(SCHEMA, "episodes")
+    if not allowed.allows(found):
+        raise _Refused(FailureKind.UNREADABLE_OUTPUT, f"{path.name}: {allowed.why_not(found)}")
+    return tuple(
+        {"step": int(each["step"]), "length": int(each["length"]), "return": float(each["return"])}
+        for each in found
+    )
 
 
 def _episodes_check(episodes: tuple[dict[str, Any], ...], counts: Mapping[str, int]) -> Check:
