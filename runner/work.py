@@ -73,6 +73,8 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> dict[str, A
         },
         "toolchain": toolchain,
         "limits": limits,
+        # The image that the matrix asks for; without Docker it is not the one that is run in.
+        "target": cell.implementation.image,
         "core": asdict(core),
     }
 
@@ -112,7 +114,7 @@ def _load(record: Record) -> Work:
     )
     own = reference
     if names["implementation"] != reference.name:
-        own = _implementation(names["implementation"], data["command"], image.target, data["determinism"])
+        own = _implementation(names["implementation"], data["command"], work["target"], data["determinism"])
     elif list(reference.command) != data["command"]:
         raise ValueError("two commands for the reference")
     benchmark = _benchmark(names["benchmark"], work, {each.name: each for each in (reference, own)})

@@ -81,14 +81,12 @@ def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]
 def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, Stand]:
     works = list(works)
     own, say = context.own, context.progress.say
-    recorded = [facts for work in works for facts in (work.core, work.image)]
     if context.executor.name == "local":
         refuse_images(own.image)
         if not context.inside_image:
             say("the commands of these records run on this host, as you: only for records that you trust")
-        return own_image(
-            recorded, context.executor, toolchain=works[0].cell.toolchain, any_image=own.any_image, say=say
-        )
+        return own_image(works, context.executor, any_image=own.any_image, say=say)
+    recorded = [facts for work in works for facts in (work.core, work.image)]
     return find_images(recorded, asked=own.image, any_image=own.any_image, say=say)
 
 

@@ -166,7 +166,7 @@ def _images_of(job: Job) -> dict[ImageKey, ImageFacts]:
     cell = job.cell
     names = (cell.toolchain.name, cell.platform.name)
     # The core last: a record of the core image names one and the same.
-    return {(job.work.image.target, *names): job.image.facts, (CORE, *names): job.core.facts}
+    return {(cell.implementation.image, *names): job.image.facts, (CORE, *names): job.core.facts}
 
 
 def _room(job: Job) -> str:

@@ -16,8 +16,7 @@ from runner.images.reference import (
     obtain,
     with_label,
 )
-from runner.images.spec import Toolchain
-from runner.matrix import Platform
+from runner.work import Work
 
 _SHORT = 12
 
@@ -107,22 +106,20 @@ def find_images(
 
 
 def own_image(
-    recorded: Iterable[ImageFacts],
-    executor: Executor,
-    *,
-    toolchain: Toolchain,
-    any_image: bool,
-    say: Callable[[str], None],
+    works: Iterable[Work], executor: Executor, *, any_image: bool, say: Callable[[str], None]
 ) -> dict[ImageFacts, Stand]:
     """The same for an executor that runs in what it has: the image around the runner, or a bare host.
 
     Raises:
         WrongImage: that is not the records' image.
     """
-    stands = {}
-    for each in dict.fromkeys(recorded):
-        platform = Platform(name=each.architecture, architecture=each.architecture)
-        facts = executor.prepare(each.target, toolchain, platform, say)
+    stands: dict[ImageFacts, Stand] = {}
+    for each, cell in (
+        found for work in works for found in ((work.core, work.reference), (work.image, work.cell))
+    ):
+        if each in stands:
+            continue
+        facts = executor.prepare(cell.implementation.image, cell.toolchain, cell.platform, say)
         like = likeness(each, facts)
         if like is Likeness.OTHER and not any_image:
             raise WrongImage(

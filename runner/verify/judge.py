@@ -79,6 +79,11 @@ class Judged:
         return self.pairs[0].old
 
     @property
+    def headline(self) -> str:
+        """The metric that tables rank by; older records do not name it."""
+        return str(self.first.data["work"]["headline"]) if "work" in self.first.data else "headline"
+
+    @property
     def processes(self) -> int:
         """How many processes the old figures are of."""
         return len({pair.old.seed for pair in self.pairs})

@@ -4,10 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from tabulate import tabulate
 
+from runner.comparison import natural_order
 from runner.record import Record
 from runner.statistics import Interval
 from runner.tables.units import bounds, figure_value, significant
@@ -16,8 +18,13 @@ from runner.verify.judge import TOLERANCE, Finding, Judged, Verdict
 
 _WIDTH = 80
 # What a column may take; the names of figures get the rest of the line.
-_CASE, _IMPLEMENTATION = 12, 14
+_CELL, _COUNT, _GAP = 24, 3, 2
 _MOST_NAMED = 12
+_RULE = (
+    "Bytes and counts must be equal. A time is reproduced where the 95 % interval of now/then lies within "
+    f"{TOLERANCE[0]:g} to {TOLERANCE[1]:g}, or holds 1 with its middle in there; it differs where it lies outside. "
+    "Figures in parentheses are shown and decide nothing."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,15 +79,7 @@ def as_text(report: Report) -> str:
         reasons = list(_reasons(report.judged, verdict))
         if reasons:
             lines += ["", f"{heading}:", *reasons]
-    lowest, highest = TOLERANCE
-    lines += [
-        "",
-        "Bytes and counts must be equal. A time is reproduced where the 95 % interval of",
-        f"now/then lies within {lowest:g} to {highest:g}, or holds 1 with its middle in there; it",
-        "differs where it lies outside. Figures in parentheses are shown and decide nothing.",
-        "",
-        report.summary(),
-    ]
+    lines += ["", *_wrapped(_RULE, indent=0), "", *_wrapped(report.summary(), indent=0)]
     return "\n".join(lines)
 
 
@@ -155,23 +154,21 @@ def _verdicts(members: Sequence[Judged]) -> str:
         for verdict in Verdict
         if any(found.verdict is verdict for each in members for found in each.findings)
     ]
-    cases = min(_CASE, max(len(each.first.case) for each in members))
-    names = min(_IMPLEMENTATION, max(len(each.first.implementation) for each in members))
-    room = (_WIDTH - cases - names - 2 - 2 * (2 + len(shown))) // max(1, len(shown))
+    cells = min(_CELL, max(len(_cell(each)) for each in members))
+    room = (_WIDTH - cells - _COUNT - _GAP * (1 + len(shown))) // max(1, len(shown))
     return tabulate(
         [
             [
-                each.first.case,
-                each.first.implementation,
+                _cell(each),
                 each.processes,
                 *(", ".join(_figures(each.findings, verdict)) for verdict in shown),
             ]
             for each in members
         ],
-        headers=["case", "implementation"[:names], "n", *(verdict.value for verdict in shown)],
+        headers=["cell", "n", *(verdict.value for verdict in shown)],
         tablefmt="simple",
         disable_numparse=True,
-        maxcolwidths=[cases, names, None, *([room] * len(shown))],
+        maxcolwidths=[cells, None, *([room] * len(shown))],
     )
 
 
@@ -198,9 +195,7 @@ def _intervals(members: Sequence[Judged]) -> str:
     return tabulate(
         [
             [
-                each.first.case,
-                each.first.implementation,
-                found.figure,
+                _cell(each),
                 figure_value(found.then or 0.0, found.figure),
                 figure_value(found.now or 0.0, found.figure),
                 "not formed"
@@ -210,38 +205,45 @@ def _intervals(members: Sequence[Judged]) -> str:
             for each in members
             for found in _times(each)
         ],
-        headers=["case", "implementation", "figure", "then", "now", "now/then"],
+        headers=["cell", f"{members[0].headline}, then", "now", "now/then"],
         tablefmt="simple",
         disable_numparse=True,
-        maxcolwidths=[_CASE, _IMPLEMENTATION, 10, None, None, 20],
+        maxcolwidths=[_CELL, None, None, 21],
     )
 
 
 def _reasons(judged: Iterable[Judged], verdict: Verdict) -> Iterator[str]:
-    """Each reason once, with what it is the reason of."""
-    reasons: dict[tuple[str, str], list[str]] = {}
+    """Each reason once, with the cells and seeds that it is the reason of."""
+    reasons: dict[tuple[str, str], dict[str, list[int]]] = {}
     for each in judged:
         for found in each.findings:
             if found.verdict is verdict and not found.informational:
-                reasons.setdefault((found.figure, found.why), []).append(f"{_name(each)}{_seed(found)}")
+                seeds = reasons.setdefault((found.figure, found.why), {}).setdefault(_name(each), [])
+                seeds += [] if found.seed is None else [found.seed]
     for (name, why), places in reasons.items():
         yield from _wrapped(f"{name}: {why}", indent=2)
-        shown = ", ".join(places[:_MOST_NAMED])
-        more = f" and {len(places) - _MOST_NAMED} more" if len(places) > _MOST_NAMED else ""
-        yield from _wrapped(f"{shown}{more}", indent=4)
+        shown = [f"{place}{_seeds(seeds)}" for place, seeds in places.items()]
+        rest = f", and {len(shown) - _MOST_NAMED} more" if len(shown) > _MOST_NAMED else ""
+        yield from _wrapped(f"{'; '.join(shown[:_MOST_NAMED])}{rest}", indent=4)
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    if not seeds:
+        return ""
+    return f" seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, sorted(seeds)))}"
 
 
 def _wrapped(text: str, *, indent: int) -> list[str]:
-    from textwrap import wrap  # noqa: PLC0415
-
-    return wrap(text, _WIDTH, initial_indent=" " * indent, subsequent_indent=" " * (indent + 2))
+    blanks = " " * indent
+    return wrap(text, _WIDTH, initial_indent=blanks, subsequent_indent=f"{blanks}  ")
 
 
 def _by_place(judged: Iterable[Judged]) -> Iterator[tuple[str, list[Judged]]]:
     places: dict[str, list[Judged]] = {}
     for each in judged:
         places.setdefault(_place(each.first), []).append(each)
-    yield from places.items()
+    for title, members in places.items():
+        yield title, sorted(members, key=lambda each: natural_order(each.first.case))
 
 
 def _place(record: Record) -> str:
@@ -250,6 +252,10 @@ def _place(record: Record) -> str:
         f"{cell['benchmark']} on {cell['platform']} ({execution}), profile {record.data['profile']}, "
         f"toolchain {cell['toolchain']}"
     )
+
+
+def _cell(judged: Judged) -> str:
+    return f"{judged.first.case} {judged.first.implementation}"
 
 
 def _name(judged: Judged) -> str:
