@@ -96,6 +96,16 @@ class Store:
         found = [Record(data=data) for data in read if data is not None]
         return sorted(found, key=lambda record: (record.data["created_at"], record.identifier))
 
+    def damaged(self) -> tuple[Path, ...]:
+        """Every file under records/ that ``records`` would end at."""
+        found = []
+        for path in sorted(self.records_directory.glob("*/*.json")):
+            try:
+                _read_record(path)
+            except DamagedRecord:
+                found.append(path)
+        return tuple(found)
+
     def save_files(self, area: str, key: str, source: Path) -> Path:
         """Keep the regular files of a directory as ``area/key``, complete or not at all; returns where they lie.
 
