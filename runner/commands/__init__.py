@@ -1,6 +1,6 @@
 """The commands: one module each, found by name in this table alone."""
 
-from runner.commands import build, compare, listing, plan, render, run, setup, verify
+from runner.commands import build, compare, doctor, listing, plan, render, run, setup, verify
 from runner.commands.base import Command
 
 COMMANDS: dict[str, Command] = {
@@ -14,5 +14,6 @@ COMMANDS: dict[str, Command] = {
         verify.COMMAND,
         listing.COMMAND,
         setup.COMMAND,
+        doctor.COMMAND,
     )
 }

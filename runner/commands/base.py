@@ -11,6 +11,7 @@ from runner import machine
 from runner.cells import Selection
 from runner.executors.base import Executor
 from runner.executors.local import LocalExecutor
+from runner.host.unavailable import without_library
 from runner.matrix import Matrix, load_matrix
 from runner.names import check_names
 from runner.options import Options
@@ -38,7 +39,7 @@ class Context:
     @cached_property
     def options(self) -> Options:
         """The common options. A process runs on what the host is: there one architecture is all of them."""
-        if not self._asked.architectures and self.executor.name == "local":
+        if not self._asked.architectures and self.executor_name == "local":
             return dataclasses.replace(self._asked, architectures=(machine.architecture(),))
         return self._asked
 
@@ -69,12 +70,25 @@ class Context:
         return store_of_checkout(ROOT)
 
     @cached_property
+    def executor_name(self) -> str:
+        """Docker or local, whether or not it can be had."""
+        return self._asked.executor or ("local" if self.inside_image else "docker")
+
+    @cached_property
     def executor(self) -> Executor:
-        """Where launches run; nothing is started and nothing installed by asking for it."""
-        if (self._asked.executor or ("local" if self.inside_image else "docker")) == "local":
+        """Where launches run; nothing is started and nothing installed by asking for it.
+
+        Raises:
+            DockerUnavailable: no daemon answers.
+            HostNotReady: the Python that runs this has no Docker library.
+        """
+        if self.executor_name == "local":
             return self._local
         # Imported here: inside an image there is neither a daemon to speak to nor its library.
-        from runner.executors.docker import DockerExecutor  # noqa: PLC0415
+        try:
+            from runner.executors.docker import DockerExecutor  # noqa: PLC0415
+        except ModuleNotFoundError as error:
+            raise without_library(error) from error
 
         return DockerExecutor(ROOT, self.store.root / "logs")
 

@@ -2,8 +2,9 @@
 
 import os
 import re
+from pathlib import Path
 
-from runner.errors import DockerForbidden, DockerMissing, DockerUnavailable
+from runner.errors import DockerForbidden, DockerMissing, DockerUnavailable, HostNotReady
 
 # Each has been in every release of the command line since 2016 or is how Go words the system's own answer.
 _TROUBLE = re.compile(
@@ -12,6 +13,7 @@ _TROUBLE = re.compile(
     r"|docker daemon is not running|code = unavailable",
     re.IGNORECASE,
 )
+_SYSTEMD = Path("/run/systemd/system")
 _LOCAL = "or run what this host can without Docker: --executor local"
 
 
@@ -44,6 +46,15 @@ def broken(said: str) -> DockerMissing:
     )
 
 
+def without_library(error: ModuleNotFoundError) -> HostNotReady:
+    """The Python that runs forge-bench lacks what only a host needs."""
+    return HostNotReady(
+        what="the Docker library is missing from the Python that runs forge-bench",
+        why=f"{error}: it is one of the extra packages that a host needs and an image does not",
+        fix=f"make setup (or: pip install 'forge-bench[host]'), {_LOCAL}",
+    )
+
+
 def silent(seconds: float) -> DockerUnavailable:
     """Somebody listens and says nothing."""
     return DockerUnavailable(
@@ -68,20 +79,34 @@ def unavailable(said: str, host: str | None = None) -> DockerUnavailable:
             why=why,
             fix=f"sudo usermod -aG docker $USER, then log in again, {_LOCAL}",
         )
-    return DockerUnavailable(what="no Docker daemon answers", why=why, fix=f"{_start(address)}, {_LOCAL}")
+    return DockerUnavailable(what="no Docker daemon answers", why=why, fix=f"{_remedy(address)}, {_LOCAL}")
 
 
-def _start(address: str) -> str:
-    """What brings this daemon back: it depends on where it was looked for."""
-    if os.environ.get("DOCKER_HOST"):
-        return "unset DOCKER_HOST, or correct it (now: " + os.environ["DOCKER_HOST"] + ")"
-    if os.environ.get("DOCKER_CONTEXT"):
-        return "unset DOCKER_CONTEXT, or see docker context ls (now: " + os.environ["DOCKER_CONTEXT"] + ")"
+def command_for(problem: DockerUnavailable, address: str) -> str:
+    """The one command that mends it, for the daemon at ``address``."""
+    if isinstance(problem, DockerMissing):
+        return "type -a docker"
+    if isinstance(problem, DockerForbidden):
+        return "sudo usermod -aG docker $USER && newgrp docker"
+    for variable in ("DOCKER_HOST", "DOCKER_CONTEXT"):
+        if os.environ.get(variable):
+            return f"unset {variable}"
     if address.startswith(("ssh://", "tcp://")):
-        return f"see that {address} can be reached, or docker context use default"
+        return "docker context use default"
     if "/run/user/" in address:
-        return "start it: systemctl --user start docker"
-    return "start it: sudo systemctl start docker (or sudo service docker start, or open Docker Desktop)"
+        return "systemctl --user start docker"
+    return "sudo systemctl start docker" if _SYSTEMD.is_dir() else "sudo service docker start"
+
+
+def _remedy(address: str) -> str:
+    """What brings this daemon back, in words: it depends on where it was looked for."""
+    for variable in ("DOCKER_HOST", "DOCKER_CONTEXT"):
+        if value := os.environ.get(variable):
+            return f"unset {variable}, or correct it (now: {value})"
+    command = command_for(DockerUnavailable(what="", why="", fix=""), address)
+    if address.startswith(("ssh://", "tcp://")):
+        return f"see that {address} can be reached, or {command}"
+    return f"start it: {command} (or open Docker Desktop)"
 
 
 def in_one_line(said: str) -> str:

@@ -12,7 +12,7 @@ from runner.images.command import docker, inspect_images
 from runner.images.diagnosis import diagnose
 from runner.images.spec import Toolchain
 
-_MIRROR = "http://deb.debian.org/debian"
+MIRROR = "http://deb.debian.org/debian"
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
@@ -63,7 +63,7 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
             *([f"--keyring={_KEYRING}"] if _KEYRING.exists() else []),
             toolchain.suite,
             str(archive),
-            _MIRROR,
+            MIRROR,
         ]
         try:
             with log.open("w", encoding="utf-8") as file:

@@ -1,0 +1,32 @@
+"""The checks of a host, as a list: each a small function from the situation to what it found."""
+
+from collections.abc import Callable, Iterator
+
+from runner.host.checks import building, daemon, machine, storage
+from runner.host.finding import Finding
+from runner.host.situation import Situation
+
+CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
+    daemon.docker_command,
+    daemon.docker_daemon,
+    daemon.docker_library,
+    building.buildx,
+    building.emulation,
+    building.base_image,
+    building.package_mirror,
+    building.pins,
+    storage.disk_space,
+    storage.results_directory,
+    storage.records,
+    machine.memory,
+    machine.processors,
+    daemon.container_limits,
+    machine.load,
+    machine.governor,
+    machine.implementations,
+)
+
+
+def examine(situation: Situation) -> list[Finding]:
+    """Everything that the checks say, in their order."""
+    return [finding for check in CHECKS for finding in check(situation)]

@@ -1,0 +1,149 @@
+"""Whether images can be built and run: the builder, emulation, a base, a mirror, the pins."""
+
+from collections.abc import Iterator
+
+from runner.errors import EmulationMissing, MirrorUnreachable, PinMismatch
+from runner.host.finding import Finding, State, skipped
+from runner.host.situation import Situation
+from runner.host.steps import BOOTSTRAP, BUILDX, EMULATION, needs
+
+
+def buildx(situation: Situation) -> Iterator[Finding]:
+    """Whether docker has the plugin that builds images."""
+    if situation.host is None:
+        return
+    if not situation.host.has_docker:
+        yield skipped(BUILDX, "there is no docker command to plug it into")
+        return
+    yield from _by_need(situation, BUILDX, Finding(check=BUILDX, state=State.OK, found="there"))
+
+
+def emulation(situation: Situation) -> Iterator[Finding]:
+    """Whether programs of the foreign architectures run: registered with the kernel, and tried."""
+    if situation.host is None:
+        return
+    for architecture in sorted(situation.wanted.foreign):
+        check = f"{EMULATION} of {architecture}"
+        if situation.daemon is not None and situation.daemon.elsewhere:
+            yield skipped(
+                check, "containers run on another kernel than this one; Docker Desktop brings it along"
+            )
+        elif architecture not in situation.host.emulated:
+            yield from _by_need(
+                situation, EMULATION, Finding(check=check, state=State.OK, found="registered")
+            )
+        elif situation.trial.get(architecture) is False:
+            yield Finding(
+                check=check,
+                state=State.MISSING,
+                found="registered, and yet a program of it does not run",
+                why="the kernel holds an emulator that fails",
+                commands=("sudo apt-get install --reinstall qemu-user-static",),
+                error=EmulationMissing,
+            )
+        else:
+            tried = "a program of it runs" if situation.trial.get(architecture) else "registered, not tried"
+            yield Finding(check=check, state=State.OK, found=tried)
+
+
+def base_image(situation: Situation) -> Iterator[Finding]:
+    """Whether the base of the images is there, or a way to one."""
+    if situation.host is None:
+        return
+    check, host = "base image", situation.host
+    pulled = [toolchain for toolchain in situation.wanted.toolchains if toolchain.base is not None]
+    if host.has_base:
+        yield Finding(check=check, state=State.OK, found="there")
+        return
+    if not (host.has_mmdebstrap and host.has_keyring):
+        if len(pulled) == len(situation.wanted.toolchains):
+            yield Finding(check=check, state=State.OK, found="will be pulled by its digest")
+            return
+        yield from _by_need(situation, BOOTSTRAP, Finding(check=check, state=State.OK, found="there"))
+        return
+    if not host.is_root and situation.unprivileged is not None:
+        yield Finding(
+            check=check,
+            state=State.WARNING,
+            found="to be bootstrapped from packages, which may fail without root",
+            why=situation.unprivileged,
+            commands=("sudo apt-get install uidmap",) if host.has_apt else (),
+            advice="or give the user a range in /etc/subuid and /etc/subgid",
+        )
+        return
+    yield Finding(check=check, state=State.OK, found="will be bootstrapped from packages with mmdebstrap")
+
+
+def package_mirror(situation: Situation) -> Iterator[Finding]:
+    """Whether the packages can be fetched; without need of them a mirror out of reach stops nothing."""
+    if situation.host is None:
+        return
+    for mirror in situation.mirrors:
+        check = f"mirror of {mirror.suite}"
+        if mirror.problem is None:
+            yield Finding(check=check, state=State.OK, found=f"{mirror.url} answers")
+            continue
+        needed = situation.missing_images is None or bool(situation.missing_images)
+        yield Finding(
+            check=check,
+            state=State.MISSING if needed else State.WARNING,
+            found=f"{mirror.url} does not",
+            why=f"{mirror.problem}; images that are not there yet are made from its packages"
+            if needed
+            else f"{mirror.problem}; the images are there, so nothing has to be fetched now",
+            commands=(f"curl -I {mirror.url}/dists/{mirror.suite}/Release",),
+            advice="see that this machine has a network and resolves names",
+            error=MirrorUnreachable,
+        )
+
+
+def pins(situation: Situation) -> Iterator[Finding]:
+    """Whether the packages still serve what the matrix pins, where anything is to be built from them."""
+    if situation.host is None:
+        return
+    served = {mirror.suite: mirror.served for mirror in situation.mirrors}
+    for toolchain in situation.wanted.toolchains:
+        check, versions = f"pins of {toolchain.name}", served.get(toolchain.suite)
+        if versions is None:
+            if not situation.missing_images and situation.missing_images is not None:
+                yield Finding(check=check, state=State.OK, found="verified in the images that are there")
+            else:
+                yield skipped(check, "the mirror's index was not read")
+            continue
+        asked = {"rust": toolchain.rust, "python": toolchain.python, "pytorch": toolchain.pytorch}
+        gone = [
+            f"{name} {pin} (served: {', '.join(sorted(versions[name])) or 'none'})"
+            for name, pin in asked.items()
+            if name in versions and pin not in versions[name]
+        ]
+        if not gone:
+            yield Finding(
+                check=check, state=State.OK, found=", ".join(f"{name} {pin}" for name, pin in asked.items())
+            )
+            continue
+        yield Finding(
+            check=check,
+            state=State.MISSING,
+            found=f"{toolchain.suite} does not serve {'; '.join(gone)}",
+            why="an image is built from what the mirror serves and fails where that is not what is pinned",
+            advice=f"set toolchains.{toolchain.name} in the matrix to what is served, or take another suite",
+            error=PinMismatch,
+        )
+
+
+def _by_need(situation: Situation, name: str, otherwise: Finding) -> Iterator[Finding]:
+    """The need of this name as a finding: ``needs`` alone knows what is lacking and how it is mended."""
+    found = [] if situation.host is None else needs(situation.host, situation.wanted.foreign)
+    need = next((each for each in found if each.what.startswith(name)), None)
+    if need is None:
+        yield otherwise
+        return
+    yield Finding(
+        check=otherwise.check,
+        state=State.MISSING,
+        found=f"no {need.what}",
+        why=need.why,
+        commands=tuple(map(str, need.steps)),
+        advice="" if need.steps else f"install {need.what} with this system's own means",
+        error=need.error,
+    )

@@ -1,0 +1,107 @@
+"""Whether Docker is there, answers, and holds launches to their limits."""
+
+from collections.abc import Iterator
+
+from runner.errors import DockerForbidden, DockerMissing, DockerUnavailable
+from runner.host.finding import Finding, State, skipped
+from runner.host.situation import Situation
+from runner.host.unavailable import command_for
+
+
+def docker_command(situation: Situation) -> Iterator[Finding]:
+    """Whether there is a docker command."""
+    if situation.daemon is None:
+        why = (
+            "inside an image launches are processes: no container is started from here"
+            if situation.inside_image
+            else "the local executor starts processes and no containers"
+        )
+        yield Finding(check="docker", state=State.SKIPPED, found="not needed", why=why)
+        return
+    check, problem = "docker command", situation.daemon.problem
+    if situation.daemon.client is not None:
+        yield Finding(check=check, state=State.OK, found=situation.daemon.client)
+    elif problem is not None:
+        has_apt = situation.host is not None and situation.host.has_apt
+        yield Finding(
+            check=check,
+            state=State.MISSING,
+            found=problem.what,
+            why=problem.why,
+            commands=("sudo apt-get install docker.io",) if has_apt else (),
+            advice=problem.fix,
+            error=DockerMissing,
+        )
+
+
+def docker_daemon(situation: Situation) -> Iterator[Finding]:
+    """Whether a daemon answers, and whether this user may speak to it: two lines, because the remedies differ."""
+    daemon = situation.daemon
+    if daemon is None:
+        return
+    check, right = "docker daemon", "docker permission"
+    if daemon.problem is None:
+        version = daemon.information.get("ServerVersion", "")
+        yield Finding(check=check, state=State.OK, found=f"{version} at {daemon.host}")
+        yield Finding(check=right, state=State.OK, found="this user may speak to it")
+    elif daemon.client is None:
+        yield skipped(check, "there is no docker command to ask with")
+    elif isinstance(daemon.problem, DockerForbidden):
+        yield skipped(check, f"something listens at {daemon.host}, and this user may not ask it")
+        yield _trouble(right, daemon.problem, daemon.host)
+    else:
+        yield _trouble(check, daemon.problem, daemon.host)
+        yield skipped(right, "no daemon answers")
+
+
+def docker_library(situation: Situation) -> Iterator[Finding]:
+    """Whether the runner's own Python has the Docker SDK."""
+    if situation.daemon is None:
+        return
+    if situation.daemon.sdk is None:
+        yield Finding(check="docker library", state=State.OK, found="the Docker SDK for Python")
+    else:
+        yield Finding(
+            check="docker library",
+            state=State.MISSING,
+            found="no Docker SDK in the Python that runs forge-bench",
+            why=situation.daemon.sdk,
+            commands=("make setup",),
+        )
+
+
+def container_limits(situation: Situation) -> Iterator[Finding]:
+    """Whether the daemon's kernel enforces what a launch is limited to."""
+    if situation.daemon is None or not situation.daemon.information:
+        return
+    said = situation.daemon.information
+    names = {"CPUSet": "the CPU set", "MemoryLimit": "memory", "PidsLimit": "the number of processes"}
+    lacking = [name for key, name in names.items() if said.get(key) is False]
+    if said.get("SwapLimit") is False and situation.machine.swap_bytes:
+        lacking.append("swap")
+    if not lacking:
+        version = said.get("CgroupVersion", "")
+        yield Finding(check="limits", state=State.OK, found=f"enforced by cgroup v{version}")
+        return
+    swap = "swap" in lacking
+    yield Finding(
+        check="limits",
+        state=State.WARNING,
+        found=f"not enforced: {', '.join(lacking)}",
+        why="this kernel or a rootless daemon without delegation does not limit them: a launch may exceed them, "
+        "and what swaps is slow",
+        commands=("sudo swapoff -a",) if swap else (),
+        advice="boot with cgroup_enable=memory swapaccount=1" if swap else "use cgroup v2 with delegation",
+    )
+
+
+def _trouble(check: str, problem: DockerUnavailable, host: str) -> Finding:
+    return Finding(
+        check=check,
+        state=State.MISSING,
+        found=problem.what,
+        why=problem.why,
+        commands=(command_for(problem, host),),
+        advice=problem.fix,
+        error=type(problem),
+    )

@@ -1,0 +1,95 @@
+"""Whether the machine is large enough for a launch, and quiet enough for its times to mean something."""
+
+from collections.abc import Iterator
+
+from runner.host.finding import Finding, State, skipped
+from runner.host.situation import Situation
+
+_GIB = 2**30
+# Above this share of the processors, other work is likely to be in the figures.
+_BUSY = 0.25
+
+
+def memory(situation: Situation) -> Iterator[Finding]:
+    """Whether a launch can have the memory that the matrix allows it."""
+    here, limit = situation.machine, situation.wanted.memory_bytes
+    total = here.memory_bytes
+    if situation.daemon is not None:
+        total = int(situation.daemon.information.get("MemTotal") or total)
+    found = f"{total / _GIB:.1f} GiB, {here.memory_available_bytes / _GIB:.1f} GiB of them available"
+    if min(total, here.memory_available_bytes) >= limit:
+        yield Finding(check="memory", state=State.OK, found=f"{found}; a launch may use {limit / _GIB:.1f}")
+        return
+    yield Finding(
+        check="memory",
+        state=State.WARNING,
+        found=found,
+        why=f"the matrix allows a launch {limit / _GIB:.1f} GiB: one that uses them pushes out other work or is killed",
+        advice="end other work, or lower limits.*.memory in the matrix",
+    )
+
+
+def processors(situation: Situation) -> Iterator[Finding]:
+    """Whether a launch can have the processors that the matrix gives it."""
+    here, wanted = situation.machine.cpus, situation.wanted.cpus
+    if situation.daemon is not None:
+        here = int(situation.daemon.information.get("NCPU") or here)
+    if here > wanted:
+        yield Finding(check="processors", state=State.OK, found=f"{here}; a launch gets {wanted}")
+        return
+    yield Finding(
+        check="processors",
+        state=State.WARNING,
+        found=f"{here}",
+        why=f"a launch gets {wanted}, and nothing is left for the rest of the machine: times will spread",
+    )
+
+
+def load(situation: Situation) -> Iterator[Finding]:
+    """Whether the machine is busy with something else."""
+    here = situation.machine
+    found = f"{here.load_1m:.2f} on {here.cpus} processors"
+    if here.load_1m <= _BUSY * here.cpus:
+        yield Finding(check="load", state=State.OK, found=found)
+    else:
+        yield Finding(
+            check="load",
+            state=State.WARNING,
+            found=found,
+            why="other work is running: times taken now are too long and spread",
+            commands=("uptime",),
+            advice="wait until it is idle before a run that is to be published",
+        )
+
+
+def governor(situation: Situation) -> Iterator[Finding]:
+    """Whether the processor keeps its frequency up."""
+    found = situation.machine.governor
+    if found is None:
+        yield skipped("governor", "this machine shows none (a virtual machine, usually)")
+    elif found == "performance":
+        yield Finding(check="governor", state=State.OK, found=found)
+    else:
+        yield Finding(
+            check="governor",
+            state=State.WARNING,
+            found=found,
+            why="the frequency follows the load: short measurements come out slower and spread",
+            commands=("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",),
+        )
+
+
+def implementations(situation: Situation) -> Iterator[Finding]:
+    """What the local executor cannot run here."""
+    if situation.executor != "local":
+        return
+    if not situation.left_out:
+        yield Finding(check="implementations", state=State.OK, found="all can run here")
+        return
+    yield Finding(
+        check="implementations",
+        state=State.WARNING,
+        found=f"left out: {', '.join(situation.left_out)}",
+        why="; ".join(dict.fromkeys(situation.left_out.values())),
+        advice="the images have all of them: run without --executor local where there is Docker",
+    )

@@ -1,0 +1,70 @@
+"""Whether what a run makes has a place to go, and what is there already is whole."""
+
+from collections.abc import Iterator
+
+from runner.errors import DamagedRecord, NoSpace
+from runner.host.finding import Finding, State
+from runner.host.situation import Situation
+
+_GB = 1e9
+
+
+def disk_space(situation: Situation) -> Iterator[Finding]:
+    """Whether images, caches and records have room, a line for each file system."""
+    for place in situation.places:
+        check = f"disk space on {place.path}"
+        sizes = f"{place.free_bytes / _GB:.1f} GB free, up to {place.needed_bytes / _GB:.1f} GB needed"
+        what = ", ".join(place.holds)
+        if place.free_bytes >= place.needed_bytes:
+            yield Finding(check=check, state=State.OK, found=f"{sizes} ({what})")
+            continue
+        yield Finding(
+            check=check,
+            state=State.MISSING,
+            found=sizes,
+            why=f"it holds {what}; a build or a record that finds no room fails",
+            commands=(f"df -h {place.path}", "docker system df", "python -m runner clean --dry-run"),
+            advice="free some, or give another disk (--results, TMPDIR, the daemon's data-root)",
+            error=NoSpace,
+        )
+    if situation.daemon is not None and situation.daemon.information.get("Driver") == "vfs":
+        yield Finding(
+            check="storage driver",
+            state=State.WARNING,
+            found="vfs",
+            why="it copies every layer whole: images and builds take several times the room, and time",
+            advice="configure overlay2 or fuse-overlayfs in /etc/docker/daemon.json",
+        )
+
+
+def results_directory(situation: Situation) -> Iterator[Finding]:
+    """Whether records can be written."""
+    path, problem = situation.results
+    if problem is None:
+        yield Finding(check="results directory", state=State.OK, found=f"{path} can be written")
+    else:
+        yield Finding(
+            check="results directory",
+            state=State.MISSING,
+            found=problem.what,
+            why=problem.why,
+            commands=(f"sudo chown -R $(id -u) {path}",) if not isinstance(problem, NoSpace) else (),
+            advice=problem.fix,
+            error=type(problem),
+        )
+
+
+def records(situation: Situation) -> Iterator[Finding]:
+    """Whether every stored record is what was sealed."""
+    if not situation.damaged:
+        yield Finding(check="records", state=State.OK, found="all intact")
+        return
+    yield Finding(
+        check="records",
+        state=State.MISSING,
+        found=f"{len(situation.damaged)} damaged",
+        why=f"altered or cut off: {', '.join(path.name for path in situation.damaged[:3])}",
+        commands=tuple(f"rm {path}" for path in situation.damaged),
+        advice="or restore them from where they came; a deleted record's cell is run again",
+        error=DamagedRecord,
+    )

@@ -1,0 +1,229 @@
+"""Reading a situation off this machine. Nothing is started that lasts, nothing is written that stays."""
+
+import getpass
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from runner import machine
+from runner.errors import DockerUnavailable, ForgeBenchError, StoreError
+from runner.host.daemon import information, require_client, require_daemon
+from runner.host.endpoint import current_endpoint
+from runner.host.facts import daemon_is_elsewhere, read_host
+from runner.host.foreign import runs
+from runner.host.mirror import Mirror, ask
+from runner.host.situation import Daemon, Machine, Place, Situation, Wanted
+from runner.host.space import refused
+from runner.images.base import MIRROR, base_tag
+from runner.images.command import inspect_images
+from runner.images.spec import ImageSpec
+from runner.store import Store
+
+# Measured with docker system df and du after building every image of the shipped matrix from nothing: the tools
+# stage, its base and the caches of packages; what one architecture's image and its layers take; one more target of it.
+_TOOLS_BYTES = 2_700_000_000
+_ARCHITECTURE_BYTES = 2_200_000_000
+_TARGET_BYTES = 200_000_000
+# Records, input files, reference outputs and logs of every profile; a launch's outputs and a bootstrap's archive.
+_RESULTS_BYTES = 300_000_000
+_TEMPORARY_BYTES = 700_000_000
+_CGROUP_LIMITS = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
+
+
+def look(
+    wanted: Wanted,
+    specs: tuple[ImageSpec, ...],
+    *,
+    executor: str,
+    inside_image: bool,
+    store: Store,
+    left_out: Mapping[str, str],
+) -> Situation:
+    """The situation of this machine.
+
+    Args:
+        wanted: what is to be run.
+        specs: the images that it takes.
+        executor: ``docker`` or ``local``.
+        inside_image: whether this is the runner of an image.
+        store: where records would go.
+        left_out: what the local executor cannot run, and why.
+    """
+    containers = executor == "docker"
+    daemon = _daemon() if containers else None
+    there = _there(specs) if daemon is not None and daemon.problem is None else None
+    missing = None if there is None else tuple(spec.tag for spec in specs if spec.tag not in there)
+    return Situation(
+        executor=executor,
+        inside_image=inside_image,
+        wanted=wanted,
+        host=read_host(base_tag(wanted.toolchains[0]), wanted.foreign) if containers else None,
+        daemon=daemon,
+        missing_images=missing,
+        trial={each: runs(each) for each in wanted.foreign} if containers else {},
+        unprivileged=_unprivileged(),
+        mirrors=_mirrors(wanted, missing) if containers else (),
+        places=_places(specs, there, daemon, store),
+        results=_results(store),
+        damaged=store.damaged(),
+        left_out=left_out,
+        machine=_machine(),
+    )
+
+
+def _daemon() -> Daemon:
+    client: str | None = None
+    host, problem = "", None
+    try:
+        client = require_client()
+        host = current_endpoint().host
+        require_daemon()
+    except DockerUnavailable as error:
+        problem = error
+    # The top-level folder docker/ of a checkout is a package of that name too, and an empty one.
+    sdk = importlib.util.find_spec("docker")
+    return Daemon(
+        problem=problem,
+        host=host,
+        elsewhere=problem is None and daemon_is_elsewhere(),
+        sdk=None if sdk is not None and sdk.origin is not None else "it has no module docker",
+        client=client,
+        information={} if problem else information(),
+    )
+
+
+def _there(specs: Iterable[ImageSpec]) -> Mapping[str, Any] | None:
+    tags = [spec.tag for spec in specs]
+    try:
+        return inspect_images(tags) if tags else {}
+    except DockerUnavailable:
+        return None
+
+
+def _mirrors(wanted: Wanted, missing: tuple[str, ...] | None) -> tuple[Mirror, ...]:
+    # The index costs ten megabytes: it is read only where something is to be built from it.
+    architecture = machine.architecture() if missing is None or missing else None
+    suites = {toolchain.suite: toolchain for toolchain in wanted.toolchains}
+    return tuple(
+        ask(MIRROR, suite, architecture=architecture, python=toolchain.python)
+        for suite, toolchain in suites.items()
+    )
+
+
+def _places(
+    specs: tuple[ImageSpec, ...], there: Mapping[str, Any] | None, daemon: Daemon | None, store: Store
+) -> tuple[Place, ...]:
+    needs: list[tuple[Path, str, int]] = []
+    if daemon is not None and not daemon.elsewhere:
+        # Another machine's directories are not here to be asked.
+        root = Path(str(daemon.information.get("DockerRootDir") or "/var/lib/docker"))
+        if _existing(root) is not None and root.exists():
+            needs.append((root, "images and build caches", _image_bytes(specs, there)))
+    needs.append((store.root, "records", _RESULTS_BYTES))
+    needs.append((Path(tempfile.gettempdir()), "temporary files", _TEMPORARY_BYTES))
+    by_device: dict[int, list[tuple[Path, str, int]]] = {}
+    for path, what, size in needs:
+        existing = _existing(path)
+        if existing is not None:
+            by_device.setdefault(existing.stat().st_dev, []).append((existing, what, size))
+    return tuple(
+        Place(
+            path=members[0][0],
+            holds=tuple(what for _, what, _ in members),
+            free_bytes=shutil.disk_usage(members[0][0]).free,
+            needed_bytes=sum(size for _, _, size in members),
+        )
+        for members in by_device.values()
+    )
+
+
+def _image_bytes(specs: tuple[ImageSpec, ...], there: Mapping[str, Any] | None) -> int:
+    """What the images that are still to be built add to the disk, with all that their builds keep."""
+    built = there or {}
+    total = 0 if built else _TOOLS_BYTES
+    done = {spec.architecture for spec in specs if spec.tag in built}
+    for spec in specs:
+        if spec.tag in built:
+            # Most often its last layers alone are made anew.
+            total += _TARGET_BYTES
+        elif spec.architecture in done:
+            total += _TARGET_BYTES
+        else:
+            total += _ARCHITECTURE_BYTES
+            done.add(spec.architecture)
+    return total
+
+
+def _results(store: Store) -> tuple[Path, ForgeBenchError | None]:
+    """The nearest directory that is there, and why nothing can be written in it."""
+    nearest = _existing(store.root) or Path("/")
+    try:
+        if not nearest.is_dir():
+            raise NotADirectoryError(20, "it is no directory", str(nearest))
+        with tempfile.TemporaryFile(dir=nearest):
+            pass
+    except OSError as error:
+        return nearest, refused(error) or StoreError(
+            what=f"the results directory {store.root} cannot be written",
+            why=error.strerror or str(error),
+            fix="give another directory with --results",
+        )
+    return nearest, None
+
+
+def _existing(path: Path) -> Path | None:
+    for each in (path.absolute(), *path.absolute().parents):
+        try:
+            if each.exists():
+                return each
+        except OSError:
+            continue
+    return None
+
+
+def _unprivileged() -> str | None:
+    """Why mmdebstrap could not map user ids for somebody who is not root; None where it could."""
+    if os.geteuid() == 0:
+        return None
+    if shutil.which("newuidmap") is None:
+        return "without root it needs newuidmap, which is not here"
+    try:
+        user = getpass.getuser()
+        entries = Path("/etc/subuid").read_text(encoding="utf-8").splitlines()
+    except (OSError, KeyError):
+        return "without root it needs a range of user ids in /etc/subuid"
+    if not any(line.split(":")[0] in (user, str(os.getuid())) for line in entries):
+        return f"without root it needs a range of user ids in /etc/subuid, and there is none for {user}"
+    return None
+
+
+def _machine() -> Machine:
+    memory = psutil.virtual_memory()
+    limit = min([memory.total, *filter(None, map(_cgroup_limit, _CGROUP_LIMITS))])
+    return Machine(
+        cpus=len(psutil.Process().cpu_affinity())
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1,
+        memory_bytes=limit,
+        memory_available_bytes=min(memory.available, limit),
+        swap_bytes=psutil.swap_memory().total,
+        load_1m=psutil.getloadavg()[0],
+        governor=machine.describe()["governor"],
+    )
+
+
+def _cgroup_limit(path: Path) -> int | None:
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return int(text) if text.isdigit() else None

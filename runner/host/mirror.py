@@ -1,0 +1,108 @@
+"""The package mirror: whether it answers, and which versions of the pinned packages it serves."""
+
+import http.client
+import io
+import lzma
+import re
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+# By the name of a pin, the Debian package that the images take it from.
+_RUST, _PYTORCH = "rustc-web", "python3-torch"
+_ANSWER_SECONDS = 10.0
+_INDEX_SECONDS = 60.0
+_MOST_INDEX_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mirror:
+    """What asking a mirror for a suite came to. ``problem`` is None where it answered.
+
+    ``served`` gives, by pin (rust, python, pytorch), the upstream versions that the suite has; None where its index
+    was not read.
+    """
+
+    url: str
+    suite: str
+    problem: str | None
+    served: Mapping[str, frozenset[str]] | None = None
+
+
+def ask(url: str, suite: str, *, architecture: str | None = None, python: str = "3") -> Mirror:
+    """Ask the mirror for the suite's Release file, and read its index where an architecture is named.
+
+    Args:
+        url: the mirror, as http://host/debian.
+        suite: the Debian suite.
+        architecture: whose index of packages is read (some 10 MB); None for none.
+        python: the pinned Python, which names its package.
+
+    This takes a bounded time, whatever the network does.
+    """
+    release = f"{url}/dists/{suite}/Release"
+    problem = _bounded(lambda: _head(release), _ANSWER_SECONDS)
+    served: list[Mapping[str, frozenset[str]]] = []
+    if problem is None and architecture is not None:
+        index = f"{url}/dists/{suite}/main/binary-{architecture}/Packages.xz"
+        names = {"rust": _RUST, "python": f"python{'.'.join(python.split('.')[:2])}", "pytorch": _PYTORCH}
+        problem = _bounded(lambda: served.append(_served(_fetch(index), names)), _INDEX_SECONDS)
+    return Mirror(url=url, suite=suite, problem=problem, served=served[0] if served else None)
+
+
+def _bounded(work: Callable[[], object], seconds: float) -> str | None:
+    """Do ``work``; what went wrong with it, in words. A resolver's own patience is longer than any socket's."""
+    ended: list[str | None] = []
+
+    def body() -> None:
+        try:
+            work()
+        except urllib.error.HTTPError as error:
+            ended.append(f"{error.url} answers {error.code} {error.reason}")
+        except urllib.error.URLError as error:
+            ended.append(str(error.reason))
+        except (http.client.HTTPException, OSError, ValueError, EOFError, lzma.LZMAError) as error:
+            ended.append(f"{type(error).__name__}: {error}")
+        else:
+            ended.append(None)
+
+    thread = threading.Thread(target=body, name="mirror", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return ended[0] if ended else f"no answer in {seconds:.0f} s"
+
+
+def _head(url: str) -> None:
+    request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (http by the matrix's own mirror)
+    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS):  # noqa: S310
+        pass
+
+
+def _fetch(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=_ANSWER_SECONDS) as answer:  # noqa: S310
+        content: bytes = answer.read(_MOST_INDEX_BYTES + 1)
+    if len(content) > _MOST_INDEX_BYTES:
+        raise ValueError(f"{url} is larger than any index of packages")
+    return content
+
+
+def _served(compressed: bytes, names: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
+    """The upstream versions of these packages in an index; a few lines of a hundred megabytes are looked at."""
+    wanted = {package: pin for pin, package in names.items()}
+    found: dict[str, set[str]] = {pin: set() for pin in names}
+    package = ""
+    with lzma.open(io.BytesIO(compressed)) as index:
+        for line in index:
+            name, _, value = line.decode("utf-8", "replace").strip().partition(": ")
+            if name == "Package":
+                package = value
+            elif name == "Version" and package in wanted:
+                found[wanted[package]].add(upstream(value))
+    return {pin: frozenset(versions) for pin, versions in found.items()}
+
+
+def upstream(version: str) -> str:
+    """The upstream release in a Debian version: 2.6.0 of 1:2.6.0+dfsg-7."""
+    return re.split(r"[-+~]", version.partition(":")[2] or version, maxsplit=1)[0]
