@@ -17,7 +17,12 @@ def store_of_checkout(root: Path) -> Store:
 
 
 def store_inside_image(say: Callable[[str], None]) -> Store:
-    """The mounted directory if there is one that can be written, else one that goes with the container."""
+    """The mounted directory if there is one that can be written, else one that goes with the container.
+
+    Raises:
+        StoreError: the container has nowhere to write at all, not even between two steps.
+    """
+    _require_scratch()
     if not MOUNT.is_mount():
         say(f"records are not kept; keep them with: docker run -v DIR:{MOUNT} ...")
         return _temporary()
@@ -29,6 +34,18 @@ def store_inside_image(say: Callable[[str], None]) -> Store:
         say(f"  to do: chown {os.getuid()} DIR on the host, or docker run --user $(id -u):$(id -g) ...")
         return _temporary()
     return store
+
+
+def _require_scratch() -> None:
+    # Inputs and outputs pass through it, wherever records go.
+    try:
+        tempfile.gettempdir()
+    except OSError as error:
+        raise StoreError(
+            what="this container has no temporary directory that can be written",
+            why=str(error),
+            fix="with --read-only give it one: docker run --read-only --tmpfs /tmp ...",
+        ) from error
 
 
 def _temporary() -> Store:
