@@ -6,6 +6,11 @@ lines and exits with ``exit_code``; no traceback ever reaches a user for a mista
 
 from typing import ClassVar
 
+from runner.printable import lines
+
+# Parts of a message may come from a matrix, a record, or what a program printed; all of it goes to a terminal.
+_LONGEST_LINE = 4000
+
 
 class ForgeBenchError(Exception):
     """Base of every failure that a user can meet."""
@@ -19,7 +24,8 @@ class ForgeBenchError(Exception):
         self.fix = fix
 
     def __str__(self) -> str:
-        return f"{self.what}\n  why: {self.why}\n  to do: {self.fix}"
+        what, why, fix = (lines(part, _LONGEST_LINE) for part in (self.what, self.why, self.fix))
+        return f"{what}\n  why: {why}\n  to do: {fix}"
 
 
 class UsageError(ForgeBenchError):

@@ -1,17 +1,25 @@
 """SHA-256 of files, by their path below a directory."""
 
 import hashlib
+import os
 from pathlib import Path
 
 from runner.store import tree
 
 
 def file_hashes(directory: Path) -> dict[str, str]:
-    """``{"case/file": hex digest}`` of every regular file below ``directory``."""
-    return {str(path.relative_to(directory)): file_hash(path) for path in tree(directory)}
+    """``{"case/file": hex digest}`` of every regular file below ``directory``.
+
+    A name that is no text (a file system takes any bytes) is spelt with escapes, as ``\\\\xff``.
+    """
+    return {_spelt(path.relative_to(directory)): file_hash(path) for path in tree(directory)}
 
 
 def file_hash(path: Path) -> str:
     """The hex digest of one file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _spelt(path: Path) -> str:
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

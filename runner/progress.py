@@ -8,6 +8,7 @@ from typing import TextIO
 from runner import terminal
 from runner.estimates import Durations, duration
 from runner.plan import Launch
+from runner.printable import one_line
 from runner.record import Record
 from runner.store import Store
 
@@ -68,7 +69,7 @@ class Progress:
             verdict = terminal.red(f"FAILED: {failed[0].data['failure']['kind']}", self._stream)
         self.say(f"[{self._done}/{len(self._launches)}] {launch}  {seconds:.1f} s  {verdict}")
         for record in failed:
-            self.say(f"    {record.case}: {record.data['failure']['detail'][:300]}")
+            self.say(f"    {record.case}: {one_line(record.data['failure']['detail'], 300)}")
 
     def end(self) -> None:
         """The last launch is done."""
