@@ -6,10 +6,12 @@ from typing import Any
 from runner.cells import Cell
 from runner.errors import PinMismatch
 from runner.executors.base import Executor, ImageFacts, LaunchRequest
+from runner.printable import one_line
 from runner.store import Store
 
 COMMAND = ("python3", "-m", "baselines.versions")
 _DEADLINE_SECONDS = 600
+_MOST_VERSIONS, _LONGEST = 100, 200
 
 
 def verified_software(
@@ -54,13 +56,24 @@ def _ask(cell: Cell, image: ImageFacts, executor: Executor) -> dict[str, str | N
             on_line=lines.append,
         )
     )
+    return _versions("\n".join(lines)) if result.exit_code == 0 else None
+
+
+def _versions(text: str) -> dict[str, str | None] | None:
+    """``{"python": "3.13.5", ...}`` as an image printed it; None where it is anything else."""
     try:
-        found: Any = json.loads("\n".join(lines)) if result.exit_code == 0 else None
-    except ValueError:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(found, dict) or len(found) > _MOST_VERSIONS:
         return None
-    return {str(key): None if value is None else str(value) for key, value in found.items()}
+    # They stand in every record and on a page.
+    if not all(isinstance(value, str | None) for value in found.values()):
+        return None
+    return {
+        one_line(key, _LONGEST): None if value is None else one_line(value, _LONGEST)
+        for key, value in found.items()
+    }
 
 
 def _check(cell: Cell, software: dict[str, str | None]) -> None:
