@@ -1,5 +1,6 @@
 """``python -m runner``."""
 
+import signal
 import sys
 
 if __name__ == "__main__":
@@ -10,4 +11,7 @@ if __name__ == "__main__":
         code = main()
     except KeyboardInterrupt:
         code = 130
+    # All is done: what the interpreter has left to do must not turn this code into another.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(code)

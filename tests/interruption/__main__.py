@@ -98,7 +98,7 @@ def _table(outcomes: Sequence[Outcome]) -> str:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    sys.stderr.write(text + "\n")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ class Call:
 
     def __init__(self, around: Surroundings) -> None:
         around.temporary.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "TMPDIR": str(around.temporary), "PYTHONPATH": str(ROOT)}
+        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "TMPDIR": str(around.temporary), "PYTHONPATH": path}
         if around.docker_host is not None:
             environment["DOCKER_HOST"] = around.docker_host
         # Ignored signals are inherited, and a shell's background job ignores SIGINT.
