@@ -10,7 +10,7 @@ from runner.store import tree
 def file_hashes(directory: Path) -> dict[str, str]:
     """``{"case/file": hex digest}`` of every regular file below ``directory``.
 
-    A name that is no text (a file system takes any bytes) is spelt with escapes, as ``\\\\xff``.
+    A file system takes any bytes for a name; those that are no text are spelt with escapes.
     """
     return {_spelt(path.relative_to(directory)): file_hash(path) for path in tree(directory)}
 
