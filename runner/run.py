@@ -20,7 +20,7 @@ from runner.progress import Progress
 from runner.protocol import Reader, arguments
 from runner.record import SCHEMA_VERSION, Record, seal
 from runner.scratch import scratch_directory, sweep_scratch
-from runner.signals import signal_name, uninterrupted
+from runner.signals import uninterrupted
 from runner.store import Store, write_atomically
 from runner.work import work_of
 
@@ -193,7 +193,7 @@ def _judge(
     store: Store,
 ) -> Judgement:
     case = planned.cell.case.name
-    failure = _launch_failure(result) or reader.failure_of(case)
+    failure = result.failure or result.explain(reader.failure_of(case))
     reference = None
     if failure is None and planned.key != reference_key:
         reference = store.files("references", reference_key)
@@ -212,34 +212,6 @@ def _judge(
         outputs=outputs,
         reference=reference,
     )
-
-
-def _launch_failure(result: LaunchResult) -> Failure | None:  # noqa: PLR0911 (a reason a line)
-    """Why the launch as a whole failed: the most telling reason first."""
-    if result.not_started is not None:
-        return Failure(kind=FailureKind.NOT_STARTED, detail=result.not_started)
-    if result.too_much_output:
-        return Failure(
-            kind=FailureKind.TOO_MUCH_OUTPUT, detail="printed more than any measurement needs; killed"
-        )
-    if result.deadline_passed:
-        return Failure(kind=FailureKind.DEADLINE, detail=f"killed after {result.wall_seconds:.0f} s")
-    if result.out_of_memory:
-        limit = result.limits.memory_bytes / 2**20
-        return Failure(kind=FailureKind.OUT_OF_MEMORY, detail=f"needed more than its {limit:.0f} MiB")
-    if result.exit_code is None or result.exit_code < 0:
-        name = signal_name(-(result.exit_code or 0))
-        return Failure(kind=FailureKind.SIGNAL, detail=f"ended by {name}; {_last_line(result.stderr)}")
-    if result.exit_code > 0:
-        return Failure(
-            kind=FailureKind.EXIT_CODE, detail=f"exit code {result.exit_code}; {_last_line(result.stderr)}"
-        )
-    return None
-
-
-def _last_line(stderr: str) -> str:
-    lines = stderr.strip().splitlines()
-    return f"stderr ends: {lines[-1][:200]}" if lines else "stderr is empty"
 
 
 def _below(hashes: Mapping[str, str], case: str) -> dict[str, str]:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Protocol
 
 from runner.execution import Execution
+from runner.failure import Failure, FailureKind
 from runner.images.spec import Toolchain
 from runner.matrix import Implementation, Limits, Platform
+from runner.signals import signal_name
 
-# More than this on stdout is not a measurement any more.
-MOST_STDOUT_BYTES = 64 * 2**20
-KEPT_STDERR_BYTES = 2**20
+# What a process lacks that lost a child at the memory limit and went on as if nothing had happened.
+_NOT_DELIVERED = frozenset({FailureKind.MISSING_MEASUREMENT, FailureKind.MISSING_OUTPUT})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,19 +56,78 @@ class AppliedLimits:
     threads: int
     enforced: tuple[str, ...]
 
+    @classmethod
+    def of(cls, limits: Limits, *, cpus: tuple[int, ...], enforced: tuple[str, ...]) -> "AppliedLimits":
+        """The matrix's limits on these CPUs."""
+        return cls(
+            cpuset=",".join(str(cpu) for cpu in cpus),
+            memory_bytes=limits.memory_bytes,
+            pids=limits.pids,
+            threads=limits.threads,
+            enforced=enforced,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchResult:
-    """How a launch ended. ``exit_code`` is negative for a signal, None where nothing was started."""
+    """How a launch ended.
 
-    exit_code: int | None
-    out_of_memory: bool
-    deadline_passed: bool
-    too_much_output: bool
-    not_started: str | None
-    wall_seconds: float
-    stderr: str
+    Attributes:
+        limits: what was in force.
+        wall_seconds: from the start of the process to its end, as the runner saw it.
+        exit_code: negative for a signal, None where nothing was started.
+        out_of_memory: whether any process of the launch was killed at the memory limit; it need not be the one
+            whose exit code this is.
+        not_started: why nothing was started.
+        stopped: why the executor ended the process before its own end.
+        refused: why nothing of what it wrote is looked at; the output directory is empty then.
+        stderr: the end of it.
+    """
+
     limits: AppliedLimits
+    wall_seconds: float = 0.0
+    exit_code: int | None = None
+    out_of_memory: bool = False
+    not_started: str | None = None
+    stopped: Failure | None = None
+    refused: Failure | None = None
+    stderr: str = ""
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the launch as a whole failed, the most telling reason first, or None.
+
+        A full output directory comes before a deadline or an exit code: it explains them.
+        """
+        if self.not_started is not None:
+            return Failure(kind=FailureKind.NOT_STARTED, detail=self.not_started)
+        if self.refused is not None or self.stopped is not None:
+            return self.refused or self.stopped
+        if self.exit_code == 0:
+            return None
+        ending = self._ending()
+        # The flag alone may tell of a child, the exit code alone of something else: judged by both.
+        if self.out_of_memory:
+            return Failure(kind=FailureKind.OUT_OF_MEMORY, detail=f"{self._over_memory()}; {ending.detail}")
+        return ending
+
+    def explain(self, failure: Failure | None) -> Failure | None:
+        """``failure`` of a cell of this launch; out of memory where that is why something was not delivered."""
+        if failure is None or not self.out_of_memory or failure.kind not in _NOT_DELIVERED:
+            return failure
+        return Failure(
+            kind=FailureKind.OUT_OF_MEMORY, detail=f"{self._over_memory()}, a child of it; {failure.detail}"
+        )
+
+    def _over_memory(self) -> str:
+        return f"killed at its {self.limits.memory_bytes / 2**20:.0f} MiB of memory"
+
+    def _ending(self) -> Failure:
+        last = _last_line(self.stderr)
+        if self.exit_code is None or self.exit_code < 0:
+            name = signal_name(-(self.exit_code or 0))
+            return Failure(kind=FailureKind.SIGNAL, detail=f"ended by {name}; {last}")
+        return Failure(kind=FailureKind.EXIT_CODE, detail=f"exit code {self.exit_code}; {last}")
 
 
 class Executor(Protocol):
@@ -89,5 +149,13 @@ class Executor(Protocol):
     ) -> ImageFacts:
         """Build or find the image."""
 
+    def sweep(self, say: Callable[[str], None]) -> None:
+        """Remove what runners that are gone left behind here; never anything of one that may be alive."""
+
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Run one process to its end, its deadline, or the user's interruption."""
+
+
+def _last_line(stderr: str) -> str:
+    lines = stderr.rstrip().splitlines()
+    return f"stderr ends: {lines[-1][-300:].strip()}" if lines else "stderr is empty"

@@ -1,12 +1,11 @@
 """The docker executor: a container of the pinned image per launch.
 
-Inputs and outputs travel through anonymous volumes and the daemon's archive calls, never through bind mounts: so it
-works over any connection to a daemon, and no file of the host is in a container's reach.
+Inputs and outputs travel through anonymous volumes of a second container (keeper.py) and the daemon's archive calls,
+never through bind mounts: so it works over any connection to a daemon, and no file of the host is in a container's
+reach.
 """
 
 import contextlib
-import io
-import tarfile
 import threading
 import time
 import uuid
@@ -14,30 +13,30 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import requests
-from docker.errors import APIError, DockerException, NotFound
+from docker.errors import APIError
 from docker.models.containers import Container
 
-import docker
 from runner.errors import DockerUnavailable
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
+from runner.executors.containers import create_container
+from runner.executors.keeper import INPUTS, OUTPUTS, Keeper, keeper
 from runner.executors.sweep import owner_labels, sweep
-from runner.executors.watch import StderrTail, StdoutLines
-from runner.host.connection import connect
+from runner.executors.watch import Streams
+from runner.failure import Failure, FailureKind
+from runner.host.connection import BROKEN_CONNECTION, connect
 from runner.host.emulation import emulator_of
 from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec, Toolchain
 from runner.matrix import Implementation, Limits, Platform
 from runner.signals import uninterrupted
-from runner.store import tree
 
-_USER = 65532
-_INPUTS, _OUTPUTS = "/inputs", "/outputs"
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-_KILLED = 137
-_LARGEST_TOTAL_OUTPUT = 2 * 2**30
+_ENFORCED = ("cpuset", "memory_bytes", "swap", "pids", "deadline", "network", "read-only", "outputs")
+_READING_BROKE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, ValueError)
+# For a container that was killed to be gone, and for its last bytes to arrive.
+_PATIENCE_SECONDS = 60
 
 
 class DockerExecutor:
@@ -97,223 +96,200 @@ class DockerExecutor:
             )
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
-        """Create, fill, run, watch, empty and remove one container."""
-        cpuset = _cpu_set(request.limits, self._cpus)
-        started = time.monotonic()
-        container: Container | None = None
+        """Create, fill, run, watch, empty and remove one container, and the keeper beside it."""
+        cpus = _cpu_set(request.limits, self._cpus)
+        limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=_ENFORCED)
         try:
-            with uninterrupted():
-                container = self._create(request, cpuset)
-            if request.input_directory is not None:
-                container.put_archive(_INPUTS, _pack(request.input_directory))
-            started = time.monotonic()
-            result = self._run(request, container, cpuset)
-            if result.exit_code == 0 and request.output_directory is not None:
-                _fetch_outputs(container, request.output_directory)
-        except (APIError, NotFound) as error:
-            return _result(request, cpuset, time.monotonic() - started, not_started=_one_line(error))
-        except (DockerException, requests.RequestException) as error:
+            # Left in the opposite order: a keeper's volumes can go only when nothing uses them any more.
+            with contextlib.ExitStack() as stack:
+                try:
+                    beside = self._keeper(request, stack)
+                    container = stack.enter_context(self._container(request, limits, beside))
+                    if beside is not None and request.input_directory is not None:
+                        beside.fill(request.input_directory)
+                except APIError as error:
+                    return LaunchResult(limits=limits, not_started=_one_line(error))
+                return _run(request, container, beside, limits)
+        except BROKEN_CONNECTION as error:
             raise DockerUnavailable(
                 what="the connection to the Docker daemon broke",
                 why=_one_line(error),
                 fix="see that the daemon runs, then call again: finished cells are stored",
             ) from error
-        finally:
-            if container is not None:
-                with uninterrupted(), contextlib.suppress(DockerException, requests.RequestException):
-                    container.remove(force=True, v=True)
-        return result
 
-    def _create(self, request: LaunchRequest, cpuset: str) -> Container:
-        digest = request.image.config_digest
-        if digest is None:
-            raise ValueError("a container needs an image")
-        command, volumes = list(request.command), []
+    def _keeper(self, request: LaunchRequest, stack: contextlib.ExitStack) -> Keeper | None:
+        if request.output_directory is None and request.input_directory is None:
+            return None
+        return stack.enter_context(
+            keeper(
+                self._client,
+                image=_digest(request),
+                labels=owner_labels(request.deadline_seconds),
+                limits=request.limits,
+                inputs=request.input_directory is not None,
+            )
+        )
+
+    @contextlib.contextmanager
+    def _container(
+        self, request: LaunchRequest, limits: AppliedLimits, beside: Keeper | None
+    ) -> Iterator[Container]:
+        command = list(request.command)
         if request.output_directory is not None:
-            command += ["--output", _OUTPUTS]
-            volumes.append(_OUTPUTS)
+            command += ["--output", OUTPUTS]
         if request.input_directory is not None:
-            command += ["--input", _INPUTS]
-            volumes.append(_INPUTS)
+            command += ["--input", INPUTS]
         threads = str(request.limits.threads)
-        # Two runners on one machine tell their containers and volumes apart by these.
-        labels = owner_labels(request.deadline_seconds)
-        # No dictionary of unknown origin is spread in here: what a container may do stands in this one place.
-        return self._client.containers.create(
-            digest,
-            entrypoint=command[:1],
-            command=command[1:],
-            name=f"forge-bench-{request.name}-{uuid.uuid4().hex[:8]}",
-            labels=labels,
-            user=f"{_USER}:{_USER}",
-            network_mode="none",
-            read_only=True,
-            cap_drop=["ALL"],
-            security_opt=["no-new-privileges"],
-            cpuset_cpus=cpuset,
-            mem_limit=request.limits.memory_bytes,
-            memswap_limit=request.limits.memory_bytes,
-            pids_limit=request.limits.pids,
-            init=True,
-            tmpfs={"/tmp": "size=256m,mode=1777"},  # noqa: S108 (inside the container)
-            mounts=[
-                docker.types.Mount(target=path, source=None, type="volume", labels=labels) for path in volumes
-            ],
-            environment={
-                "FORGE_BENCH_THREADS": threads,
-                "OMP_NUM_THREADS": threads,
-                "OPENBLAS_NUM_THREADS": threads,
-                "MKL_NUM_THREADS": threads,
-                "HOME": "/tmp",  # noqa: S108
-            },
-            log_config=docker.types.LogConfig(type="none"),
-        )
-
-    def _run(self, request: LaunchRequest, container: Container, cpuset: str) -> LaunchResult:
-        lines, tail = StdoutLines(request.on_line), StderrTail()
-        # Attached before the start, so that not a byte is missed; the daemon keeps no log of its own.
-        streams = container.attach(stdout=True, stderr=True, stream=True, logs=False, demux=True)
-        problem: list[Exception] = []
-
-        def read() -> None:
-            try:
-                for stdout, stderr in streams:
-                    if stdout:
-                        lines.feed(stdout)
-                    if stderr:
-                        tail.feed(stderr)
-            except (OSError, ValueError, DockerException, requests.RequestException) as error:
-                problem.append(error)
-
-        reader = threading.Thread(target=read, name=f"read-{request.name}", daemon=True)
-        started = time.monotonic()
-        container.start()
-        reader.start()
-        deadline_passed = False
-        while reader.is_alive():
-            left = request.deadline_seconds - (time.monotonic() - started)
-            if left <= 0 or lines.overflowed:
-                deadline_passed = left <= 0
-                with contextlib.suppress(APIError):
-                    container.kill()
-                break
-            reader.join(timeout=min(left, 0.1))
-        wall_seconds = time.monotonic() - started
-        reader.join(timeout=30)
-        container.wait(timeout=30)
-        container.reload()
-        state = container.attrs["State"]
-        if not reader.is_alive():
-            lines.close()
-        exit_code = int(state["ExitCode"])
-        return _result(
-            request,
-            cpuset,
-            wall_seconds,
-            exit_code=128 - exit_code if exit_code > 128 else exit_code,  # noqa: PLR2004 (128 + signal, by convention)
-            # OOMKilled is also true when only a child was killed and the whole ended well: judge by both.
-            out_of_memory=bool(state["OOMKilled"]) and exit_code != 0 and not deadline_passed,
-            deadline_passed=deadline_passed,
-            too_much_output=lines.overflowed,
-            not_started=_one_line(problem[0]) if problem and exit_code == 0 else None,
-            stderr=tail.text(),
-        )
+        with uninterrupted():
+            container = create_container(
+                self._client,
+                image=_digest(request),
+                command=command,
+                name=f"forge-bench-{request.name}-{uuid.uuid4().hex[:8]}",
+                labels=owner_labels(request.deadline_seconds),
+                limits=request.limits,
+                cpuset=limits.cpuset,
+                mounts=beside.mounts if beside else (),
+                environment={
+                    "FORGE_BENCH_THREADS": threads,
+                    "OMP_NUM_THREADS": threads,
+                    "OPENBLAS_NUM_THREADS": threads,
+                    "MKL_NUM_THREADS": threads,
+                    "HOME": "/tmp",  # noqa: S108 (inside the container)
+                },
+            )
+        try:
+            yield container
+        finally:
+            with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
+                container.remove(force=True, v=True)
 
     def _spec(self, target: str, toolchain: Toolchain, platform: Platform) -> ImageSpec:
         return ImageSpec(target=target, architecture=platform.architecture, toolchain=toolchain)
 
 
-def _result(
-    request: LaunchRequest,
-    cpuset: str,
-    wall_seconds: float,
-    *,
-    exit_code: int | None = None,
-    out_of_memory: bool = False,
-    deadline_passed: bool = False,
-    too_much_output: bool = False,
-    not_started: str | None = None,
-    stderr: str = "",
+def _run(
+    request: LaunchRequest, container: Container, beside: Keeper | None, limits: AppliedLimits
 ) -> LaunchResult:
+    # Attached before the start, so that not a byte is missed; the daemon keeps no log of its own.
+    chunks = container.attach(stdout=True, stderr=True, stream=True, logs=False, demux=True)
+    output = _Output(chunks, Streams(request.on_line), name=request.name)
+    started = time.monotonic()
+    try:
+        container.start()
+    except APIError as error:
+        return LaunchResult(limits=limits, not_started=_one_line(error))
+    output.start()
+    stopped = None
+    if not output.wait(request.deadline_seconds - (time.monotonic() - started)):
+        stopped = _deadline_failure(container, request)
+    elif output.streams.failure is not None:
+        stopped = output.streams.failure
+    if stopped is not None:
+        with contextlib.suppress(APIError):
+            container.kill()
+    wall_seconds = time.monotonic() - started
+    try:
+        container.wait(timeout=_PATIENCE_SECONDS)
+        lost = output.finish(_PATIENCE_SECONDS)
+        container.reload()
+        state = container.attrs["State"]
+        exit_code = _exit_code(int(state["ExitCode"]))
+        refused = None
+        if beside is not None and request.output_directory is not None:
+            ended_well = exit_code == 0 and stopped is None
+            refused = beside.fetch(request.output_directory) if ended_well else beside.full()
+    except APIError as error:
+        # Somebody removed the container, or its keeper, under our hands.
+        stopped = stopped or _lost(error)
+        return LaunchResult(limits=limits, wall_seconds=wall_seconds, stopped=stopped, stderr=output.stderr)
     return LaunchResult(
-        exit_code=exit_code,
-        out_of_memory=out_of_memory,
-        deadline_passed=deadline_passed,
-        too_much_output=too_much_output,
-        not_started=not_started,
+        limits=limits,
         wall_seconds=wall_seconds,
-        stderr=stderr,
-        limits=AppliedLimits(
-            cpuset=cpuset,
-            memory_bytes=request.limits.memory_bytes,
-            pids=request.limits.pids,
-            threads=request.limits.threads,
-            enforced=("cpuset", "memory_bytes", "swap", "pids", "deadline", "network", "read-only"),
-        ),
+        exit_code=exit_code,
+        out_of_memory=bool(state["OOMKilled"]),
+        stopped=stopped or (lost if exit_code == 0 else None),
+        refused=refused,
+        stderr=output.stderr,
     )
 
 
-def _cpu_set(limits: Limits, cpus: int) -> str:
-    """The last CPUs of the daemon's machine: the first is where a host's own work tends to run."""
-    return ",".join(str(cpu) for cpu in range(max(0, cpus - limits.cpus), cpus))
+class _Output:
+    """What a container prints, read by a thread of its own while the launch is watched."""
 
-
-def _pack(directory: Path) -> bytes:
-    """The directory as a tar archive that belongs to the container's user."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for path in tree(directory):
-            entry = archive.gettarinfo(path, arcname=str(path.relative_to(directory)))
-            entry.uid = entry.gid = _USER
-            entry.uname = entry.gname = ""
-            entry.mode = 0o444
-            with path.open("rb") as file:
-                archive.addfile(entry, file)
-    return buffer.getvalue()
-
-
-def _fetch_outputs(container: Container, directory: Path) -> None:
-    """Unpack what the launch wrote: regular files only, below ``directory`` only, up to a bound."""
-    stream, _ = container.get_archive(_OUTPUTS)
-    with tarfile.open(fileobj=_Chunks(stream), mode="r|") as archive:
-        for entry in archive:
-            relative = Path(*Path(entry.name).parts[1:])
-            target = (directory / relative).resolve()
-            if not entry.isfile() or not target.is_relative_to(directory.resolve()):
-                continue
-            file = archive.extractfile(entry)
-            if file is not None:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                with target.open("wb") as out:
-                    while block := file.read(2**20):
-                        out.write(block)
-
-
-class _Chunks(io.RawIOBase):
-    """A stream of byte chunks as a file, with a bound on the whole."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        super().__init__()
+    def __init__(
+        self, chunks: Iterator[tuple[bytes | None, bytes | None]], streams: Streams, *, name: str
+    ) -> None:
+        self.streams = streams
         self._chunks = chunks
-        self._rest = b""
-        self._taken = 0
+        self._problem: Exception | None = None
+        self._ended_or_full = threading.Event()
+        self._thread = threading.Thread(target=self._read, name=f"read-{name}", daemon=True)
 
-    def readable(self) -> bool:
-        return True
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
 
-    def readinto(self, buffer: Any) -> int:
-        while not self._rest:
-            try:
-                self._rest = next(self._chunks)
-            except StopIteration:
-                return 0
-        count = min(len(buffer), len(self._rest))
-        buffer[:count] = self._rest[:count]
-        self._rest = self._rest[count:]
-        self._taken += count
-        if self._taken > _LARGEST_TOTAL_OUTPUT:
-            raise tarfile.ReadError(f"more than {_LARGEST_TOTAL_OUTPUT} bytes of output")
-        return count
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end, or for more than is taken; false when the time is up first."""
+        return self._ended_or_full.wait(max(0.0, seconds))
+
+    def finish(self, seconds: float) -> Failure | None:
+        """Let the last bytes in; what went wrong with the reading, or None."""
+        self._thread.join(timeout=seconds)
+        self.streams.close(whole=not self._thread.is_alive())
+        if self._thread.is_alive():
+            return _lost(TimeoutError("its output did not end with it"))
+        return None if self._problem is None else _lost(self._problem)
+
+    @property
+    def stderr(self) -> str:
+        """The end of it."""
+        return self.streams.stderr.text()
+
+    def _read(self) -> None:
+        try:
+            for stdout, stderr in self._chunks:
+                self.streams.feed(stdout, stderr)
+                if self.streams.failure is not None:
+                    self._ended_or_full.set()
+        except _READING_BROKE as error:
+            self._problem = error
+        finally:
+            self._ended_or_full.set()
+
+
+def _deadline_failure(container: Container, request: LaunchRequest) -> Failure:
+    """Looks at the processes before they are killed: a launch at its limit of them shows what it did."""
+    running = None
+    with contextlib.suppress(*BROKEN_CONNECTION, KeyError, TypeError):
+        seen: Any = container.stats(stream=False, one_shot=True)
+        running = int(seen["pids_stats"]["current"])
+    after = f"killed after {request.deadline_seconds:g} s"
+    if running is not None and running >= request.limits.pids:
+        detail = f"{after} with {running} processes and threads, as many as it may have"
+        return Failure(kind=FailureKind.TOO_MANY_PROCESSES, detail=detail)
+    return Failure(kind=FailureKind.DEADLINE, detail=after)
+
+
+def _lost(error: Exception) -> Failure:
+    return Failure(kind=FailureKind.LOST, detail=_one_line(error))
+
+
+def _exit_code(code: int) -> int:
+    """128 + signal, by convention, as the signal's negative number; there are 64 of them."""
+    return 128 - code if 128 < code <= 128 + 64 else code  # noqa: PLR2004
+
+
+def _digest(request: LaunchRequest) -> str:
+    if request.image.config_digest is None:
+        raise ValueError("a container needs an image")
+    return request.image.config_digest
+
+
+def _cpu_set(limits: Limits, cpus: int) -> tuple[int, ...]:
+    """The last CPUs of the daemon's machine: the first is where a host's own work tends to run."""
+    return tuple(range(max(0, cpus - limits.cpus), cpus))
 
 
 def _one_line(error: Exception) -> str:

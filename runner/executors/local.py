@@ -1,17 +1,19 @@
 """The local executor: launches are processes beside the runner, inside the pinned image or on a bare host.
 
-Of the limits it can enforce the CPU set and the deadline; memory and pids are the container's business, and the
-record says so.
+It is no sandbox. Of the limits it enforces the CPU set, the deadline and the size of a file, and it watches the size of
+the output directory; memory and pids are the container's business, and the record says so. At the deadline the process
+group is killed; a child that made a session of its own lives on.
 """
 
 import json
 import os
+import resource
 import selectors
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,9 @@ from runner import machine
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
 from runner.executors.orphans import end_orphans, owner_environment
-from runner.executors.watch import StderrTail, StdoutLines
+from runner.executors.outputs import empty, most_bytes, overfull_directory, refuse_directory
+from runner.executors.watch import Streams
+from runner.failure import Failure, FailureKind
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec, Toolchain
 from runner.matrix import Implementation, Limits, Platform
@@ -30,6 +34,8 @@ from runner.signals import die_with_parent, uninterrupted
 IMAGE_FILE = "image.json"
 EXECUTION_VARIABLE = "FORGE_BENCH_EXECUTION"
 _GRACE_SECONDS = 5.0
+_LOOK_SECONDS = 1.0
+_ENFORCED = ("cpuset", "deadline", "file-size", "outputs")
 
 
 class LocalExecutor:
@@ -100,6 +106,7 @@ class LocalExecutor:
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Run the command in a process group of its own."""
         cpus = _cpu_set(request.limits)
+        limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=_ENFORCED)
         command = list(request.command)
         if request.output_directory is not None:
             command += ["--output", str(request.output_directory)]
@@ -113,12 +120,7 @@ class LocalExecutor:
         environment["PYTHONPATH"] = os.pathsep.join(
             filter(None, [str(self._root), os.environ.get("PYTHONPATH")])
         )
-        die_with_runner = die_with_parent()
-
-        def before_its_program() -> None:
-            die_with_runner()
-            os.sched_setaffinity(0, cpus)
-
+        confine = _confinement(cpus, request.limits)
         started = time.monotonic()
         process: subprocess.Popen[bytes] | None = None
         try:
@@ -130,96 +132,114 @@ class LocalExecutor:
                     stderr=subprocess.PIPE,
                     env=environment,
                     start_new_session=True,
-                    preexec_fn=before_its_program,  # noqa: PLW1509 (no thread runs here)
+                    preexec_fn=confine,  # noqa: PLW1509 (no thread runs here)
                 )
-            return _watch(request, process, cpus, started)
+            return _watch(request, process, limits, started)
         except OSError as error:
             if process is not None:
                 raise
-            return _result(request, cpus, started, not_started=f"{command[0]}: {error.strerror or error}")
+            return LaunchResult(limits=limits, not_started=f"{command[0]}: {error.strerror or error}")
         finally:
             if process is not None:
                 with uninterrupted():
                     _kill_group(process)
 
 
+def _confinement(cpus: tuple[int, ...], limits: Limits) -> Callable[[], None]:
+    """What a child does to itself before its program starts, so that no child of its own escapes.
+
+    Neither memory nor pids: address space is not memory (PyTorch maps far more than it touches), and the kernel counts
+    the processes of a user, not of a launch.
+    """
+    most = most_bytes(limits)
+    die_with_runner = die_with_parent()
+
+    def confine() -> None:
+        die_with_runner()
+        os.sched_setaffinity(0, cpus)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    return confine
+
+
 def _watch(
-    request: LaunchRequest, process: "subprocess.Popen[bytes]", cpus: set[int], started: float
+    request: LaunchRequest, process: "subprocess.Popen[bytes]", limits: AppliedLimits, started: float
 ) -> LaunchResult:
-    lines, tail = StdoutLines(request.on_line), StderrTail()
-    deadline_passed = False
-    with selectors.DefaultSelector() as selector:
-        feeds: Mapping[Any, Callable[[bytes], None]] = {process.stdout: lines.feed, process.stderr: tail.feed}
-        for stream in feeds:
-            selector.register(stream, selectors.EVENT_READ)
-        while selector.get_map() and not lines.overflowed:
-            left = request.deadline_seconds - (time.monotonic() - started)
-            if left <= 0:
-                deadline_passed = True
-                break
-            for key, _ in selector.select(timeout=min(left, 1.0)):
-                chunk = os.read(key.fd, 2**16)
-                if chunk:
-                    feeds[key.fileobj](chunk)
-                else:
-                    selector.unregister(key.fileobj)
-            # A grandchild may hold the pipes open after the implementation itself has ended.
-            if process.poll() is not None and not selector.select(timeout=0.2):
-                break
-    if not deadline_passed and not lines.overflowed:
+    streams = Streams(request.on_line)
+    stopped = _follow(request, process, streams, started)
+    if stopped is None:
         try:
             process.wait(timeout=max(0.1, request.deadline_seconds - (time.monotonic() - started)))
         except subprocess.TimeoutExpired:
-            deadline_passed = True
+            stopped = _deadline_failure(request)
     wall_seconds = time.monotonic() - started
     _kill_group(process)
-    lines.close()
-    return _result(
-        request,
-        cpus,
-        started,
+    streams.close(whole=True)
+    return LaunchResult(
+        limits=limits,
         wall_seconds=wall_seconds,
         exit_code=process.returncode,
-        deadline_passed=deadline_passed,
-        too_much_output=lines.overflowed,
-        stderr=tail.text(),
+        stopped=stopped,
+        refused=_take_outputs(request, ended_well=stopped is None and process.returncode == 0),
+        stderr=streams.stderr.text(),
     )
 
 
-def _result(
-    request: LaunchRequest,
-    cpus: set[int],
-    started: float,
-    *,
-    wall_seconds: float | None = None,
-    exit_code: int | None = None,
-    deadline_passed: bool = False,
-    too_much_output: bool = False,
-    not_started: str | None = None,
-    stderr: str = "",
-) -> LaunchResult:
-    return LaunchResult(
-        exit_code=exit_code,
-        out_of_memory=False,
-        deadline_passed=deadline_passed,
-        too_much_output=too_much_output,
-        not_started=not_started,
-        wall_seconds=time.monotonic() - started if wall_seconds is None else wall_seconds,
-        stderr=stderr,
-        limits=AppliedLimits(
-            cpuset=",".join(str(cpu) for cpu in sorted(cpus)),
-            memory_bytes=request.limits.memory_bytes,
-            pids=request.limits.pids,
-            threads=request.limits.threads,
-            enforced=("cpuset", "deadline"),
-        ),
-    )
+def _follow(
+    request: LaunchRequest, process: "subprocess.Popen[bytes]", streams: Streams, started: float
+) -> Failure | None:
+    """Read both streams to their ends; or say why the process must be ended before."""
+    next_look = started + _LOOK_SECONDS
+    with selectors.DefaultSelector() as selector:
+        for stream in (process.stdout, process.stderr):
+            selector.register(stream, selectors.EVENT_READ)  # type: ignore[arg-type]
+        while selector.get_map():
+            now = time.monotonic()
+            left = request.deadline_seconds - (now - started)
+            if left <= 0:
+                return _deadline_failure(request)
+            if now >= next_look and request.output_directory is not None:
+                overfull = overfull_directory(request.output_directory, most_bytes(request.limits))
+                if overfull is not None:
+                    return overfull
+                next_look = time.monotonic() + _LOOK_SECONDS
+            for key, _ in selector.select(timeout=min(left, _LOOK_SECONDS)):
+                chunk = os.read(key.fd, 2**16)
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                elif key.fileobj is process.stdout:
+                    streams.feed(chunk, None)
+                else:
+                    streams.feed(None, chunk)
+            if streams.failure is not None:
+                return streams.failure
+            # A grandchild may hold the pipes open after the implementation itself has ended.
+            if process.poll() is not None and not selector.select(timeout=0.2):
+                break
+    return None
 
 
-def _cpu_set(limits: Limits) -> set[int]:
+def _take_outputs(request: LaunchRequest, *, ended_well: bool) -> Failure | None:
+    """Look at what was written; what is refused, or of a launch that failed anyway, is removed."""
+    directory = request.output_directory
+    if directory is None:
+        return None
+    look = refuse_directory if ended_well else overfull_directory
+    refused = look(directory, most_bytes(request.limits))
+    if refused is not None or not ended_well:
+        empty(directory)
+    return refused
+
+
+def _deadline_failure(request: LaunchRequest) -> Failure:
+    return Failure(kind=FailureKind.DEADLINE, detail=f"killed after {request.deadline_seconds:g} s")
+
+
+def _cpu_set(limits: Limits) -> tuple[int, ...]:
     """The last CPUs that this process may use: the first is where a host's own work tends to run."""
     allowed = sorted(psutil.Process().cpu_affinity())
-    return set(allowed[-limits.cpus :])
+    return tuple(allowed[-limits.cpus :])
 
 
 def _kill_group(process: "subprocess.Popen[bytes]") -> None:

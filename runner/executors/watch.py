@@ -3,7 +3,43 @@
 import codecs
 from collections.abc import Callable
 
-from runner.executors.base import KEPT_STDERR_BYTES, MOST_STDOUT_BYTES
+from runner.failure import Failure, FailureKind
+
+# More than this on stdout is not a measurement any more, and on stderr not a log.
+MOST_STDOUT_BYTES = 64 * 2**20
+MOST_STDERR_BYTES = 256 * 2**20
+KEPT_STDERR_BYTES = 2**20
+
+
+class Streams:
+    """Both streams of one launch."""
+
+    def __init__(self, on_line: Callable[[str], None]) -> None:
+        self.stdout = StdoutLines(on_line)
+        self.stderr = StderrTail()
+
+    def feed(self, stdout: bytes | None, stderr: bytes | None) -> None:
+        """Take some bytes of either."""
+        if stdout:
+            self.stdout.feed(stdout)
+        if stderr:
+            self.stderr.feed(stderr)
+
+    def close(self, *, whole: bool) -> None:
+        """Nothing is handed on afterwards. ``whole`` says that the streams ended, and nobody feeds any more."""
+        self.stdout.close(whole=whole)
+
+    @property
+    def failure(self) -> Failure | None:
+        """Too much output, or None."""
+        for name, overflowed, most in (
+            ("stdout", self.stdout.overflowed, MOST_STDOUT_BYTES),
+            ("stderr", self.stderr.overflowed, MOST_STDERR_BYTES),
+        ):
+            if overflowed:
+                detail = f"printed more than {most // 2**20} MiB on {name}; killed"
+                return Failure(kind=FailureKind.TOO_MUCH_OUTPUT, detail=detail)
+        return None
 
 
 class StdoutLines:
@@ -11,9 +47,11 @@ class StdoutLines:
 
     def __init__(self, on_line: Callable[[str], None]) -> None:
         self._on_line = on_line
+        # What is not UTF-8 becomes U+FFFD, which the protocol refuses.
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._rest: list[str] = []
         self._taken = 0
+        self._closed = False
 
     @property
     def overflowed(self) -> bool:
@@ -23,19 +61,24 @@ class StdoutLines:
     def feed(self, chunk: bytes) -> None:
         """Take some bytes."""
         self._taken += len(chunk)
-        if self.overflowed:
+        if self.overflowed or self._closed:
+            self._rest = []
             return
         *whole, rest = self._decoder.decode(chunk).split("\n")
         for line in whole:
+            if self._closed:
+                return
             self._on_line("".join([*self._rest, line]))
             self._rest = []
         self._rest.append(rest)
 
-    def close(self) -> None:
-        """Hand on a last line that has no end."""
-        rest = "".join(self._rest)
-        if rest and not self.overflowed:
-            self._on_line(rest)
+    def close(self, *, whole: bool) -> None:
+        """Hand on no more, whoever still feeds; but first, where the stream is ``whole``, a last line without an end."""
+        if whole and not self.overflowed and not self._closed:
+            rest = "".join([*self._rest, self._decoder.decode(b"", final=True)])
+            if rest:
+                self._on_line(rest)
+        self._closed = True
 
 
 class StderrTail:
@@ -43,13 +86,23 @@ class StderrTail:
 
     def __init__(self) -> None:
         self._kept = bytearray()
+        self._taken = 0
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether more was printed than any log needs."""
+        return self._taken > MOST_STDERR_BYTES
 
     def feed(self, chunk: bytes) -> None:
         """Take some bytes."""
+        self._taken += len(chunk)
         self._kept += chunk
         if len(self._kept) > 2 * KEPT_STDERR_BYTES:
             del self._kept[:-KEPT_STDERR_BYTES]
 
     def text(self) -> str:
-        """The last mebibyte, as text."""
-        return bytes(self._kept[-KEPT_STDERR_BYTES:]).decode("utf-8", errors="replace")
+        """The last mebibyte, as text; a first line says how much stood before it."""
+        kept = bytes(self._kept[-KEPT_STDERR_BYTES:])
+        lost = self._taken - len(kept)
+        text = kept.decode("utf-8", errors="replace")
+        return f"[the first {lost} bytes were not kept]\n{text}" if lost else text

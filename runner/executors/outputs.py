@@ -1,0 +1,137 @@
+"""What a launch may leave in its output directory: plain files in plain folders, so many and so large, and nothing else.
+
+The same rules for both executors, whether the entries come from a directory or from an archive.
+"""
+
+import contextlib
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from runner.failure import Failure, FailureKind
+from runner.matrix import Limits
+from runner.path_names import portable
+
+MOST_FILES = 10_000
+_MOST_BYTES = 2**30
+_PAGE = 4096
+# case/file, with room for an implementation's own order.
+_DEEPEST = 8
+
+
+def most_bytes(limits: Limits) -> int:
+    """How much the output directory holds. In a container it is memory of the launch: half of it may go there."""
+    return min(_MOST_BYTES, limits.memory_bytes // 2)
+
+
+class Intake:
+    """Looks at each entry in turn, and says at the first that is not taken why the whole is refused."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._files = 0
+
+    def refuse(self, parts: Sequence[str], mode: int, size: int, link: str = "") -> Failure | None:
+        """Why an entry is not taken, or None.
+
+        Args:
+            parts: its path below the output directory.
+            mode: its type, as ``st_mode`` has it.
+            size: bytes of a file's content, holes included.
+            link: where a link points.
+        """
+        name = "/".join(parts)
+        if stat.S_ISLNK(mode):
+            return _forbidden(f"{name} is a link to {link}")
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            return _forbidden(f"{name} is neither a file nor a folder ({stat.filemode(mode)})")
+        if len(parts) > _DEEPEST:
+            return _forbidden(f"a folder in a folder, more than {_DEEPEST} deep: {name}")
+        if not all(portable(part) for part in parts):
+            return _forbidden(f"the name {name!a}")
+        return self.overfull(mode, size)
+
+    def overfull(self, mode: int, size: int) -> Failure | None:
+        """Why there is no room for an entry any more, or None."""
+        self._files += 1
+        if self._files > MOST_FILES:
+            return too_many_files()
+        # A file takes whole pages: when these fill the directory, the next byte had no place.
+        self._bytes += -(-size // _PAGE) * _PAGE if stat.S_ISREG(mode) else 0
+        return too_large(self._most_bytes) if self._bytes >= self._most_bytes else None
+
+
+def too_many_files() -> Failure:
+    """The failure of a launch that wrote more files than are taken."""
+    return Failure(kind=FailureKind.TOO_MANY_FILES, detail=f"wrote {MOST_FILES} files and folders, and more")
+
+
+def too_large(most_bytes: int) -> Failure:
+    """The failure of a launch that wrote more than the output directory holds."""
+    return Failure(
+        kind=FailureKind.TOO_LARGE_OUTPUT,
+        detail=f"wrote {most_bytes // 2**20} MiB into the output directory, and more",
+    )
+
+
+def refuse_directory(directory: Path, most_bytes: int) -> Failure | None:
+    """Why what lies in ``directory`` is refused, or None. No link is followed."""
+    intake = Intake(most_bytes)
+    for path, status in _entries(directory):
+        link = ""
+        if stat.S_ISLNK(status.st_mode):
+            with contextlib.suppress(OSError):
+                link = str(path.readlink())
+        refused = intake.refuse(path.relative_to(directory).parts, status.st_mode, status.st_size, link)
+        if refused is not None:
+            return refused
+    return None
+
+
+def overfull_directory(directory: Path, most_bytes: int) -> Failure | None:
+    """Whether ``directory`` holds more than it may, at this moment; whatever else lies there is not judged."""
+    intake = Intake(most_bytes)
+    for _, status in _entries(directory):
+        overfull = intake.overfull(status.st_mode, status.st_size)
+        if overfull is not None:
+            return overfull
+    return None
+
+
+def empty(directory: Path) -> None:
+    """Remove everything below ``directory``, however deep, whatever its modes, and whatever is written meanwhile."""
+    for child in list(directory.iterdir()):
+        if child.is_dir() and not child.is_symlink():
+            with contextlib.suppress(OSError, RecursionError):
+                shutil.rmtree(child)
+            if child.exists():
+                # Python's own gives up on what is nested thousands deep, or may not be entered.
+                subprocess.run(["chmod", "-R", "u+rwX", "--", child], check=False, capture_output=True)
+                subprocess.run(["rm", "-rf", "--", child], check=False, capture_output=True)
+        else:
+            child.unlink(missing_ok=True)
+
+
+def _entries(directory: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    waiting = [directory]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as found:
+                for entry in found:
+                    try:
+                        status = entry.stat(follow_symlinks=False)
+                    except OSError:
+                        continue
+                    yield Path(entry.path), status
+                    if stat.S_ISDIR(status.st_mode):
+                        waiting.append(Path(entry.path))
+        except OSError:
+            continue
+
+
+def _forbidden(detail: str) -> Failure:
+    return Failure(kind=FailureKind.FORBIDDEN_OUTPUT, detail=detail)
