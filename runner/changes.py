@@ -118,11 +118,18 @@ def _in_words(part: str, now: Any, then: Any) -> str:
     if not isinstance(now, dict):
         return f"{subject}: {_value('', now)}, was {_value('', then)}"
     told = [
-        f"{key.removesuffix('_bytes')} {_value(key, now.get(key))}, was {_value(key, then.get(key))}"
+        _difference(key, now.get(key), then.get(key))
         for key in _keys(now, then)
         if now.get(key) != then.get(key)
     ]
     return f"{subject}: {'; '.join(told)}"
+
+
+def _difference(key: str, now: Any, then: Any) -> str:
+    if _value(key, now) == _value(key, then):
+        # The few kB that another kernel keeps for itself: only the exact figures tell them apart.
+        return f"{key} {now}, was {then}"
+    return f"{key.removesuffix('_bytes')} {_value(key, now)}, was {_value(key, then)}"
 
 
 def _keys(now: Mapping[str, Any], then: Mapping[str, Any]) -> Sequence[str]:

@@ -66,7 +66,8 @@ class Launch:
 class Plan:
     """All selected cells with their decisions, and the launches in their order.
 
-    ``executions`` by a platform's name; ``execution_hashes`` by an image's target, toolchain and platform.
+    ``executions`` by a platform's name; ``execution_hashes`` by an image's target, toolchain and platform;
+    ``records`` are those of the store that it was made with, oldest first.
     """
 
     profile: str
@@ -74,6 +75,7 @@ class Plan:
     launches: tuple[Launch, ...]
     executions: Mapping[str, Execution]
     execution_hashes: Mapping[ImageKey, str] = field(default_factory=dict)
+    records: tuple[Record, ...] = ()
 
     def keys(self) -> frozenset[str]:
         """The content keys of everything that is not left out."""
@@ -129,6 +131,7 @@ def make_plan(
         ),
         executions=executions,
         execution_hashes=hashes,
+        records=tuple(records),
     )
 
 

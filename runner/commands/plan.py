@@ -1,52 +1,95 @@
-"""``forge-bench plan``: what would become of every cell, and why; nothing is started."""
+"""``forge-bench plan``: what would become of every cell, why, and what it would cost; nothing is started."""
 
 import argparse
 import json
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
 
 from runner.commands.base import Command, Context
-from runner.plan import Decision, Plan
+from runner.estimates import Durations
+from runner.footprint import files_of, images_needed
+from runner.plan import Decision, Launch, PlannedCell
+from runner.plan_page import Outlook, plan_page
+from runner.terminal import width_of
 
 
 def _run(context: Context) -> int:
-    print(_as_json(context.plan) if context.own.json else _as_text(context.plan))
+    plan, executor = context.plan, context.executor.name
+    outlook = Outlook(
+        plan=plan,
+        durations=Durations(plan.records),
+        images=images_needed(plan, context.root) if executor == "docker" else (),
+        files=files_of(plan, context.store, executor=executor),
+        minutes=context.matrix.profiles[plan.profile].minutes,
+    )
+    if context.own.json:
+        print(json.dumps(_as_json(outlook), indent=1))
+    else:
+        print(plan_page(outlook, width=width_of(sys.stdout), every_cell=context.own.all))
     return 0
 
 
-def _as_text(plan: Plan) -> str:
-    lines = [f"{each.decision.value:<9} {each.cell}: {each.why}" for each in plan.cells]
-    counts = {decision: sum(each.decision is decision for each in plan.cells) for decision in Decision}
-    total = ", ".join(f"{count} {decision.value}" for decision, count in counts.items())
-    return "\n".join([*lines, f"{total}; {len(plan.launches)} launches"])
-
-
-def _as_json(plan: Plan) -> str:
-    return json.dumps(
-        {
-            "profile": plan.profile,
-            "launches": len(plan.launches),
-            "cells": [
-                {
-                    **each.cell.names(),
-                    "parameters": dict(each.cell.parameters),
-                    "execution": plan.executions[each.cell.platform.name].kind.value,
-                    "key": each.key,
-                    "decision": each.decision.value,
-                    "why": each.why,
-                }
-                for each in plan.cells
-            ],
+def _as_json(outlook: Outlook) -> dict[str, Any]:
+    plan, durations = outlook.plan, outlook.durations
+    return {
+        "profile": plan.profile,
+        "counts": {
+            decision.value: sum(each.decision is decision for each in plan.cells) for decision in Decision
         },
-        indent=1,
-    )
+        "time": {
+            **_time(durations, plan.launches),
+            "platforms": {
+                name: _time(durations, [each for each in plan.launches if each.first.platform.name == name])
+                for name in dict.fromkeys(each.cell.platform.name for each in plan.cells)
+            },
+            "minutes_of_the_whole_profile": outlook.minutes,
+        },
+        "disk": {"images": [asdict(each) for each in outlook.images], "files": asdict(outlook.files)},
+        "launches": [_launch(each, durations) for each in plan.launches],
+        "cells": [_cell(each, plan.executions[each.cell.platform.name].kind.value) for each in plan.cells],
+    }
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the plan as JSON")
+def _time(durations: Durations, launches: Iterable[Launch]) -> dict[str, float]:
+    total = durations.total(launches)
+    return {"launches": total.launches, "seconds": round(total.seconds, 3), "unknown": total.unknown}
+
+
+def _launch(launch: Launch, durations: Durations) -> dict[str, Any]:
+    names: dict[str, Any] = launch.first.names()
+    del names["case"]
+    estimate = durations.of(launch)
+    return {
+        **names,
+        "cases": [each.cell.case.name for each in launch.cells],
+        "deadline_seconds": launch.deadline_seconds,
+        "estimate": None if estimate is None else asdict(estimate),
+    }
+
+
+def _cell(each: PlannedCell, execution: str) -> dict[str, Any]:
+    return {
+        **each.cell.names(),
+        "parameters": dict(each.cell.parameters),
+        "execution": execution,
+        "key": each.key,
+        "decision": each.decision.value,
+        "why": each.why,
+        "record": each.record,
+    }
+
+
+def add_options(parser: argparse.ArgumentParser, condition: str = "") -> None:
+    """The options of the plan; ``condition`` says before their help when they count."""
+    parser.add_argument("--all", action="store_true", help=f"{condition}show every cell on a line of its own")
+    parser.add_argument("--json", action="store_true", help=f"{condition}print the plan as JSON")
 
 
 COMMAND = Command(
     name="plan",
-    summary="say for every cell whether it runs, is reused or is left out, and why; start nothing",
-    add_options=_add_options,
+    summary="say for every cell whether it runs, is reused or is left out, why, and the cost; start nothing",
+    add_options=add_options,
     run=_run,
 )

@@ -46,7 +46,7 @@ def _left_out(plan: Plan) -> list[tuple[str, str]]:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="the same as the command plan")
-    parser.add_argument("--json", action="store_true", help="with --dry-run: print the plan as JSON")
+    plan_command.add_options(parser, "with --dry-run: ")
 
 
 COMMAND = Command(
