@@ -130,6 +130,9 @@ def test_paths_within_prose_are_there(document: Document) -> None:
         match = re.fullmatch(r"(\.?[\w.-]+)(/[\w.*=-]+)*/?", span)
         if match is None or match[1] not in top or "/" not in span or span.startswith(WRITTEN):
             continue
+        if any(re.fullmatch(r"[A-Z]+(-[A-Z]+)*", part) for part in span.split("/")):
+            # A word in capitals stands for something that the reader puts in.
+            continue
         if not any(True for _ in ROOT.glob(span.rstrip("/"))):
             lost.append(span)
     assert lost == []
