@@ -1,0 +1,129 @@
+"""What mutation starts from: the shipped matrix, published records, the lines and files that implementations write."""
+
+import io
+import json
+import struct
+import tarfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import save
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "results" / "published"
+
+
+@cache
+def matrices() -> tuple[bytes, ...]:
+    """The shipped matrix, and texts that unfold, nest or repeat."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
+    return (
+        (ROOT / "matrix.yaml").read_bytes(),
+        "\n".join(lines).encode(),
+        b"a: &a [*a]",
+        b"",
+        b"\xef\xbb\xbfversion: 1\n",
+    )
+
+
+@cache
+def records() -> tuple[bytes, ...]:
+    """Two published records of every implementation, the smallest first: operations, trainings, both platforms."""
+    chosen: dict[tuple[str, ...], list[bytes]] = {}
+    for path in sorted(PUBLISHED.glob("*/records/*/*.json"), key=lambda path: path.stat().st_size):
+        text = path.read_bytes()
+        cell = json.loads(text)["cell"]
+        same = chosen.setdefault((cell["benchmark"], cell["implementation"], cell["platform"]), [])
+        if len(same) < 2:  # noqa: PLR2004
+            same.append(text)
+    found = tuple(text for same in chosen.values() for text in same)
+    if not found:
+        raise FileNotFoundError(f"no records under {PUBLISHED}")
+    return found
+
+
+@cache
+def lines() -> tuple[bytes, ...]:
+    """The measurements in the records as the lines that they came from, and progress."""
+    measured = [json.loads(text)["measurement"] for text in records()]
+    progress = {"event": "progress", "done": 3, "total": 10, "unit": "repetition"}
+    return tuple(json.dumps(each).encode() + b"\n" for each in [progress, *filter(None, measured)])
+
+
+@cache
+def expressions() -> tuple[bytes, ...]:
+    """Expected counts, and what must never be evaluated."""
+    return (
+        b"(steps - 1) // train_frequency - learning_starts // train_frequency",
+        b"batch * length",
+        b"9**9**9",
+        b"steps.real",
+        b"1 << 9999999999",
+        b"((((((((1))))))))",
+        b"lambda: 0",
+        b"[x for x in ()]",
+    )
+
+
+@cache
+def arrays() -> tuple[bytes, ...]:
+    """.npy files."""
+    found = []
+    for array in (np.arange(8.0), np.zeros((2, 3), np.float32), np.array([True]), np.zeros(0), np.float64(3)):
+        buffer = io.BytesIO()
+        np.save(buffer, array)
+        found.append(buffer.getvalue())
+    huge = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }\n"
+    return (*found, b"\x93NUMPY\x01\x00" + struct.pack("<H", len(huge)) + huge)
+
+
+@cache
+def tensors() -> tuple[bytes, ...]:
+    """.safetensors files."""
+    weights = {"0.weight": np.ones((2, 2), np.float32), "loss": np.zeros(1, np.float64)}
+    header = b'{"a":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}}'
+    return (save(weights), struct.pack("<Q", len(header)) + header + b"\0\0")
+
+
+@cache
+def episodes() -> tuple[bytes, ...]:
+    """episodes.json files."""
+    some: list[dict[str, Any]] = [
+        {"step": 19, "length": 20, "return": 20.0},
+        {"step": 49, "length": 30, "return": 30.0},
+    ]
+    return (json.dumps(some).encode(), b"[]")
+
+
+@cache
+def archives() -> tuple[bytes, ...]:
+    """What a daemon's archive call gives for /outputs: ordinary ones, and one with every forbidden kind of entry."""
+    return (_tar(("outputs/n=4/y.npy", b"0")), _tar(*((name, b"1") for name in EVIL_NAMES), evil=True))
+
+
+EVIL_NAMES = (
+    "outputs/../../escaped", "/absolute", "outputs/./../escaped", "outputs//etc/x", "outputs/a\x00b", "outputs/-rf",
+    "outputs/CON", "outputs/a/" * 60 + "x", "outputs/" + "n" * 300, "outputs/а", "../escaped", "outputs/..\\escaped",
+    "outputs/a:b", "outputs/trailing.", "outputs/Y", "outputs/y", "outputs/a\nb",
+)  # fmt: skip
+
+
+def _tar(*files: tuple[str, bytes], evil: bool = False) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        folder = tarfile.TarInfo("outputs")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+        for name, content in files:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+        if evil:
+            for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE):
+                entry = tarfile.TarInfo(f"outputs/{kind.decode()}")
+                entry.type, entry.linkname = kind, "../../../../etc/passwd"
+                archive.addfile(entry)
+    return buffer.getvalue()

@@ -1,0 +1,384 @@
+"""What is fed with untrusted bytes, and what may come of it: a valid value, or an error of ours. Nothing else."""
+
+import contextlib
+import json
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from runner import comparison, machine
+from runner.cells import Selection, content_key, select
+from runner.changes import Earlier
+from runner.errors import ForgeBenchError, MatrixError
+from runner.estimates import Durations
+from runner.execution import Execution, ExecutionKind
+from runner.executors.base import ImageFacts
+from runner.executors.keeper import Keeper
+from runner.executors.watch import Streams
+from runner.failure import Failure
+from runner.gate import expected_counts, judge
+from runner.matrix import Limits, Matrix, load_matrix
+from runner.matrix.expressions import ExpressionError, evaluate, names_in
+from runner.path_names import portable
+from runner.plan import make_plan
+from runner.protocol import Reader, arguments
+from runner.record import SCHEMA, Record, content_hash, seal
+from runner.schema import schema
+from runner.store import Store, newest_by_key
+from runner.tables import render_benchmark, render_overview, write_tables
+from runner.tables.markdown import render_table
+from runner.tables.pages import render_pages
+from runner.work import lacks, load_work
+from tests.fuzz import corpus
+from tests.fuzz.mutate import mutate_bytes, mutate_json, mutate_yaml
+
+
+@dataclass(frozen=True)
+class Target:
+    """One entrance. ``run`` raises where what came of the input is not allowed."""
+
+    name: str
+    seeds: Callable[[], Sequence[bytes]]
+    run: Callable[[bytes], None]
+    along: Callable[[bytes, random.Random], bytes] | None = None
+    # More often than others where the surface is larger.
+    weight: int = 1
+    seconds: float = 5.0
+
+    def draw(self, draw: random.Random) -> bytes:
+        """An input: a real one, changed."""
+        seeds = self.seeds()
+        data = draw.choice(seeds)
+        if self.along is not None and draw.random() < 0.6:  # noqa: PLR2004
+            with contextlib.suppress(ValueError, RecursionError):
+                data = self.along(data, draw)
+                if draw.random() < 0.8:  # noqa: PLR2004
+                    return data
+        return mutate_bytes(data, seeds, draw)
+
+
+class Broken(AssertionError):
+    """Something was let through that must not be, or refused in a way that it must not be."""
+
+
+def expect(condition: bool, what: str) -> None:
+    """Python's own assert can be switched off."""
+    if not condition:
+        raise Broken(what)
+
+
+# --- the matrix -----------------------------------------------------------------------------------------------------
+
+
+def _matrix(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary) / "matrix.yaml"
+        path.write_bytes(data)
+        try:
+            matrix = load_matrix(path)
+        except MatrixError as error:
+            _expect_message(error)
+            return
+    _use_matrix(matrix)
+
+
+def _use_matrix(matrix: Matrix) -> None:
+    """What is done with a valid matrix before anything is started: none of it may fail any more."""
+    executions = {name: Execution(kind=ExecutionKind.NATIVE) for name in matrix.platforms}
+    for profile in matrix.profiles:
+        cells = select(matrix, Selection(profile=profile), executions)
+        for cell, _ in zip(cells, range(200), strict=False):
+            content_key(
+                cell,
+                execution_hash="0" * 64,
+                execution=executions[cell.platform.name],
+                executor="docker",
+                machine=machine.fingerprint(),
+            )
+            expected_counts(cell.benchmark, cell.parameters)
+            words = arguments([(cell.case.name, dict(cell.parameters))], cell.seed)
+            for word in (*words, *cell.implementation.command, *cell.benchmark.inputs):
+                expect("\0" not in word, f"no process can be given {word!r}")
+                word.encode()
+            for word in words[1::2]:
+                expect(not word.startswith("-"), f"{word!r} would be an option")
+            names = [str(each) for each in cell.names().values()]
+            names += [output.file for output in cell.benchmark.gate.outputs]
+            expect(all(portable(name) for name in names), f"a name that is no file's: {names}")
+        render_pages(matrix, [], profile=profile)
+
+
+# --- expressions ----------------------------------------------------------------------------------------------------
+
+
+def _expression(data: bytes) -> None:
+    text = data.decode("utf-8", "replace")
+    with contextlib.suppress(ExpressionError):
+        names = names_in(text)
+        value = evaluate(text, dict.fromkeys(names, 2**53 - 1))
+        expect(type(value) is int and abs(value) < 2**53, f"{value!r} is no bounded whole number")
+
+
+# --- records --------------------------------------------------------------------------------------------------------
+
+
+def _record(data: bytes) -> None:
+    """As bytes of a file, and, where they are an object, sealed as anybody can seal it."""
+    _stored(data)
+    with contextlib.suppress(ValueError, RecursionError):
+        value = json.loads(data)
+        if isinstance(value, dict):
+            value.pop("content_sha256", None)
+            _stored(json.dumps(seal(value)).encode())
+
+
+def _stored(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = Path(temporary)
+        store = Store(directory)
+        folder = store.records_directory / "gae"
+        folder.mkdir(parents=True)
+        for index, text in enumerate(corpus.records()[:6]):
+            (folder / f"{index}.json").write_bytes(text)
+        (folder / "x.json").write_bytes(data)
+        before = set(directory.rglob("*"))
+        try:
+            records = store.records()
+        except ForgeBenchError as error:
+            _expect_message(error)
+            return
+        _use_records(records, store)
+        outside = [path for path in set(directory.rglob("*")) - before if "tables" not in path.parts]
+        expect(not outside, f"written beside the tables: {outside}")
+
+
+def _use_records(records: list[Record], store: Store) -> None:
+    """Everything that reads records, with one among them that a stranger made."""
+    matrix = _shipped()
+    newest = list(newest_by_key(records).values())
+    for profile in ("quick", "full"):
+        pages = render_pages(matrix, newest, profile=profile)
+        for page in pages:
+            page.text.encode()
+            _expect_tables_whole(page.text)
+    render_overview(matrix, newest, profile="quick")
+    render_benchmark(matrix, newest, "gae", profile="quick")
+    write_tables(matrix, newest, store.tables_directory / "quick", profile="quick")
+    for base, against in (("numpy", "rust"), ("rust", "torchrl"), ("torchforge", "torchforge")):
+        with contextlib.suppress(ForgeBenchError):
+            found = comparison.compare(
+                newest, benchmark="gae", base=base, against=against, metric="seconds"
+            )
+            comparison.as_json(found)
+            comparison.as_text(found)
+    plan = make_plan(matrix, Selection(profile="quick"), Still(), store)
+    Durations(records).total(plan.launches)
+    Earlier(records)
+    for record in records:
+        if lacks(record) is None:
+            with contextlib.suppress(ForgeBenchError):
+                load_work(record)
+    _export(records)
+
+
+def _export(records: Sequence[Record]) -> None:
+    try:
+        from runner.export import as_csv  # noqa: PLC0415 (where it is there)
+    except ImportError:
+        return
+    as_csv(records)
+
+
+def _expect_tables_whole(text: str) -> None:
+    """Every row of a table has as many cells as its head: nothing in a cell can end it."""
+    columns = None
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            columns = None
+            continue
+        bars = line.replace("\\\\", "").replace("\\|", "").count("|")
+        expect(columns in (None, bars), f"a row of {bars} bars in a table of {columns}: {line}")
+        columns = bars
+
+
+@cache
+def _shipped() -> Matrix:
+    return load_matrix(corpus.ROOT / "matrix.yaml")
+
+
+class Still:
+    """An executor that is never asked to start anything."""
+
+    name = "docker"
+
+    def execution(self, platform: Any) -> Execution:
+        return Execution(kind=ExecutionKind.NATIVE if platform.name == "amd64" else ExecutionKind.EMULATED)
+
+    def left_out(self, implementation: Any, platform: Any) -> str | None:
+        del implementation, platform
+        return None
+
+    def identify(self, target: str, toolchain: Any, platform: Any) -> str:
+        del toolchain
+        return content_hash([target, platform.name])
+
+
+# --- what an implementation prints and writes -----------------------------------------------------------------------
+
+
+def _measurement(data: bytes) -> None:
+    cases = ["T=128", "T=2048", "CartPole-v1"]
+    shares: list[float] = []
+    reader = Reader(cases=cases, on_progress=shares.append)
+    streams = Streams(reader.line)
+    half = len(data) // 2
+    streams.feed(data[:half], data[half:])
+    streams.feed(data[half:], None)
+    streams.close(whole=True)
+    expect(all(0 <= share <= 1 for share in shares), f"progress beyond its bounds: {shares[:9]}")
+    for case in cases:
+        failure = reader.failure_of(case)
+        expect((failure is None) <= (case in reader.measurements), f"neither a failure nor a figure: {case}")
+        if failure is not None:
+            _expect_line(failure.detail)
+        measurement = reader.measurements.get(case)
+        if measurement is not None:
+            allowed = schema(SCHEMA, "measurement")
+            expect(allowed.allows(measurement), f"no record could hold {measurement}")
+            content_hash(measurement)
+
+
+def _output(name: str) -> Callable[[bytes], None]:
+    def run(data: bytes) -> None:
+        benchmark = _shipped().benchmarks["dqn" if name.endswith((".safetensors", ".json")) else "gae"]
+        with tempfile.TemporaryDirectory() as temporary:
+            mine, theirs = Path(temporary) / "mine", Path(temporary) / "theirs"
+            for directory in (mine, theirs):
+                directory.mkdir()
+                for output in benchmark.gate.outputs:
+                    seeds = corpus.arrays() if output.file.endswith(".npy") else corpus.tensors()
+                    (directory / output.file).write_bytes(seeds[0])
+                if benchmark.gate.episodes:
+                    (directory / benchmark.gate.episodes).write_bytes(corpus.episodes()[0])
+            (mine / name).write_bytes(data)
+            metric = "training_seconds" if benchmark.name == "dqn" else "seconds"
+            judgement = judge(
+                benchmark,
+                parameters={"batch": 1, "length": 8, "steps": 12000, "train_frequency": 10, "learning_starts": 10},
+                measurement={"metrics": {metric: [1e-3]}, "counts": {"elements": 8}},
+                wall_seconds=1.0,
+                outputs=mine,
+                reference=theirs,
+            )
+        details = [check.detail for check in judgement.checks]
+        if judgement.failure is not None:
+            details.append(judgement.failure.detail)
+        for detail in details:
+            _expect_line(detail)
+        episodes = None if judgement.episodes is None else list(judgement.episodes)
+        expect(episodes is None or schema(SCHEMA, "episodes").allows(episodes), "no record could hold these")
+        content_hash([details, episodes, [check.share for check in judgement.checks]])
+
+    return run
+
+
+class _Container:
+    """What the keeper asks of a container: only the archive of its outputs."""
+
+    def __init__(self, archive: bytes) -> None:
+        self._archive = archive
+        self.attrs: dict[str, Any] = {"Mounts": []}
+
+    def reload(self) -> None:
+        return
+
+    def get_archive(self, path: str) -> tuple[Iterator[bytes], dict[str, Any]]:
+        del path
+
+        def chunks() -> Iterator[bytes]:
+            for start in range(0, len(self._archive), 1000):
+                yield self._archive[start : start + 1000]
+
+        return chunks(), {}
+
+
+def _archive(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        outer = Path(temporary)
+        outputs = outer / "a" / "b" / "outputs"
+        outputs.mkdir(parents=True)
+        limits = Limits(name="fuzz", cpus=1, memory_bytes=64 * 2**20, pids=1, threads=1)
+        container: Any = _Container(data)
+        failure = Keeper(container, limits).fetch(outputs)
+        expect(failure is None or isinstance(failure, Failure), f"{failure!r}")
+        if failure is not None:
+            content_hash(failure.detail)
+        for path in outer.rglob("*"):
+            expect(path.is_relative_to(outputs) or outputs.is_relative_to(path), f"written outside: {path}")
+            expect(not path.is_symlink(), f"a link: {path}")
+            expect(path.is_dir() or path.is_file(), f"neither folder nor file: {path}")
+
+
+def _probe(data: bytes) -> None:
+    """What is read back from the store: versions of an image, the stamp of the tables, what an image printed."""
+    with tempfile.TemporaryDirectory() as temporary:
+        store = Store(Path(temporary))
+        (store.root / "probes").mkdir()
+        (store.root / "probes" / f"{'0' * 64}.json").write_bytes(data)
+        found = store.read_probe("sha256:" + "0" * 64)
+        expect(found is None or all(isinstance(value, str | None) for value in found.values()), f"{found}")
+        tables = store.tables_directory / "quick"
+        tables.mkdir(parents=True)
+        victim = store.root / "victim.md"
+        victim.write_text("mine", encoding="utf-8")
+        (tables / ".stamp.json").write_bytes(data)
+        write_tables(_shipped(), [], tables, profile="quick")
+        expect(victim.exists(), "a stamp removed a file elsewhere")
+
+
+def _text(data: bytes) -> None:
+    """Any text in a table."""
+    from runner.tables.markdown import Table  # noqa: PLC0415
+
+    words = data.decode("utf-8", "surrogateescape").split("\n", 3)
+    cells = (words + [""] * 4)[:4]
+    table = render_table(Table(headers=("a", "b"), rows=((cells[0], cells[1]), (cells[2], cells[3]))))
+    table.encode()
+    expect(len(table.splitlines()) == 4, f"not four lines: {table!r}")  # noqa: PLR2004
+    _expect_tables_whole(table)
+
+
+def _expect_line(text: str) -> None:
+    """A detail goes to a terminal, into a record and into a table."""
+    text.encode()
+    expect(len(text) <= 1000, f"{len(text)} characters of detail")  # noqa: PLR2004
+
+
+def _expect_message(error: ForgeBenchError) -> None:
+    text = str(error)
+    text.encode()
+    expect(all(part for part in (error.what, error.why, error.fix)), f"an empty part: {text!r}")
+    expect(len(text) < 200_000, f"{len(text)} characters of message")  # noqa: PLR2004
+    expect(all(each.isprintable() or each == "\n" for each in text), f"not fit for a terminal: {text!r}")
+
+
+IMAGE = ImageFacts(
+    target="core", architecture="amd64", identity=None, execution_hash="0" * 64, config_digest=None, manifest_digest=None
+)  # fmt: skip
+
+TARGETS = (
+    Target("matrix", corpus.matrices, _matrix, mutate_yaml, weight=3, seconds=20),
+    Target("expression", corpus.expressions, _expression, weight=1, seconds=1),
+    Target("record", corpus.records, _record, mutate_json, weight=4, seconds=20),
+    Target("measurement", corpus.lines, _measurement, mutate_json, weight=3),
+    Target("npy", corpus.arrays, _output("advantages.npy"), weight=2),
+    Target("safetensors", corpus.tensors, _output("update.safetensors")),
+    Target("episodes", corpus.episodes, _output("episodes.json"), mutate_json),
+    Target("archive", corpus.archives, _archive, weight=2),
+    Target("probe", corpus.lines, _probe, mutate_json),
+    Target("text", lambda: (b"a|b`c*d[e]<f>\nx_y\n~z\n&amp;",), _text),
+)
