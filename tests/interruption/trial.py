@@ -28,6 +28,7 @@ from tests.interruption.moments import Timeline, draw, wait_for
 from tests.interruption.relay import Relay
 
 _SOCKET = Path("/var/run/docker.sock")
+_GIVEN_PROBES = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +65,7 @@ class Measure:
 
     timeline: Timeline
     whole: Whole
+    probes: Path
 
 
 class Ground:
@@ -97,6 +99,7 @@ class Ground:
             # On a full disk now and then the temporary directory is on it too.
             temporary = (disk.path if disk and chance.random() < 0.5 else directory) / "tmp"
             temporary.mkdir(parents=True)
+            _give_probes(measure, results, chance)
             relay = None
             if trial.kind == "cut":
                 relay = Relay(directory / "relay.sock", _upstream())
@@ -142,6 +145,8 @@ class Ground:
             temporary=directory / "tmp",
         )
         second = first if same else _elsewhere(first, directory)
+        for each in dict.fromkeys((first.results, second.results)):
+            _give_probes(measure, each, chance)
         reader = Reader(first.results)
         undisturbed = Call(first)
         moment = draw(chance, measure.timeline)
@@ -206,9 +211,12 @@ class Ground:
         return self.daemon if trial.executor == "docker" else None
 
     def _measure(self, executor: str) -> Measure:
-        """From two runs: the first may have to build the image."""
+        """From two runs: the first may have to build the image, and asks it for its versions."""
+        probes = self._directory / f"first-{executor}" / "results" / "probes"
         for name in ("first", "measured"):
             directory = self._directory / f"{name}-{executor}"
+            if probes.is_dir():
+                shutil.copytree(probes, directory / "results" / "probes")
             call = Call(
                 Surroundings(
                     matrix=self._matrices[executor],
@@ -223,7 +231,13 @@ class Ground:
                 raise RuntimeError(f"an uninterrupted run ended with {code}:\n{call.text}")
         results = directory / "results"
         whole = Whole.of(results)
-        return Measure(timeline=Timeline.of(call, duration, len(whole.keys)), whole=whole)
+        return Measure(timeline=Timeline.of(call, duration, len(whole.keys)), whole=whole, probes=probes)
+
+
+def _give_probes(measure: Measure, results: Path, chance: random.Random) -> None:
+    """An image's first launch imports PyTorch; most trials are spared that, and begin with what it printed."""
+    if measure.probes.is_dir() and chance.random() < _GIVEN_PROBES:
+        shutil.copytree(measure.probes, results / "probes")
 
 
 def _check_code(fault: Fault, code: int | None, call: Call) -> Iterable[str]:
