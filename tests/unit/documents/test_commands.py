@@ -122,6 +122,13 @@ def test_commands_of_workflows_and_issue_forms_exist(path: Path) -> None:
     assert found == []
 
 
+def test_the_readme_has_every_command_and_no_other() -> None:
+    readme = Document(ROOT / "README.md")
+    [rows] = [rows for rows in readme.tables() if rows[0] == ["command", "what it does"]]
+    named = {word for row in rows[2:] for word in re.findall(r"`([\w-]+)`", row[0])}
+    assert named == set(COMMANDS)
+
+
 @pytest.mark.parametrize("document", documents(), ids=str)
 def test_paths_within_prose_are_there(document: Document) -> None:
     top = {path.name for path in ROOT.iterdir()}
