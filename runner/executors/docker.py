@@ -140,29 +140,32 @@ class DockerExecutor:
         if request.input_directory is not None:
             command += ["--input", INPUTS]
         threads = str(request.limits.threads)
-        with uninterrupted():
-            container = create_container(
-                self._client,
-                image=_digest(request),
-                command=command,
-                name=f"forge-bench-{request.name}-{uuid.uuid4().hex[:8]}",
-                labels=owner_labels(request.deadline_seconds),
-                limits=request.limits,
-                cpuset=limits.cpuset,
-                mounts=beside.mounts if beside else (),
-                environment={
-                    "FORGE_BENCH_THREADS": threads,
-                    "OMP_NUM_THREADS": threads,
-                    "OPENBLAS_NUM_THREADS": threads,
-                    "MKL_NUM_THREADS": threads,
-                    "HOME": "/tmp",  # noqa: S108 (inside the container)
-                },
-            )
+        container: Container | None = None
         try:
+            # A wish to stop that comes meanwhile is heard once we know what is to be removed.
+            with uninterrupted():
+                container = create_container(
+                    self._client,
+                    image=_digest(request),
+                    command=command,
+                    name=f"forge-bench-{request.name}-{uuid.uuid4().hex[:8]}",
+                    labels=owner_labels(request.deadline_seconds),
+                    limits=request.limits,
+                    cpuset=limits.cpuset,
+                    mounts=beside.mounts if beside else (),
+                    environment={
+                        "FORGE_BENCH_THREADS": threads,
+                        "OMP_NUM_THREADS": threads,
+                        "OPENBLAS_NUM_THREADS": threads,
+                        "MKL_NUM_THREADS": threads,
+                        "HOME": "/tmp",  # noqa: S108 (inside the container)
+                    },
+                )
             yield container
         finally:
-            with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
-                container.remove(force=True, v=True)
+            if container is not None:
+                with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
+                    container.remove(force=True, v=True)
 
     def _spec(self, target: str, toolchain: Toolchain, platform: Platform) -> ImageSpec:
         return ImageSpec(target=target, architecture=platform.architecture, toolchain=toolchain)

@@ -120,24 +120,27 @@ def keeper(
     ]
     if inputs:
         mounts.append(Mount(target=INPUTS, source=None, type="volume", labels=dict(labels)))
-    with uninterrupted():
-        container = create_container(
-            client,
-            image=image,
-            command=_SLEEP,
-            name=f"forge-bench-keeper-{uuid.uuid4().hex[:8]}",
-            labels=labels,
-            limits=_LIMITS,
-            cpuset=None,
-            mounts=mounts,
-            environment={},
-        )
+    container: Container | None = None
     try:
+        # A wish to stop that comes meanwhile is heard once we know what is to be removed.
+        with uninterrupted():
+            container = create_container(
+                client,
+                image=image,
+                command=_SLEEP,
+                name=f"forge-bench-keeper-{uuid.uuid4().hex[:8]}",
+                labels=labels,
+                limits=_LIMITS,
+                cpuset=None,
+                mounts=mounts,
+                environment={},
+            )
         container.start()
         yield Keeper(container, limits)
     finally:
-        with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
-            container.remove(force=True, v=True)
+        if container is not None:
+            with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
+                container.remove(force=True, v=True)
 
 
 def _pack(directory: Path) -> bytes:
