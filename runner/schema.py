@@ -12,16 +12,16 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
-
-from jsonschema import Draft202012Validator, FormatChecker
-from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend
+from typing import TYPE_CHECKING, Any
 
 from runner.printable import one_line
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
 
 Check = Callable[[Any], bool]
 
@@ -47,13 +47,12 @@ class Schema:
             self._root = {"$defs": self._root["$defs"], "$ref": f"#/$defs/{definition}"}
         self._strict = strict
         self._check = self._compile(self._root)
-        self._validator = (_StrictValidator if strict else _Validator)(self._root, format_checker=_FORMATS)
 
     def allows(self, value: Any) -> bool:
         """Whether ``value``, as a JSON parser gives it, is valid."""
         return self._check(value)
 
-    def faults(self, value: Any) -> Iterator[ValidationError]:
+    def faults(self, value: Any) -> "Iterator[ValidationError]":
         """Everything that is wrong with ``value``; slow."""
         yield from self._validator.iter_errors(value)
 
@@ -64,6 +63,13 @@ class Schema:
             where = ".".join(str(part) for part in deepest.absolute_path)
             return one_line(f"{where}: {deepest.message}" if where else deepest.message, _LONGEST_FAULT)
         return "too long, or wrong somewhere beyond its first parts"
+
+    @cached_property
+    def _validator(self) -> "Validator":
+        # Imported here: the library takes longer to read than all that is valid takes to judge.
+        from runner.schema_library import validator  # noqa: PLC0415
+
+        return validator(self._root, strict=self._strict)
 
     def _compile(self, schema: Any) -> Check:
         """One function for ``schema``.
@@ -94,7 +100,7 @@ class Schema:
                 return lambda value: all(check(value) for check in checks)
 
     def _type(self, rule: str | list[str]) -> Check:
-        whole: Check = _is_integer if self._strict else _is_whole
+        whole: Check = is_integer if self._strict else _is_whole
         known: Mapping[str, Check] = {**_TYPES, "integer": whole}
         if isinstance(rule, str):
             return known[rule]
@@ -129,7 +135,7 @@ class Schema:
                 return True
             if not least <= len(value) <= most:
                 return False
-            return all(map(item, value)) and (not unique or _unique(value))
+            return all(map(item, value)) and (not unique or is_unique(value))
 
         return check
 
@@ -147,7 +153,7 @@ class Schema:
                 most = 1 if keyword == "oneOf" else len(choices)
                 return lambda value: 1 <= sum(check(value) for check in choices) <= most
             case "pattern":
-                search = _pattern(rule).search
+                search = pattern_of(rule).search
                 return lambda value: not isinstance(value, str) or search(value) is not None
             case "minLength":
                 return lambda value: not isinstance(value, str) or len(value) >= rule
@@ -160,7 +166,7 @@ class Schema:
             case "exclusiveMinimum":
                 return lambda value: not _is_number(value) or value > rule
             case "format" if rule == "date-time":
-                return _is_date_time
+                return is_date_time
             case _:
                 raise NotImplementedError(f"the keyword {keyword}: {rule}")
 
@@ -190,7 +196,8 @@ def _sample(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
+    """Whole by its type, not by its value."""
     return type(value) is int
 
 
@@ -217,42 +224,21 @@ def _constant(wanted: Any) -> Check:
     return lambda value: value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
 
 
-def _pattern(pattern: str) -> re.Pattern[str]:
+def pattern_of(pattern: str) -> re.Pattern[str]:
+    """A pattern of JSON Schema, its ``$`` read as the end of the text."""
     return re.compile(pattern[:-1] + r"\Z" if pattern.endswith("$") else pattern)
 
 
-def _unique(items: list[Any]) -> bool:
+def is_unique(items: list[Any]) -> bool:
+    """Whether no item is there twice; in time that grows with their number alone."""
     return len({json.dumps(item, sort_keys=True, default=str) for item in items}) == len(items)
 
 
-def _is_date_time(value: Any) -> bool:
+def is_date_time(value: Any) -> bool:
+    """Whether a text is a date and a time with their zone; what is no text is not asked for."""
     if not isinstance(value, str):
         return True
     try:
         return datetime.fromisoformat(value).tzinfo is not None
     except ValueError:
         return False
-
-
-def _pattern_faults(validator: Any, rule: str, value: Any, of: Any) -> Iterator[ValidationError]:
-    del validator, of
-    if isinstance(value, str) and _pattern(rule).search(value) is None:
-        yield ValidationError(f"{value!r} does not match {rule!r}")
-
-
-def _unique_faults(validator: Any, rule: bool, value: Any, of: Any) -> Iterator[ValidationError]:
-    """The library compares each item with each where they cannot be sorted: for a long list, hours."""
-    del validator, of
-    if rule and isinstance(value, list) and not _unique(value):
-        yield ValidationError("has the same item twice")
-
-
-_Validator = extend(  # type: ignore[no-untyped-call]
-    Draft202012Validator, {"pattern": _pattern_faults, "uniqueItems": _unique_faults}
-)
-_StrictValidator = extend(  # type: ignore[no-untyped-call]
-    _Validator,
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: _is_integer(value)),
-)
-_FORMATS = FormatChecker(formats=())
-_FORMATS.checks("date-time")(_is_date_time)

@@ -1,19 +1,36 @@
-"""The commands: one module each, found by name in this table alone."""
+"""The commands: one module each, found by name in this table alone.
 
-from runner.commands import build, compare, doctor, listing, plan, render, run, setup, verify
+A command's module is imported when the command is asked for: none waits for what only another needs.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
 from runner.commands.base import Command
 
-COMMANDS: dict[str, Command] = {
-    command.name: command
-    for command in (
-        run.COMMAND,
-        plan.COMMAND,
-        build.COMMAND,
-        render.COMMAND,
-        compare.COMMAND,
-        verify.COMMAND,
-        listing.COMMAND,
-        setup.COMMAND,
-        doctor.COMMAND,
-    )
+_MODULES = {
+    "run": "run",
+    "plan": "plan",
+    "build": "build",
+    "render": "render",
+    "compare": "compare",
+    "verify": "verify",
+    "list": "listing",
+    "setup": "setup",
+    "doctor": "doctor",
 }
+
+
+class _Table(Mapping[str, Command]):
+    def __getitem__(self, name: str) -> Command:
+        command: Command = import_module(f"{__name__}.{_MODULES[name]}").COMMAND
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+COMMANDS: Mapping[str, Command] = _Table()
