@@ -99,6 +99,9 @@ def judge(
             episodes = _read_episodes(outputs / benchmark.gate.episodes)
             checks.append(_episodes_check(episodes, expected_counts(benchmark, parameters)))
             kinds.append(FailureKind.WRONG_OUTPUT)
+            if not checks[-1].passed:
+                # A record keeps what was played, not what was made up.
+                episodes = None
     except _Refused as refused:
         return Judgement(checks=tuple(checks), episodes=episodes, failure=refused.failure)
     failure = next(
@@ -180,7 +183,13 @@ def _compare(output: OutputCheck, mine: Mapping[str, Array], theirs: Mapping[str
 
 
 def _compare_array(label: str, name: str, output: OutputCheck, array: Array, reference: Array) -> Check:
-    x, r = array.astype(np.float64).ravel(), reference.astype(np.float64).ravel()
+    # Two finite numbers may lie further apart than any number: infinity is a difference too, and no warning.
+    with np.errstate(over="ignore", divide="ignore"):
+        return _difference(label, name, output, array.astype(np.float64), reference.astype(np.float64))
+
+
+def _difference(label: str, name: str, output: OutputCheck, array: Array, reference: Array) -> Check:
+    x, r = array.ravel(), reference.ravel()
     difference = np.abs(x - r)
     worst = float(difference.max(initial=0.0))
     if output.scaled is None:

@@ -12,7 +12,8 @@ from runner.printable import one_line
 from runner.schema import schema
 
 SCHEMA = Path(__file__).parent / "schemas" / "measurement.schema.json"
-LONGEST_LINE = 64 * 2**20
+# A measurement has an object or a list for each metric; a megabyte of brackets would become a gigabyte of objects.
+_MOST_BRACKETS = 2000
 
 
 def arguments(cases: Iterable[tuple[str, dict[str, Any]]], seed: int) -> list[str]:
@@ -34,7 +35,8 @@ class Reader:
 
     def line(self, text: str) -> None:
         """Take one line. What breaks the contract is remembered as a failure of its case, or of all of them."""
-        if not text.strip():
+        # Once the whole launch has failed nothing can mend it: a gigabyte of rubbish is not worth a look.
+        if None in self.failures or not text.strip():
             return
         event = _parse(text)
         if isinstance(event, Failure):
@@ -73,6 +75,9 @@ class Reader:
 
 
 def _parse(text: str) -> dict[str, Any] | Failure:
+    # The streams are decoded so that whatever is not UTF-8 has become this character.
+    if "\ufffd" in text or text.count("[") + text.count("{") > _MOST_BRACKETS:
+        return _malformed(f"stdout holds a line that is not UTF-8, or full of brackets: {_short(text)}")
     try:
         event = json.loads(text)
         # Python's parser lets NaN and Infinity through; JSON has neither and no figure may be either.

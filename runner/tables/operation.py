@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from runner.matrix import Benchmark, Matrix
 from runner.tables import texts
-from runner.tables.agreement import agreement
+from runner.tables.failures import Failures, failures
+from runner.tables.headline import headline_table
 from runner.tables.markdown import Table
 from runner.tables.memory import memory_table
 from runner.tables.selection import Room
@@ -20,6 +21,7 @@ class OperationRoom:
     run: bool
     ranked: bool
     times: Table
+    failures: Failures
     memory: Table
 
 
@@ -48,37 +50,12 @@ def operation_view(
 
 
 def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room]) -> OperationRoom:
-    metric = room.benchmark.headline
     return OperationRoom(
         heading=texts.heading(matrix, room),
         execution=texts.execution(room),
         run=bool(room.records),
         ranked=room.ranked,
-        times=Table(
-            headers=(
-                "case",
-                "implementation",
-                "time a call",
-                "n",
-                f"times faster than {room.benchmark.reference.name}",
-                "times faster than the fastest competitor",
-                "gate",
-                "platforms agree",
-            ),
-            rows=tuple(
-                (
-                    row.case.name,
-                    row.implementation.name,
-                    texts.figure(row, metric),
-                    texts.processes(row, metric),
-                    texts.against_reference(room, row),
-                    texts.against_competitor(room, row),
-                    texts.gate(row),
-                    agreement(room, row, all_rooms),
-                )
-                for row in room.rows
-            ),
-            right=frozenset({"time a call"}),
-        ),
+        times=headline_table(room, all_rooms, column="time a call", right=True),
+        failures=failures(room),
         memory=memory_table(room),
     )

@@ -8,7 +8,8 @@ from runner.matrix import Benchmark, Matrix, Returns
 from runner.record import Record
 from runner.statistics import figure_interval, interquartile_mean, spread
 from runner.tables import texts, units
-from runner.tables.agreement import agreement
+from runner.tables.failures import Failures, failures
+from runner.tables.headline import headline_table
 from runner.tables.markdown import Table
 from runner.tables.memory import memory_table
 from runner.tables.selection import Room, Row
@@ -26,6 +27,7 @@ class TrainingRoom:
     run: bool
     ranked: bool
     times: Table
+    failures: Failures
     parts: Table
     returns: Table
     seeds: Table
@@ -95,40 +97,12 @@ def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], returns: Return
         execution=texts.execution(room),
         run=bool(room.records),
         ranked=room.ranked,
-        times=_times(room, all_rooms),
+        times=headline_table(room, all_rooms, column=room.benchmark.headline.replace("_", " ")),
+        failures=failures(room),
         parts=_parts(room),
         returns=_returns(room, returns),
         seeds=_seeds(room, returns),
         memory=memory_table(room),
-    )
-
-
-def _times(room: Room, all_rooms: Sequence[Room]) -> Table:
-    metric = room.benchmark.headline
-    return Table(
-        headers=(
-            "case",
-            "implementation",
-            metric.replace("_", " "),
-            "n",
-            f"times faster than {room.benchmark.reference.name}",
-            "times faster than the fastest competitor",
-            "gate",
-            "platforms agree",
-        ),
-        rows=tuple(
-            (
-                row.case.name,
-                row.implementation.name,
-                texts.figure(row, metric),
-                texts.processes(row, metric),
-                texts.against_reference(room, row),
-                texts.against_competitor(room, row),
-                texts.gate(row),
-                agreement(room, row, all_rooms),
-            )
-            for row in room.rows
-        ),
     )
 
 
