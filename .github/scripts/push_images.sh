@@ -27,7 +27,8 @@ for target in "${!sources[@]}"; do
   # The digests of one target are words of one string: that they are split is what is wanted.
   # shellcheck disable=SC2086
   docker buildx imagetools create "${tags[@]}" ${sources[$target]} >&2
-  index=$(docker buildx imagetools inspect --format '{{.Manifest.Digest}}' "$repository:$version-$target")
+  index=$(docker buildx imagetools inspect --format '{{json .Manifest}}' "$repository:$version-$target" |
+    jq --raw-output .digest)
   printf '%s\tindex\t%s\n' "$target" "$index"
   # What a builder attests stands in an index under the platform "unknown"; only what runs is listed.
   docker buildx imagetools inspect --raw "$repository@$index" |
