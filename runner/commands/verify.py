@@ -14,12 +14,14 @@ from runner.executors.base import ImageFacts
 from runner.record import Record
 from runner.scratch import scratch_directory
 from runner.store import Store
-from runner.verify.again import Job, run_again
+from runner.verify.again import Job, Outcome, run_again
 from runner.verify.images import Likeness, Stand, find_images, own_image, refuse_images
 from runner.verify.judge import Pair, Verdict, judge
 from runner.verify.read import read_records
 from runner.verify.report import Report, as_json, as_text, first_difference
 from runner.work import Work, lacks, load_work
+
+_NOTHING = Outcome(records={}, left_out={}, launches=0)
 
 
 def _run(context: Context) -> int:
@@ -36,11 +38,11 @@ def _run(context: Context) -> int:
         seconds = sum(record.data["launch"]["wall_seconds"] for record in launches.values())
         say(f"their {len(launches)} launches took {duration(seconds)} when the records were made")
     with _store(own.keep) as store:
-        outcome = run_again(jobs, context.executor, store, context.progress) if jobs else {}
+        outcome = run_again(jobs, context.executor, store, context.progress) if jobs else _NOTHING
     report = Report(
         judged=judge(_pairs(records, works, stands, outcome)),
         stands=tuple(stands.values()),
-        launches=len({new.data["launch"]["id"] for new in outcome.values() if isinstance(new, Record)}),
+        launches=outcome.launches,
         machine=str(machine.describe()["cpu_model"] or "an unknown CPU"),
     )
     print(as_json(report) if own.json else as_text(report))
@@ -105,15 +107,14 @@ def _pairs(
     records: Iterable[Record],
     works: dict[str, Work],
     stands: dict[ImageFacts, Stand],
-    outcome: dict[str, Record | str],
+    outcome: Outcome,
 ) -> Iterator[Pair]:
     for record in records:
-        new = outcome.get(record.identifier)
         work = works.get(record.identifier)
         yield Pair(
             old=record,
-            new=new if isinstance(new, Record) else None,
-            why_not=new if isinstance(new, str) else lacks(record),
+            new=outcome.records.get(record.identifier),
+            why_not=outcome.left_out.get(record.identifier) or lacks(record),
             likeness=Likeness.OTHER if work is None else stands[work.image].likeness,
         )
 

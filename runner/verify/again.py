@@ -91,26 +91,37 @@ class OnGivenImages:
         return found
 
 
-def run_again(
-    jobs: Sequence[Job], executor: Executor, store: Store, progress: Progress
-) -> dict[str, Record | str]:
-    """Run the jobs' cells, and the references that their gates need, into ``store``.
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What running again gave.
 
-    Returns:
-        For each job's record, by its identifier, the new record; or why there is none.
+    Attributes:
+        records: the new record for each old one, by the old one's identifier.
+        left_out: why there is none, likewise.
+        launches: how many processes were started.
+    """
+
+    records: Mapping[str, Record]
+    left_out: Mapping[str, str]
+    launches: int
+
+
+def run_again(jobs: Sequence[Job], executor: Executor, store: Store, progress: Progress) -> Outcome:
+    """Run the jobs' cells, and the references that their gates need, into ``store``.
 
     Raises:
         PinMismatch: an image does not hold the versions that the records say.
         ImageNotFound, DockerUnavailable, StoreError: nothing more can be run.
     """
-    outcome: dict[str, Record | str] = {}
-    runnable = []
+    left_out: dict[str, str] = {}
+    records: dict[str, Record] = {}
+    launches, runnable = 0, []
     for job in jobs:
         why = executor.left_out(job.cell.implementation, job.cell.platform)
         if why is None:
             runnable.append(job)
         else:
-            outcome[job.record.identifier] = f"cannot be run here: {why}"
+            left_out[job.record.identifier] = f"cannot be run here: {why}"
     for bundle in _bundles(runnable):
         given = OnGivenImages(executor, bundle.images)
         plan, keys = _plan(bundle, given)
@@ -122,10 +133,11 @@ def run_again(
                 why=error.why,
                 fix="give the image that they were made with: --image",
             ) from error
+        launches += len(plan.launches)
         found = newest_by_key(store.records())
         for job in bundle.jobs:
-            outcome[job.record.identifier] = found[keys[job.record.identifier]]
-    return outcome
+            records[job.record.identifier] = found[keys[job.record.identifier]]
+    return Outcome(records=records, left_out=left_out, launches=launches)
 
 
 @dataclass

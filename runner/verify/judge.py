@@ -133,7 +133,7 @@ def by_interval(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
     memory = _sides(olds, news, _peak)
     if memory[0]:
         why = obstacle or _why_no_memory(olds, news)
-        found.append(_compare("vmhwm_bytes", memory, why, informational=True))
+        found.append(_compare("peak memory", memory, why, informational=True))
     return tuple(found)
 
 

@@ -57,7 +57,12 @@ def _read(path: Path) -> dict[str, Any]:
         ValueError: it was altered, or is none.
         OSError: it cannot be read.
     """
-    data = json.loads(read_bounded(path, _LARGEST_RECORD), object_pairs_hook=_without_doubles)
+    data = json.loads(
+        read_bounded(path, _LARGEST_RECORD),
+        object_pairs_hook=_without_doubles,
+        parse_float=_as_written,
+        parse_constant=_as_written,
+    )
     if not isinstance(data, dict) or "content_sha256" not in data:
         raise ValueError("it is not a record: it has no content hash")
     if not is_intact(data):
@@ -74,6 +79,14 @@ def _without_doubles(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("it holds a key twice: it was altered")
     return found
+
+
+def _as_written(text: str) -> float:
+    """The last of seventeen digits may change and the number stay the same: that too is an alteration."""
+    number = float(text)
+    if repr(number) != text:
+        raise ValueError(f"the number {text} is not written as it was sealed: it was altered")
+    return number
 
 
 def _damaged(damaged: Iterable[tuple[Path, str]]) -> DamagedRecord:

@@ -13,7 +13,7 @@ from runner.comparison import natural_order
 from runner.record import Record
 from runner.statistics import Interval
 from runner.tables.units import bounds, figure_value, significant
-from runner.verify.images import Stand, short
+from runner.verify.images import Likeness, Stand, short
 from runner.verify.judge import TOLERANCE, Finding, Judged, Verdict
 
 _WIDTH = 80
@@ -67,7 +67,7 @@ class Report:
 def as_text(report: Report) -> str:
     """Tables a benchmark and platform, then the reasons, then one line that sums up."""
     lines = [f"run again on {report.machine}"]
-    lines += [f"image {short(stand.facts)}: {stand.likeness}" for stand in _distinct(report.stands)]
+    lines += [_image(stand) for stand in _distinct(report.stands)]
     for title, members in _by_place(report.judged):
         lines += ["", title, "", _verdicts(members)]
         if any(_times(each) for each in members):
@@ -265,6 +265,12 @@ def _name(judged: Judged) -> str:
 
 def _seed(found: Finding) -> str:
     return "" if found.seed is None else f" seed {found.seed}"
+
+
+def _image(stand: Stand) -> str:
+    if stand.facts.identity is None and stand.likeness is Likeness.SAME_CODE:
+        return "in no image: the same sources, with what this host has"
+    return f"image {short(stand.facts)}: {stand.likeness}"
 
 
 def _distinct(stands: Iterable[Stand]) -> list[Stand]:
