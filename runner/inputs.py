@@ -45,10 +45,10 @@ def ensure_inputs(
             )
         )
         written = file_hashes(temporary)
-        if result.exit_code != 0 or {name.split("/")[0] for name in written} != set(benchmark.cases):
+        if result.failure is not None or {name.split("/")[0] for name in written} != set(benchmark.cases):
             raise StoreError(
                 what=f"the input files of {benchmark.name} could not be made",
-                why=result.not_started or result.stderr.strip()[-500:] or f"exit code {result.exit_code}",
+                why="its generator left cases out" if result.failure is None else result.failure.detail,
                 fix=f"run the generator by hand: {' '.join(benchmark.inputs)} --help",
             )
         return store.save_files("inputs", key, temporary)
