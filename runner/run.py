@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -204,7 +204,7 @@ def _judge(
             )
     if failure is not None:
         return Judgement(checks=(), episodes=None, failure=failure)
-    return judge(
+    judgement = judge(
         planned.cell.benchmark,
         parameters=planned.cell.parameters,
         measurement=reader.measurements[case],
@@ -212,6 +212,7 @@ def _judge(
         outputs=outputs,
         reference=reference,
     )
+    return replace(judgement, failure=result.explain(judgement.failure))
 
 
 def _below(hashes: Mapping[str, str], case: str) -> dict[str, str]:
