@@ -72,8 +72,8 @@ class Keeper:
         """
         intake = Intake(self._most_bytes)
         refused = None
-        with _archive(self._container, OUTPUTS) as entries:
-            try:
+        try:
+            with _archive(self._container, OUTPUTS) as entries:
                 for entry in entries:
                     # The first part is the folder itself.
                     parts = PurePosixPath(entry.name).parts[1:]
@@ -84,8 +84,8 @@ class Keeper:
                         break
                     if entry.isfile():
                         _write(entries, entry, directory.joinpath(*parts))
-            except tarfile.TarError as error:
-                refused = Failure(kind=FailureKind.UNREADABLE_OUTPUT, detail=f"the daemon's archive: {error}")
+        except (tarfile.TarError, FileExistsError, NotADirectoryError) as error:
+            refused = Failure(kind=FailureKind.UNREADABLE_OUTPUT, detail=f"the daemon's archive: {error}")
         if refused is not None:
             empty(directory)
         return refused

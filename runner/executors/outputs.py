@@ -14,12 +14,14 @@ from pathlib import Path
 from runner.failure import Failure, FailureKind
 from runner.matrix import Limits
 from runner.path_names import portable
+from runner.printable import one_line
 
 MOST_FILES = 10_000
 _MOST_BYTES = 2**30
 _PAGE = 4096
 # case/file, with room for an implementation's own order.
 _DEEPEST = 8
+_LONGEST_NAME = 200
 
 
 def most_bytes(limits: Limits) -> int:
@@ -34,6 +36,8 @@ class Intake:
         self._most_bytes = most_bytes
         self._bytes = 0
         self._files = 0
+        # By how a file system knows them to which letters' case makes no difference.
+        self._seen: dict[str, str] = {}
 
     def refuse(self, parts: Sequence[str], mode: int, size: int, link: str = "") -> Failure | None:
         """Why an entry is not taken, or None.
@@ -44,15 +48,20 @@ class Intake:
             size: bytes of a file's content, holes included.
             link: where a link points.
         """
-        name = "/".join(parts)
+        # Names and targets are whatever bytes an implementation chose.
+        name = one_line("/".join(parts), _LONGEST_NAME)
         if stat.S_ISLNK(mode):
-            return _forbidden(f"{name} is a link to {link}")
+            return _forbidden(f"{name} is a link to {one_line(link, _LONGEST_NAME)}")
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             return _forbidden(f"{name} is neither a file nor a folder ({stat.filemode(mode)})")
         if len(parts) > _DEEPEST:
             return _forbidden(f"a folder in a folder, more than {_DEEPEST} deep: {name}")
         if not all(portable(part) for part in parts):
             return _forbidden(f"the name {name!a}")
+        key = "/".join(parts).casefold()
+        if key in self._seen:
+            return _forbidden(f"{self._seen[key]} and {name} are one file, here or on another system")
+        self._seen[key] = name
         return self.overfull(mode, size)
 
     def overfull(self, mode: int, size: int) -> Failure | None:
