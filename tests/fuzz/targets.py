@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from runner import comparison, machine
 from runner.cells import Selection, content_key, select
 from runner.changes import Earlier
@@ -54,7 +56,8 @@ class Target:
         seeds = self.seeds()
         data = draw.choice(seeds)
         if self.along is not None and draw.random() < 0.6:  # noqa: PLR2004
-            with contextlib.suppress(ValueError, RecursionError):
+            # What is no such text any more, or cannot be written as one.
+            with contextlib.suppress(ValueError, RecursionError, yaml.YAMLError):
                 data = self.along(data, draw)
                 if draw.random() < 0.8:  # noqa: PLR2004
                     return data
@@ -142,18 +145,23 @@ def _stored(data: bytes) -> None:
         store = Store(directory)
         folder = store.records_directory / "gae"
         folder.mkdir(parents=True)
-        for index, text in enumerate(corpus.records()[:6]):
-            (folder / f"{index}.json").write_bytes(text)
         (folder / "x.json").write_bytes(data)
-        before = set(directory.rglob("*"))
         try:
             records = store.records()
         except ForgeBenchError as error:
             _expect_message(error)
             return
-        _use_records(records, store)
+        for index, text in enumerate(corpus.records()[:6]):
+            (folder / f"{index}.json").write_bytes(text)
+        before = set(directory.rglob("*"))
+        _use_records([*records, *_ordinary()], store)
         outside = [path for path in set(directory.rglob("*")) - before if "tables" not in path.parts]
         expect(not outside, f"written beside the tables: {outside}")
+
+
+@cache
+def _ordinary() -> tuple[Record, ...]:
+    return tuple(Record(data=json.loads(text)) for text in corpus.records()[:6])
 
 
 def _use_records(records: list[Record], store: Store) -> None:
