@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.errors import DamagedRecord, ForgeBenchError, NoSpace, StoreError
+from runner.errors import DamagedRecord, ForgeBenchError, StoreError
+from runner.host.space import no_space
 from runner.owner import Fate, Owner
 from runner.path_names import component
 from runner.reading import read_bounded
@@ -313,11 +314,7 @@ def _errors_of(path: Path) -> Iterator[None]:
 
 def _failed(path: Path, error: OSError) -> ForgeBenchError:
     if error.errno in _FULL:
-        return NoSpace(
-            what=f"no space left to write {path}",
-            why=f"{error.strerror}: the disk or the quota is full",
-            fix="free some space, or give another directory with --results, and call again: finished cells are stored",
-        )
+        return no_space(f"{path} was not written; finished cells are stored", str(error.strerror))
     return StoreError(
         what=f"{path} cannot be written",
         why=error.strerror or str(error),

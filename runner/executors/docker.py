@@ -30,6 +30,7 @@ from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec, Toolchain
 from runner.matrix import Implementation, Limits, Platform
+from runner.orphans import end_orphans
 from runner.signals import uninterrupted
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -87,7 +88,8 @@ class DockerExecutor:
         )
 
     def sweep(self, say: Callable[[str], None]) -> None:
-        """Remove the containers and volumes of runners that are gone."""
+        """Remove the containers and volumes of runners that are gone, and end what they had started beside these."""
+        end_orphans()
         found = sweep(self._client)
         if found.containers or found.volumes:
             say(

@@ -22,13 +22,13 @@ import psutil
 from runner import machine
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
-from runner.executors.orphans import end_orphans, owner_environment
 from runner.executors.outputs import empty, most_bytes, overfull_directory, refuse_directory
 from runner.executors.watch import Streams
 from runner.failure import Failure, FailureKind
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec, Toolchain
 from runner.matrix import Implementation, Limits, Platform
+from runner.orphans import end_orphans, owner_environment
 from runner.signals import die_with_parent, uninterrupted
 
 IMAGE_FILE = "image.json"

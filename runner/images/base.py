@@ -1,7 +1,7 @@
 """The base that images are built on: a local image, else a pull by digest, else a bootstrap from packages."""
 
+import os
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +11,8 @@ from runner.errors import ImageBuildFailed
 from runner.images.command import docker, inspect_images
 from runner.images.diagnosis import diagnose
 from runner.images.spec import Toolchain
+from runner.orphans import owner_environment
+from runner.scratch import scratch_directory
 
 MIRROR = "http://deb.debian.org/debian"
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -54,8 +56,8 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
     started = time.monotonic()
     log = log_directory / "base.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="forge-bench-base-") as temporary:
-        archive = Path(temporary) / "base.tar"
+    with scratch_directory("base") as temporary:
+        archive = temporary / "base.tar"
         command = [
             "mmdebstrap",
             "--variant=minbase",
@@ -67,7 +69,13 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
         ]
         try:
             with log.open("w", encoding="utf-8") as file:
-                result = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False)
+                result = subprocess.run(
+                    command,
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    env={**os.environ, **owner_environment()},
+                    check=False,
+                )
         except FileNotFoundError:
             return "no mmdebstrap here to bootstrap one (make setup installs it)"
         if result.returncode != 0:

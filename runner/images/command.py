@@ -1,6 +1,7 @@
 """The docker command line: what the SDK cannot do (buildx), and what costs less without it."""
 
 import json
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 
 from runner.errors import DockerMissing
 from runner.host.unavailable import is_connection_trouble, missing, silent, unavailable
+from runner.orphans import owner_environment
+from runner.signals import die_with_parent
 
 
 def docker(
@@ -38,6 +41,9 @@ def _run(
     try:
         return subprocess.run(
             command,
+            # An image that nobody waits for is not built on: what is killed with us hangs up on the daemon.
+            env={**os.environ, **owner_environment()},
+            preexec_fn=die_with_parent(),
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,

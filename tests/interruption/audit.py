@@ -12,9 +12,9 @@ import psutil
 
 import docker
 from runner.errors import ForgeBenchError
-from runner.executors.orphans import OWNER_VARIABLE
 from runner.executors.sweep import OWNER_LABEL
 from runner.hashes import file_hashes
+from runner.orphans import OWNER_VARIABLE
 from runner.owner import Owner
 from runner.record import Record
 from runner.store import Store, newest_by_key

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from runner.errors import CellsFailed, DockerUnavailable, Interrupted, NoSpace
-from runner.executors.orphans import OWNER_VARIABLE
+from runner.orphans import OWNER_VARIABLE
 from tests.interruption.audit import DaemonAudit
 from tests.interruption.calls import Call
 from tests.interruption.relay import Relay

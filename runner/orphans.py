@@ -1,4 +1,4 @@
-"""Local processes that a runner which is gone left behind: found by its token in their environment, and ended."""
+"""Processes that a runner which is gone left behind: found by its token in their environment, and ended."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ OWNER_VARIABLE = "FORGE_BENCH_RUNNER"
 
 
 def owner_environment() -> dict[str, str]:
-    """What a launch's process gets, and with it every process that it starts, whatever session they move to."""
+    """What a child of this runner gets, and with it every process that it starts, whatever session they move to."""
     return {OWNER_VARIABLE: str(Owner.current())}
 
 
