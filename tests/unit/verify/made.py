@@ -2,30 +2,87 @@
 
 import copy
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import conftest
 import yaml
-from conftest import DOUBLER, program, small_matrix
 
 from runner.cli import main
 from runner.record import Record, seal
 from runner.store import Store
 
+# The protocol without NumPy, whose import takes ten times as long as all the rest: these tests start many processes.
+COMMON = r"""
+import argparse, array, json, os, pathlib, struct, time
+parser = argparse.ArgumentParser()
+parser.add_argument("--case", action="append")
+parser.add_argument("--parameters", action="append", type=json.loads)
+parser.add_argument("--seed", type=int)
+parser.add_argument("--input", type=pathlib.Path)
+parser.add_argument("--output", type=pathlib.Path)
+arguments = parser.parse_args()
+pairs = list(zip(arguments.case, arguments.parameters))
+
+def load(path):
+    raw = path.read_bytes()
+    return array.array("d", raw[10 + struct.unpack("<H", raw[8:10])[0]:])
+
+def save(path, values):
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d,), }" % len(values)
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+        + array.array("d", values).tobytes())
+"""
+GENERATOR = """
+for case, parameters in pairs:
+    save(arguments.output / case / "x.npy", [float(each) for each in range(parameters["length"])])
+"""
+DOUBLER = """
+for case, parameters in pairs:
+    x = load(arguments.input / case / "x.npy")
+    started = time.perf_counter()
+    y = [each * 2 for each in x]
+    seconds = time.perf_counter() - started
+    save(arguments.output / case / "y.npy", y)
+    print(json.dumps({"event": "measurement", "case": case, "metrics": {"seconds": [seconds]},
+        "counts": {"elements": len(y)}, "memory": {"vmhwm_bytes": None, "cgroup_peak_bytes": None}}))
+"""
 # Within the gate's tolerance, and never the same bytes twice.
-NOISY = "import os\nnoise = 1 + 1e-12 * os.urandom(1)[0]\n" + DOUBLER.replace("x * 2", "x * 2 * noise")
+NOISY = DOUBLER.replace("each * 2", "each * 2 * (1 + 1e-12 * os.urandom(1)[0])")
+
+
+def program(body: str) -> list[str]:
+    """An implementation's command."""
+    return [sys.executable, "-S", "-c", COMMON + body]
 
 
 def steered(directory: Path) -> str:
     """A doubler whose times and factor are what a file says, so that a test decides what the second run measures."""
     return (
         f"steer = json.loads(pathlib.Path({str(directory / 'steer.json')!r}).read_text())\n"
-        + DOUBLER.replace("x * 2", "x * steer['factor']").replace(
+        + DOUBLER.replace("each * 2", "each * steer['factor']").replace(
             "[seconds]", "[steer['seconds'] * (1 + arguments.seed / 1000)]"
         )
     )
+
+
+def small_matrix(**bodies: str) -> dict:
+    """The matrix of all local tests, with the programs of these."""
+    data = conftest.small_matrix()
+    double = data["benchmarks"]["double"]
+    double["inputs"] = program(GENERATOR)
+    for name, body in {"plain": DOUBLER, **bodies}.items():
+        double["implementations"][name] = {
+            "command": program(body),
+            "reference": name == "plain",
+            "determinism": "portable",
+        }
+    return data
 
 
 @dataclass
@@ -44,7 +101,7 @@ class Forge:
 
     def run(self, *arguments: str, change: Callable[[dict], None] = lambda _: None, **bodies: str) -> None:
         """Make records: ``plain``, and an implementation more for each body."""
-        data = small_matrix(**{name: program(body) for name, body in bodies.items()})
+        data = small_matrix(**bodies)
         change(data)
         matrix = self.directory / "matrix.yaml"
         matrix.write_text(yaml.safe_dump(data, sort_keys=False))

@@ -5,7 +5,6 @@ import random
 import shutil
 
 import pytest
-from conftest import DOUBLER
 from tables.records import make_record
 
 from runner import machine
@@ -17,7 +16,7 @@ from runner.schema import schema
 from runner.store import Store
 from runner.verify.read import read_records
 from runner.work import load_work
-from verify.made import NOISY, Forge, steered
+from verify.made import DOUBLER, NOISY, Forge, steered
 
 SMOKE = ("--profile", "smoke")
 
