@@ -26,6 +26,7 @@ from runner.executors.watch import Streams
 from runner.failure import Failure, FailureKind
 from runner.host.connection import BROKEN_CONNECTION, connect
 from runner.host.emulation import emulator_of
+from runner.host.space import is_full, no_space
 from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec, Toolchain
@@ -110,6 +111,9 @@ class DockerExecutor:
                     if beside is not None and request.input_directory is not None:
                         beside.fill(request.input_directory)
                 except APIError as error:
+                    if is_full(str(error)):
+                        # Not the implementation's fault, and so no failed cell.
+                        raise no_space("the Docker daemon could not start a launch", _one_line(error)) from error
                     return LaunchResult(limits=limits, not_started=_one_line(error))
                 return _run(request, container, beside, limits)
         except BROKEN_CONNECTION as error:
