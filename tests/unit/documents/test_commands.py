@@ -61,7 +61,11 @@ def fault_of_runner(arguments: list[str]) -> str | None:
 
 
 def fault_of_paths(words: list[str]) -> Iterator[str]:
-    """Scripts and tests of ours that are called and not there."""
+    """Scripts, modules and tests of ours that are called and not there."""
+    if words[1:2] == ["-m"] and words[2:] and words[2].startswith("tests."):
+        folder = ROOT / words[2].replace(".", "/")
+        if not (folder / "__main__.py").is_file():
+            yield f"{' '.join(words)}: no module {words[2]}"
     for word in words:
         path, _, name = word.partition("::")
         if re.match(r"(\./)?(tests|\.github|\.ci|rust|docker|templates)/", path) and "*" not in path:
@@ -172,7 +176,8 @@ def test_the_check_of_commands_finds_what_does_not_exist() -> None:
         docker run --rm forge-bench dqns --profile smoke
         cd x && sudo forge-bench plan --jsn | head
         .venv/bin/pytest tests/unit/nowhere
+        sudo .venv/bin/python -m tests.nothing --runs 3
     """
-    assert len(list(faults(wrong))) == 5
+    assert len(list(faults(wrong))) == 6
     assert list(faults("make matrix && python -m runner plan --json > plan.json  # make nothing")) == []
     assert {"matrix", "lint", "unit", ".venv/.ready"} <= make_targets()
