@@ -28,6 +28,7 @@ from runner.record import Record
 
 # Inputs are made and references run in the image of this target, whatever image an implementation needs.
 CORE = "core"
+ARCHITECTURES = ("amd64", "arm64")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +109,8 @@ def load_work(record: Record) -> Work:
 def _load(record: Record) -> Work:
     data, work = record.data, record.data["work"]
     names, image = data["cell"], ImageFacts(**data["image"])
+    if image.architecture not in ARCHITECTURES:
+        raise ValueError(f"no architecture {image.architecture}")
     said = work["reference"]
     reference = _implementation(
         said["implementation"], said["command"], CORE, said["determinism"], reference=True

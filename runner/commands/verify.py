@@ -8,7 +8,7 @@ from pathlib import Path
 from runner import machine
 from runner.cells import Selection
 from runner.commands.base import Command, Context
-from runner.errors import UsageError, VerificationDiffers, WrongImage
+from runner.errors import EmulationMissing, UsageError, VerificationDiffers, WrongImage
 from runner.estimates import duration
 from runner.executors.base import ImageFacts
 from runner.record import Record
@@ -89,7 +89,24 @@ def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, Stand]:
             say("the commands of these records run on this host, as you: only for records that you trust")
         return own_image(works, context.executor, any_image=own.any_image, say=say)
     recorded = [facts for work in works for facts in (work.core, work.image)]
-    return find_images(recorded, asked=own.image, any_image=own.any_image, say=say)
+    stands = find_images(recorded, asked=own.image, any_image=own.any_image, say=say)
+    _require_emulation({stand.facts.architecture for stand in stands.values()}, works[0])
+    return stands
+
+
+def _require_emulation(architectures: set[str], work: Work) -> None:
+    """See that what is foreign runs here; nothing is built, so nothing else of a host is needed.
+
+    Raises:
+        EmulationMissing: with the exact commands.
+    """
+    from runner.host.setup import lacking, not_ready  # noqa: PLC0415 (a host's business: no image needs it)
+
+    if architectures - {machine.architecture()}:
+        needs = lacking(sorted(architectures), work.cell.toolchain)
+        missing = [need for need in needs if need.error is EmulationMissing]
+        if missing:
+            raise not_ready(missing)
 
 
 def _job(record: Record, work: Work, stands: dict[ImageFacts, Stand]) -> Job:

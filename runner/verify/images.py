@@ -16,7 +16,7 @@ from runner.images.reference import (
     obtain,
     with_label,
 )
-from runner.work import Work
+from runner.work import ARCHITECTURES, Work
 
 _SHORT = 12
 
@@ -149,13 +149,13 @@ def _offered(needed: Sequence[ImageFacts], asked: Sequence[str], *, any_image: b
     architectures = {each.architecture for each in needed}
     offered: list[Candidate] = []
     for name in asked:
-        found = candidates(name, architectures)
+        found = [each for each in candidates(name, architectures) if each.facts.architecture in ARCHITECTURES]
         if not any_image and all(
             likeness(each, offer.facts) is Likeness.OTHER for each in needed for offer in found
         ):
             raise WrongImage(
                 what=f"{name} is not the image of these records",
-                why=f"it is {', '.join(map(_known_by, found))}; they were made with "
+                why=f"it is {', '.join(map(_known_by, found)) or 'for no architecture that is known here'}; they were made with "
                 f"{', '.join(map(_described, needed))}",
                 fix="give the image that they name; --any-image goes on with this one and says so",
             )
