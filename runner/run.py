@@ -6,12 +6,12 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from runner import machine
 from runner.executors.base import Executor, ImageFacts, LaunchRequest, LaunchResult
 from runner.failure import Failure, FailureKind
-from runner.gate import Judgement, expected_counts, judge
 from runner.hashes import file_hashes
 from runner.inputs import ensure_inputs, inputs_of_launch
 from runner.pins import verified_software
@@ -23,6 +23,9 @@ from runner.scratch import scratch_directory, sweep_scratch
 from runner.signals import uninterrupted
 from runner.store import Store, write_atomically
 from runner.work import work_of
+
+if TYPE_CHECKING:
+    from runner.gate import Judgement
 
 _KEPT_TAIL = 2000
 _Images = Mapping[tuple[str, str, str], tuple[ImageFacts, Mapping[str, str | None]]]
@@ -82,6 +85,9 @@ def _prepare(plan: Plan, executor: Executor, store: Store, say: Callable[[str], 
 def _run_launch(
     launch: Launch, plan: Plan, images: _Images, executor: Executor, store: Store, progress: Progress
 ) -> list[Record]:
+    # The gate's libraries are read when there is something to judge: a call that reuses everything has nothing.
+    from runner.gate import expected_counts  # noqa: PLC0415
+
     cell = launch.first
     image, software = images[cell.implementation.image, cell.toolchain.name, cell.platform.name]
     core, _ = images["core", cell.toolchain.name, cell.platform.name]
@@ -191,7 +197,9 @@ def _judge(
     reader: Reader,
     outputs: Path,
     store: Store,
-) -> Judgement:
+) -> "Judgement":
+    from runner.gate import Judgement, judge  # noqa: PLC0415
+
     case = planned.cell.case.name
     failure = result.failure or result.explain(reader.failure_of(case))
     reference = None

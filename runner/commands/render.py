@@ -5,7 +5,7 @@ from runner.commands.show import show
 
 
 def _run(context: Context) -> int:
-    show(context)
+    show(context, context.plan.records)
     return 0
 
 

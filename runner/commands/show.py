@@ -9,26 +9,39 @@ from runner.commands.base import Context
 from runner.matrix import Matrix
 from runner.plan import content_keys
 from runner.record import Record
-from runner.store import Store, newest_by_key
-from runner.tables import render_benchmark, render_overview, write_tables
+from runner.store import newest_by_key
+from runner.tables.write import write_tables
 
 
-def show(context: Context) -> None:
-    """Write all tables of the profile, and print on stdout those that were asked for."""
+def show(context: Context, records: Sequence[Record]) -> None:
+    """Write all tables of the profile, and print on stdout those that were asked for.
+
+    Args:
+        context: of the call.
+        records: those of the store, oldest first.
+    """
     options, matrix, plan, store = context.options, context.matrix, context.plan, context.store
     # A process runs on what the host is: other architectures have no place in its tables.
     here = options.architectures if context.executor.name == "local" else ()
-    whole = content_keys(matrix, Selection(profile=options.profile, architectures=here), context.executor)
-    records = _current(store, plan.keys() | whole)
+    everything = Selection(profile=options.profile, architectures=here)
+    keys = plan.keys()
+    if context.selection != everything:
+        keys |= content_keys(matrix, everything, context.executor, plan.execution_hashes)
+    records = _current(records, keys)
     directory = store.tables_directory / options.profile
     write_tables(_of_architectures(matrix, here), records, directory, profile=options.profile)
     selected = _of_architectures(matrix, options.architectures)
+    # Imported here, and only where a page of the profile does not do: reading it takes longer than reading pages.
     if options.only:
+        from runner.tables.pages import render_benchmark  # noqa: PLC0415
+
         for benchmark in dict.fromkeys(each.cell.benchmark.name for each in plan.cells):
             print(render_benchmark(selected, records, benchmark, profile=options.profile), end="")
     elif options.architectures == here:
         print((directory / "overview.md").read_text(encoding="utf-8"), end="")
     else:
+        from runner.tables.pages import render_overview  # noqa: PLC0415
+
         print(render_overview(selected, records, profile=options.profile), end="")
     context.progress.say(f"tables: {directory}")
 
@@ -45,12 +58,12 @@ def _of_architectures(matrix: Matrix, architectures: Sequence[str]) -> Matrix:
     return dataclasses.replace(matrix, platforms=platforms)
 
 
-def _current(store: Store, keys: frozenset[str]) -> list[Record]:
+def _current(records: Sequence[Record], keys: frozenset[str]) -> list[Record]:
     """The newest record of each of these content keys; of every cell where the store knows none of them.
 
     The second is for records from elsewhere: another machine's keys are never those of this one.
     """
-    newest = newest_by_key(store.records())
+    newest = newest_by_key(records)
     current = [record for key, record in newest.items() if key in keys]
     if current:
         return current

@@ -1,6 +1,6 @@
 """From records to Markdown pages: view models in Python, prose in templates/."""
 
-from runner.tables.pages import Page, render_benchmark, render_overview, render_pages
-from runner.tables.write import write_tables
+from pathlib import Path
 
-__all__ = ["Page", "render_benchmark", "render_overview", "render_pages", "write_tables"]
+# Nothing else is imported here: whether pages are to be rendered at all is decided without what renders them.
+TEMPLATES = Path(__file__).parent.parent.parent / "templates"

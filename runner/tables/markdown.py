@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jinja2 import FileSystemLoader, StrictUndefined
@@ -17,8 +16,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tabulate import tabulate
 
 from runner.printable import lines, one_line
+from runner.tables import TEMPLATES
 
-TEMPLATES = Path(__file__).parent.parent.parent / "templates"
 _LONGEST_TEXT = 400
 _LONGEST_BLOCK = 20_000
 # Each of these can make markup anywhere in a line; with a backslash before it, it is only itself.

@@ -10,8 +10,7 @@ from typing import Any
 from runner.matrix import Matrix
 from runner.record import Record
 from runner.store import write_atomically
-from runner.tables.markdown import TEMPLATES
-from runner.tables.pages import render_pages
+from runner.tables import TEMPLATES
 
 STAMP = ".stamp.json"
 _RUNNER = Path(__file__).parent.parent
@@ -39,6 +38,9 @@ def write_tables(
     before = _read_stamp(directory)
     if before is not None and before.content == content and _unaltered(directory, before):
         return tuple(directory / name for name in before.pages)
+    # Imported here: a call that has nothing to render does not wait for what renders.
+    from runner.tables.pages import render_pages  # noqa: PLC0415
+
     pages = {f"{page.name}.md": page.text for page in render_pages(matrix, records, profile=profile)}
     for name, text in pages.items():
         write_atomically(directory / name, text)

@@ -31,7 +31,8 @@ from runner.protocol import Reader, arguments
 from runner.record import SCHEMA, Record, content_hash, seal
 from runner.schema import schema
 from runner.store import Store, newest_by_key
-from runner.tables import render_benchmark, render_overview, write_tables
+from runner.tables.pages import render_benchmark, render_overview
+from runner.tables.write import write_tables
 from runner.tables.markdown import render_table
 from runner.tables.pages import render_pages
 from runner.work import lacks, load_work
@@ -178,9 +179,7 @@ def _use_records(records: list[Record], store: Store) -> None:
     write_tables(matrix, newest, store.tables_directory / "quick", profile="quick")
     for base, against in (("numpy", "rust"), ("rust", "torchrl"), ("torchforge", "torchforge")):
         with contextlib.suppress(ForgeBenchError):
-            found = comparison.compare(
-                newest, benchmark="gae", base=base, against=against, metric="seconds"
-            )
+            found = comparison.compare(newest, benchmark="gae", base=base, against=against, metric="seconds")
             comparison.as_json(found)
             comparison.as_text(found)
     plan = make_plan(matrix, Selection(profile="quick"), Still(), store)
@@ -203,8 +202,14 @@ def _export(records: Sequence[Record]) -> None:
 
 def _expect_tables_whole(text: str) -> None:
     """Every row of a table has as many cells as its head: nothing in a cell can end it."""
-    columns = None
+    columns: int | None = None
+    fence: str | None = None
     for line in text.splitlines():
+        if fence is not None or line.startswith("```"):
+            opened = line[: len(line) - len(line.lstrip("`"))]
+            fence = opened if fence is None else None if line == fence else fence
+            columns = None
+            continue
         if not line.startswith("|"):
             columns = None
             continue
@@ -276,7 +281,13 @@ def _output(name: str) -> Callable[[bytes], None]:
             metric = "training_seconds" if benchmark.name == "dqn" else "seconds"
             judgement = judge(
                 benchmark,
-                parameters={"batch": 1, "length": 8, "steps": 12000, "train_frequency": 10, "learning_starts": 10},
+                parameters={
+                    "batch": 1,
+                    "length": 8,
+                    "steps": 12000,
+                    "train_frequency": 10,
+                    "learning_starts": 10,
+                },
                 measurement={"metrics": {metric: [1e-3]}, "counts": {"elements": 8}},
                 wall_seconds=1.0,
                 outputs=mine,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from runner.matrix import Matrix
 from runner.record import Record
-from runner.tables import render_benchmark, render_overview, render_pages
+from runner.tables.pages import render_benchmark, render_overview, render_pages
 from tables.records import (
     MACHINE,
     MATRIX,

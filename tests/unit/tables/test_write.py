@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 
 from runner.matrix import Matrix
-from runner.tables import write, write_tables
+from runner.tables import write
+from runner.tables.write import write_tables
 from tables.records import MATRIX, dqn_records, example_matrix, gae_records
 
 
