@@ -10,7 +10,11 @@ from runner.cells import Cell, select
 from runner.commands.base import Command, Context
 from runner.errors import HostNotReady
 from runner.execution import Execution, ExecutionKind
+from runner.host.checks import examine
 from runner.host.finding import Finding, State, exit_code
+from runner.host.look import look
+from runner.host.setup import mend
+from runner.host.situation import Wanted
 from runner.images.spec import ImageSpec
 from runner.terminal import width_of, wrap
 
@@ -18,11 +22,6 @@ _INDENT = " " * 9
 
 
 def _run(context: Context) -> int:
-    # What looks at hosts is imported where it is used: an image's runner starts in a blink.
-    from runner.host.checks import examine  # noqa: PLC0415
-    from runner.host.look import look  # noqa: PLC0415
-    from runner.host.situation import Wanted  # noqa: PLC0415
-
     if context.own.fix:
         _mend(context)
     cells = _cells(context)
@@ -69,8 +68,6 @@ def as_text(findings: Sequence[Finding], width: int | None) -> str:
 
 def _mend(context: Context) -> None:
     """Run the steps that are known to be safe; whatever they leave is found by the checks that follow."""
-    from runner.host.setup import mend  # noqa: PLC0415
-
     say = context.progress.say
     if context.executor_name == "local":
         say("nothing to mend: no container is started from here")

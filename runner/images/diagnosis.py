@@ -21,7 +21,8 @@ _GONE = re.compile(
 )
 _ADDRESS = re.compile(r"https?://([^/\s'\"`)]+)")
 _HOST = re.compile(
-    r"(?:resolving|resolve(?: host)?:?|connect to|connection to) '?([a-z0-9][a-z0-9.-]+)", re.IGNORECASE
+    r"(?:resolving|resolve(?: host)?:?|lookup|connect to|connection to) '?([a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)+)",
+    re.IGNORECASE,
 )
 _PREFIX = re.compile(r"^#\d+\s+(?:[\d.]+\s+)?")
 _LONGEST = 300

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hosts import FRESH, READY
+from hosts import ARM, FRESH, READY
 
 from runner import machine
-from runner.errors import DockerUnavailable, HostNotReady
+from runner.errors import BuildxMissing, DockerUnavailable, EmulationMissing, HostNotReady
 from runner.host import emulation, facts, setup
+from runner.host.steps import needs
 from runner.images.spec import Toolchain
 
 TOOLCHAIN = Toolchain(name="trixie", suite="trixie", rust="1.96.0", python="3.13.5", pytorch="2.6.0")
@@ -30,8 +31,9 @@ class World:
         del base, foreign
         return self.hosts.pop(0) if len(self.hosts) > 1 else self.hosts[0]
 
-    def docker(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.CompletedProcess(arguments, int(not self.daemon), "", "Cannot connect")
+    def require_daemon(self) -> None:
+        if not self.daemon:
+            raise DockerUnavailable(what="no Docker daemon answers", why="", fix="")
 
     def run(self, arguments: tuple[str, ...], **_: Any) -> "subprocess.CompletedProcess[str]":
         self.ran.append(tuple(arguments))
@@ -42,7 +44,7 @@ class World:
 def live_in(monkeypatch: pytest.MonkeyPatch) -> Callable[[World], World]:
     def enter(world: World) -> World:
         monkeypatch.setattr(setup, "read_host", world.read)
-        monkeypatch.setattr(setup, "docker", world.docker)
+        monkeypatch.setattr(setup, "require_daemon", world.require_daemon)
         monkeypatch.setattr(setup.subprocess, "run", world.run)
         monkeypatch.setattr(machine, "architecture", lambda: "amd64")
         monkeypatch.setattr(Path, "write_text", lambda *_, **__: 0)
@@ -117,6 +119,34 @@ def test_no_daemon_is_a_failure_of_its_own(live_in: Callable[[World], World]) ->
     live_in(World(READY, daemon=False))
     with pytest.raises(DockerUnavailable):
         set_up(fix=True)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "error"),
+    [
+        ({"has_buildx": False}, BuildxMissing),
+        ({"emulated": frozenset()}, EmulationMissing),
+        ({"has_base": False, "has_mmdebstrap": False}, HostNotReady),
+        ({"has_buildx": False, "emulated": frozenset()}, HostNotReady),
+    ],
+)
+def test_what_is_lacking_alone_has_an_error_of_its_own(
+    live_in: Callable[[World], World], lacking: dict[str, Any], error: type[HostNotReady]
+) -> None:
+    live_in(World(replace(READY, **lacking)))
+    with pytest.raises(HostNotReady) as caught:
+        set_up(fix=False)
+    assert type(caught.value) is error
+
+
+def test_what_no_command_is_known_for_does_not_keep_the_rest_from_being_mended(
+    live_in: Callable[[World], World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = live_in(World(FRESH, READY))
+    shown = [replace(need, steps=()) if need.what == "mmdebstrap" else need for need in needs(FRESH, ARM)]
+    monkeypatch.setattr(setup, "needs", lambda host, _: shown if host == FRESH else [])
+    assert len(set_up(fix=True)) == 2
+    assert not any("mmdebstrap" in command for command in world.ran)
 
 
 @pytest.fixture

@@ -73,6 +73,15 @@ def test_a_bootstrap_also_needs_debians_keys_which_other_systems_lack():
     assert "debian-archive-keyring" in lines[-1]
 
 
+def test_a_bootstrap_without_debians_keys_is_no_way_to_a_base():
+    host = replace(READY, has_base=False, has_mmdebstrap=True, has_keyring=False)
+    assert [need.what for need in needs(host, ARM)] == ["mmdebstrap"]
+
+
+def test_a_plugin_of_a_command_that_is_not_there_is_not_asked_for():
+    assert needs(replace(READY, has_docker=False, has_buildx=False), ARM) == []
+
+
 def test_an_arm_host_wants_the_mirror_image():
     amd = frozenset({"amd64"})
     (need,) = needs(replace(READY, emulated=frozenset(), installed_emulators=amd), amd)
