@@ -9,6 +9,7 @@ from runner.errors import ForgeBenchError, Interrupted
 from runner.host.space import refused
 from runner.options import parse
 from runner.signals import stop_on_signals
+from runner.terminal import complain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,12 +22,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 0
         return COMMANDS[options.command].run(Context(options))
     except ForgeBenchError as error:
-        print(f"forge-bench: {error}", file=sys.stderr)
+        complain(f"forge-bench: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        print(
-            "\nforge-bench: interrupted; every finished cell is stored, call again to go on", file=sys.stderr
-        )
+        complain("\nforge-bench: interrupted; every finished cell is stored, call again to go on")
         return Interrupted.exit_code
     except BrokenPipeError:
         # The reader of our stdout has gone (head, less): not an error of ours.
@@ -36,5 +35,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failure = refused(error)
         if failure is None:
             raise
-        print(f"forge-bench: {failure}", file=sys.stderr)
+        complain(f"forge-bench: {failure}")
         return failure.exit_code

@@ -1,17 +1,23 @@
 """The command line: options that every command takes, in any place, and what each command adds."""
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from runner import terminal
 from runner.errors import UsageError
 
 if TYPE_CHECKING:
     from runner.commands.base import Command
 
 PROGRAM = "forge-bench"
+_CLOSING = (
+    "A BENCHMARK (see list) runs that one alone and prints its table on stdout.",
+    f"{PROGRAM} COMMAND --help says what a command takes.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +135,8 @@ def _help(commands: "Mapping[str, Command]", name: str) -> str:
         return _Parser(
             prog=f"{PROGRAM} {name}", description=command.summary, parents=parents, add_help=False
         ).format_help()
-    width = max(map(len, commands)) + 1
+    margin = max(map(len, commands)) + 3
+    columns = terminal.width_of(sys.stdout) or 80
     return _Parser(
         prog=PROGRAM,
         usage=f"{PROGRAM} [COMMAND | BENCHMARK] [options]",
@@ -138,6 +145,10 @@ def _help(commands: "Mapping[str, Command]", name: str) -> str:
         add_help=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="commands:\n"
-        + "\n".join(f"  {each.name:<{width}} {each.summary}" for each in commands.values())
-        + "\n\nA BENCHMARK (see list) runs that one alone and prints its table on stdout.",
+        + "\n".join(
+            terminal.wrap(f"  {each.name:<{margin - 2}}{each.summary}", columns, hang=margin - 2)
+            for each in commands.values()
+        )
+        + "\n\n"
+        + "\n".join(terminal.wrap(line, columns, hang=0) for line in _CLOSING),
     ).format_help()

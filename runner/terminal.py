@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import sys
 import textwrap
 from typing import TextIO
 
@@ -61,6 +62,11 @@ def wrap(text: str, width: int | None, *, hang: int = 2) -> str:
     if width is None:
         return text
     return "\n".join(_wrap_line(line, width, hang) for line in text.split("\n"))
+
+
+def complain(text: str) -> None:
+    """``text`` on stderr: its lines as they are in a file, broken where the terminal ends on a terminal."""
+    print(wrap(text, width_of(sys.stderr)), file=sys.stderr)  # noqa: T201
 
 
 def shorten(text: str, width: int) -> str:
