@@ -7,6 +7,8 @@ from runner.host.finding import Finding, State, skipped
 from runner.host.situation import Situation
 from runner.host.unavailable import command_for
 
+_WITHOUT = "without Docker: python -m runner --executor local runs what this host can"
+
 
 def docker_command(situation: Situation) -> Iterator[Finding]:
     """Whether there is a docker command."""
@@ -22,14 +24,16 @@ def docker_command(situation: Situation) -> Iterator[Finding]:
     if situation.daemon.client is not None:
         yield Finding(check=check, state=State.OK, found=situation.daemon.client)
     elif problem is not None:
-        has_apt = situation.host is not None and situation.host.has_apt
+        host = situation.host
+        absent = host is not None and not host.has_docker
+        install = ("sudo apt-get install docker.io",) if host is not None and host.has_apt else ()
         yield Finding(
             check=check,
             state=State.MISSING,
             found=problem.what,
             why=problem.why,
-            commands=("sudo apt-get install docker.io",) if has_apt else (),
-            advice=problem.fix,
+            commands=install if absent else (command_for(problem, ""),),
+            advice=f"install Docker Engine or Docker Desktop; {_WITHOUT}",
             error=DockerMissing,
         )
 
@@ -102,6 +106,6 @@ def _trouble(check: str, problem: DockerUnavailable, host: str) -> Finding:
         found=problem.what,
         why=problem.why,
         commands=(command_for(problem, host),),
-        advice=problem.fix,
+        advice=_WITHOUT,
         error=type(problem),
     )

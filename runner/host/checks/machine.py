@@ -57,7 +57,6 @@ def load(situation: Situation) -> Iterator[Finding]:
             state=State.WARNING,
             found=found,
             why="other work is running: times taken now are too long and spread",
-            commands=("uptime",),
             advice="wait until it is idle before a run that is to be published",
         )
 
