@@ -23,6 +23,7 @@ SCHEMA = Path(__file__).parent.parent / "schemas" / "matrix.schema.json"
 _PAGES = frozenset({"overview", "methodology"})
 _MOST_FAULTS = 100
 _DEVICE = "this is the name of a device on some systems; choose another"
+_SAID = {type(None): "empty", list: "a list"}
 _UNITS = {"MiB": 2**20, "GiB": 2**30}
 
 
@@ -86,6 +87,8 @@ def _schema_faults(source: Source, error: "ValidationError") -> Iterator[Fault]:
         message = f'"{error.instance}" is not allowed here{hint}'
     elif error.validator == "required":
         message = error.message.replace("'", '"').replace("a required property", "missing here")
+    elif error.validator == "type" and not path:
+        message = f"a matrix is keys and their values; this is {_SAID.get(type(error.instance), 'one value')}"
     elif error.validator == "maxProperties" and isinstance(error.instance, dict):
         message = f"{len(error.instance)} are too many; at most {rule}"
     elif error.validator == "type" and "string" in rule and not isinstance(error.instance, str):
@@ -223,9 +226,13 @@ def _parameter_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
         except ExpressionError as error:
             yield fault("counts", count, message=str(error))
             continue
+        told: set[tuple[str, str]] = set()
         for case, known in _known_parameters(benchmark):
             lacking = [name for name in sorted(needed) if type(known.get(name)) is not int]
             for name in lacking:
+                if (name, case) in told:
+                    continue
+                told.add((name, case))
                 hint = did_you_mean(name, known)
                 yield fault("counts", count, message=f'"{name}" is no whole number in case "{case}"{hint}')
             if not lacking and (why := _no_count(text, known)):

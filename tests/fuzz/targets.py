@@ -5,7 +5,7 @@ import json
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,10 +31,9 @@ from runner.protocol import Reader, arguments
 from runner.record import SCHEMA, Record, content_hash, seal
 from runner.schema import schema
 from runner.store import Store, newest_by_key
-from runner.tables.pages import render_benchmark, render_overview
-from runner.tables.write import write_tables
 from runner.tables.markdown import render_table
-from runner.tables.pages import render_pages
+from runner.tables.pages import render_benchmark, render_overview, render_pages
+from runner.tables.write import write_tables
 from runner.work import lacks, load_work
 from tests.fuzz import corpus
 from tests.fuzz.mutate import mutate_bytes, mutate_json, mutate_yaml
@@ -56,11 +55,11 @@ class Target:
         """An input: a real one, changed."""
         seeds = self.seeds()
         data = draw.choice(seeds)
-        if self.along is not None and draw.random() < 0.6:  # noqa: PLR2004
+        if self.along is not None and draw.random() < 0.6:
             # What is no such text any more, or cannot be written as one.
             with contextlib.suppress(ValueError, RecursionError, yaml.YAMLError):
                 data = self.along(data, draw)
-                if draw.random() < 0.8:  # noqa: PLR2004
+                if draw.random() < 0.8:
                     return data
         return mutate_bytes(data, seeds, draw)
 
@@ -367,21 +366,21 @@ def _text(data: bytes) -> None:
     cells = (words + [""] * 4)[:4]
     table = render_table(Table(headers=("a", "b"), rows=((cells[0], cells[1]), (cells[2], cells[3]))))
     table.encode()
-    expect(len(table.splitlines()) == 4, f"not four lines: {table!r}")  # noqa: PLR2004
+    expect(len(table.splitlines()) == 4, f"not four lines: {table!r}")
     _expect_tables_whole(table)
 
 
 def _expect_line(text: str) -> None:
     """A detail goes to a terminal, into a record and into a table."""
     text.encode()
-    expect(len(text) <= 1000, f"{len(text)} characters of detail")  # noqa: PLR2004
+    expect(len(text) <= 1000, f"{len(text)} characters of detail")
 
 
 def _expect_message(error: ForgeBenchError) -> None:
     text = str(error)
     text.encode()
     expect(all(part for part in (error.what, error.why, error.fix)), f"an empty part: {text!r}")
-    expect(len(text) < 200_000, f"{len(text)} characters of message")  # noqa: PLR2004
+    expect(len(text) < 200_000, f"{len(text)} characters of message")
     expect(all(each.isprintable() or each == "\n" for each in text), f"not fit for a terminal: {text!r}")
 
 
