@@ -22,6 +22,7 @@ import psutil
 from runner import machine
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
+from runner.executors.modules import missing_modules, own_python_first
 from runner.executors.outputs import empty, most_bytes, overfull_directory, refuse_directory
 from runner.executors.watch import Streams
 from runner.failure import Failure, FailureKind
@@ -70,8 +71,14 @@ class LocalExecutor:
             return f"this is {machine.architecture()}; the local executor runs what the host is"
         if self._image is not None and implementation.image not in (self._image["target"], "core"):
             return f"needs the image forge-bench:{implementation.image}"
-        if shutil.which(implementation.command[0]) is None:
-            return f'no program "{implementation.command[0]}" here'
+        environment = self._environment()
+        program = implementation.command[0]
+        if shutil.which(program, path=environment.get("PATH")) is None:
+            return f'no program "{program}" here'
+        # An image holds what it needs; a host may lack any of it.
+        missing = () if self.inside_image else missing_modules(implementation.command, environment)
+        if missing:
+            return f"{program} has no module {', '.join(missing)}"
         return None
 
     def identify(self, target: str, toolchain: Toolchain, platform: Platform) -> str:
@@ -113,13 +120,10 @@ class LocalExecutor:
         if request.input_directory is not None:
             command += ["--input", str(request.input_directory)]
         environment = {
-            **os.environ,
+            **self._environment(),
             **owner_environment(),
             "FORGE_BENCH_THREADS": str(request.limits.threads),
         }
-        environment["PYTHONPATH"] = os.pathsep.join(
-            filter(None, [str(self._root), os.environ.get("PYTHONPATH")])
-        )
         confine = _confinement(cpus, request.limits)
         started = time.monotonic()
         process: subprocess.Popen[bytes] | None = None
@@ -143,6 +147,14 @@ class LocalExecutor:
             if process is not None:
                 with uninterrupted():
                     _kill_group(process)
+
+    def _environment(self) -> dict[str, str]:
+        """What every process gets. On a host ``python3`` is the Python that runs this, with the packages it has."""
+        environment = dict(os.environ) if self.inside_image else own_python_first(os.environ)
+        environment["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(self._root), os.environ.get("PYTHONPATH")])
+        )
+        return environment
 
 
 def _confinement(cpus: tuple[int, ...], limits: Limits) -> Callable[[], None]:

@@ -7,7 +7,7 @@ from runner.host.finding import Finding, State, skipped
 from runner.host.situation import Situation
 from runner.host.unavailable import command_for
 
-_WITHOUT = "without Docker: python -m runner --executor local runs what this host can"
+_WITHOUT = "without Docker, for what this host can run: python -m runner --executor local"
 
 
 def docker_command(situation: Situation) -> Iterator[Finding]:
