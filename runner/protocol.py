@@ -75,9 +75,11 @@ class Reader:
 
 
 def _parse(text: str) -> dict[str, Any] | Failure:
-    # The streams are decoded so that whatever is not UTF-8 has become this character.
-    if "\ufffd" in text or text.count("[") + text.count("{") > _MOST_BRACKETS:
-        return _malformed(f"stdout holds a line that is not UTF-8, or full of brackets: {_short(text)}")
+    # Where the bytes were no UTF-8, decoding has put this character.
+    unreadable = "\ufffd" in text
+    if unreadable or text.count("[") + text.count("{") > _MOST_BRACKETS:
+        reason = "is not UTF-8" if unreadable else "is full of brackets"
+        return _malformed(f"stdout holds a line that {reason}: {_short(text)}")
     try:
         event = json.loads(text)
         # Python's parser lets NaN and Infinity through; JSON has neither and no figure may be either.

@@ -158,4 +158,4 @@ class Executor(Protocol):
 
 def _last_line(stderr: str) -> str:
     lines = stderr.rstrip().splitlines()
-    return f"stderr ends: {lines[-1][-300:].strip()}" if lines else "stderr is empty"
+    return f"stderr ends: {lines[-1].strip()[:300]}" if lines else "stderr is empty"

@@ -37,6 +37,9 @@ from runner.signals import uninterrupted
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _ENFORCED = ("cpuset", "memory_bytes", "swap", "pids", "deadline", "network", "read-only", "outputs")
 _READING_BROKE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, ValueError)
+_GOING = ("removing", "dead")
+_INIT_FAILED = (126, 127)
+_INIT_SAYS = "[FATAL tini"
 # For a container that was killed to be gone, and for its last bytes to arrive.
 _PATIENCE_SECONDS = 60
 
@@ -113,7 +116,9 @@ class DockerExecutor:
                 except APIError as error:
                     if is_full(str(error)):
                         # Not the implementation's fault, and so no failed cell.
-                        raise no_space("the Docker daemon could not start a launch", _one_line(error)) from error
+                        raise no_space(
+                            "the Docker daemon could not start a launch", _one_line(error)
+                        ) from error
                     return LaunchResult(limits=limits, not_started=_one_line(error))
                 return _run(request, container, beside, limits)
         except BROKEN_CONNECTION as error:
@@ -212,11 +217,14 @@ def _run(
         # Somebody removed the container, or its keeper, under our hands.
         stopped = stopped or _lost(error)
         return LaunchResult(limits=limits, wall_seconds=wall_seconds, stopped=stopped, stderr=output.stderr)
+    if state["Status"] in _GOING:
+        stopped = stopped or _lost(RuntimeError("somebody removed the container"))
     return LaunchResult(
         limits=limits,
         wall_seconds=wall_seconds,
         exit_code=exit_code,
         out_of_memory=bool(state["OOMKilled"]),
+        not_started=_not_started(exit_code, output.stderr),
         stopped=stopped or (lost if exit_code == 0 else None),
         refused=refused,
         stderr=output.stderr,
@@ -279,6 +287,13 @@ def _deadline_failure(container: Container, request: LaunchRequest) -> Failure:
         detail = f"{after} with {running} processes and threads, as many as it may have"
         return Failure(kind=FailureKind.TOO_MANY_PROCESSES, detail=detail)
     return Failure(kind=FailureKind.DEADLINE, detail=after)
+
+
+def _not_started(exit_code: int, stderr: str) -> str | None:
+    """The daemon's own init starts the program: one that is not there ends like one that ran and failed."""
+    if exit_code not in _INIT_FAILED or not stderr.startswith(_INIT_SAYS):
+        return None
+    return stderr.partition("] ")[2].partition("\n")[0]
 
 
 def _lost(error: Exception) -> Failure:

@@ -1,0 +1,3 @@
+"""Prints JSON a hundred thousand lists deep."""
+
+print("[" * 100_000 + "]" * 100_000)

@@ -1,0 +1,1 @@
+"""Ends well without a word."""
