@@ -83,13 +83,15 @@ def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]
 def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, Stand]:
     works = list(works)
     own, say = context.own, context.progress.say
+    # Python's argparse makes an empty list of the word "--".
+    asked = [name or "--" for name in own.image]
     if context.executor.name == "local":
-        refuse_images(own.image)
+        refuse_images(asked)
         if not context.inside_image:
             say("the commands of these records run on this host, as you: only for records that you trust")
         return own_image(works, context.executor, any_image=own.any_image, say=say)
     recorded = [facts for work in works for facts in (work.core, work.image)]
-    stands = find_images(recorded, asked=own.image, any_image=own.any_image, say=say)
+    stands = find_images(recorded, asked=asked, any_image=own.any_image, say=say)
     _require_emulation({stand.facts.architecture for stand in stands.values()}, works[0])
     return stands
 

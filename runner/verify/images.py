@@ -155,8 +155,8 @@ def _offered(needed: Sequence[ImageFacts], asked: Sequence[str], *, any_image: b
         ):
             raise WrongImage(
                 what=f"{name} is not the image of these records",
-                why=f"it is {', '.join(map(_known_by, found)) or 'for no architecture that is known here'}; they were made with "
-                f"{', '.join(map(_described, needed))}",
+                why=f"it is {', '.join(map(_known_by, found)) or 'of an unknown architecture'}; "
+                f"they were made with {', '.join(map(_described, needed))}",
                 fix="give the image that they name; --any-image goes on with this one and says so",
             )
         offered += found

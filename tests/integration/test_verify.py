@@ -1,0 +1,303 @@
+"""Records of the pinned image run again: on the image itself, on an archive of it, and out of a real registry."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import FOREIGN, HOST, ROOT, docker, forge_bench
+
+from runner.images.build import builder
+from runner.images.reference import candidates, inspect, obtain
+from runner.record import seal
+from runner.store import Store
+
+# Names that only these tests give, and take away again.
+NAME = "forge-bench-verify-test"
+
+
+@pytest.fixture(scope="module")
+def records(images, tmp_path_factory) -> Path:
+    """Two implementations of one operation, run natively in the core image."""
+    results = tmp_path_factory.mktemp("records")
+    result = forge_bench(
+        "--profile", "smoke", "--arch", HOST, "--only", "gae/rust", "--only", "gae/numpy", "--results", str(results),
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr[-4000:]
+    return results
+
+
+@pytest.fixture(scope="module")
+def one(records) -> Path:
+    """One record: a case of Rust's."""
+    return next(
+        path
+        for path in records.glob("records/gae/*.json")
+        if (cell := json.loads(path.read_text())["cell"])["implementation"] == "rust"
+        and cell["case"] == "T=512"
+    )
+
+
+@pytest.fixture(scope="module")
+def core(records) -> str:
+    """The config digest of the image of the records."""
+    (digest,) = {record.data["image"]["config_digest"] for record in Store(records).records()}
+    return digest
+
+
+def build(tag: str, architecture: str, dockerfile: str) -> None:
+    result = subprocess.run(
+        ["docker", "buildx", "build", "--builder", builder(), "--platform", f"linux/{architecture}",
+         "--provenance=false", "--tag", tag, "-"],
+        input=dockerfile, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+
+
+def forget(*tags: str) -> None:
+    docker("image", "rm", *tags)
+
+
+@pytest.fixture(scope="module")
+def twin(core) -> Iterator[str]:
+    """The tag of another build of the same files: the labels of the core image, and another config digest."""
+    docker("tag", core, f"{NAME}:core")
+    build(f"{NAME}:twin", HOST, f"FROM {NAME}:core\nLABEL a.test=twin\n")
+    yield f"{NAME}:twin"
+    forget(f"{NAME}:core", f"{NAME}:twin")
+
+
+@pytest.fixture(scope="module")
+def archive(twin, tmp_path_factory) -> Path:
+    """The twin in a file of docker save, and no more in the daemon; its name there is given to another image."""
+    path = tmp_path_factory.mktemp("archive") / "image.tar"
+    assert docker("save", "--output", str(path), twin).returncode == 0
+    return path
+
+
+def verify(*arguments: str) -> dict:
+    result = forge_bench("verify", "--json", *arguments)
+    assert result.returncode == 0, result.stderr[-4000:]
+    return json.loads(result.stdout)
+
+
+def verdicts(found: dict, figure: str) -> set[str]:
+    return {
+        each["verdict"] for cell in found["cells"] for each in cell["figures"] if each["figure"] == figure
+    }
+
+
+def likenesses(found: dict) -> set[str]:
+    return {image["likeness"] for image in found["images"]}
+
+
+def assert_reproduced(found: dict, likeness: str) -> None:
+    assert likenesses(found) == {likeness}
+    for figure in ("gate", "inputs", "outputs", "counts", "software"):
+        assert verdicts(found, figure) == {"reproduced"}, figure
+    assert found["summary"]["differs"] == 0
+
+
+def test_a_directory_is_reproduced_on_the_image_of_its_records_in_as_many_launches(records):
+    found = verify(str(records))
+    assert_reproduced(found, "same")
+    assert (len(found["cells"]), found["launches"]) == (14, 2)
+    assert verdicts(found, "seconds") == {"inconclusive"}, "one process decides nothing"
+
+
+def test_a_digit_that_was_altered_is_found_before_anything_is_started(one, tmp_path):
+    text = one.read_text()
+    data = json.loads(text)
+    figure = repr(data["measurement"]["metrics"]["seconds"][0])
+    digit = next(index for index, character in enumerate(figure) if character in "123456789")
+    altered = tmp_path / one.name
+    altered.write_text(
+        text.replace(figure, f"{figure[:digit]}{(int(figure[digit]) + 1) % 10}{figure[digit + 1 :]}", 1)
+    )
+    result = forge_bench("verify", str(altered))
+    assert result.returncode == 18
+    assert str(altered) in result.stderr
+    assert "altered" in result.stderr
+
+
+def test_an_archive_of_docker_save_is_loaded_and_takes_no_name_from_another_image(one, archive, twin, core):
+    digest = inspect(twin)["Id"]
+    forget(twin)
+    docker("tag", core, twin)
+    assert inspect(digest) is None
+    try:
+        found = verify(str(one), "--image", str(archive))
+        assert_reproduced(found, "rebuilt")
+        assert found["images"][0]["run"]["config_digest"] == digest
+        assert inspect(twin)["Id"] == core
+    finally:
+        forget(f"forge-bench:verify-{digest.removeprefix('sha256:')[:12]}")
+        docker("tag", digest, twin)
+
+
+def test_an_image_of_other_files_verifies_nothing_unless_that_is_wanted(one):
+    peers = f"forge-bench:peers-trixie-{HOST}"
+    result = forge_bench("verify", str(one), "--image", peers)
+    assert result.returncode == 20
+    assert "is not the image of these records" in result.stderr
+    assert likenesses(verify(str(one), "--image", peers, "--any-image")) == {"other"}
+
+
+@pytest.mark.parametrize(
+    "nowhere",
+    [
+        f"sha256:{'0' * 64}",
+        "127.0.0.1:9/forge-bench:latest",
+        "forge-bench:no-such-tag",
+        "--",
+        "no/such/file.tar",
+    ],
+)
+def test_an_image_that_is_nowhere_is_three_lines(one, nowhere):
+    result = forge_bench("verify", str(one), f"--image={nowhere}")
+    assert result.returncode == 19, result.stderr
+    assert "to do:" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_record_whose_image_is_gone_says_which_one_and_what_to_do(one, tmp_path):
+    data = json.loads(one.read_text())
+    del data["content_sha256"]
+    for image in (data["image"], data["work"]["core"]):
+        image.update(config_digest=f"sha256:{'0' * 64}", identity="0" * 64, execution_hash="0" * 64)
+    (tmp_path / one.name).write_text(json.dumps(seal(data)))
+    result = forge_bench("verify", str(tmp_path / one.name))
+    assert result.returncode == 19
+    assert "--image" in result.stderr
+
+
+# --- a registry -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory) -> Iterator[str]:
+    """Debian's docker-registry on loopback: unpacked into a temporary directory, nothing is installed."""
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        pytest.skip("needs root and apt for Debian's docker-registry")
+    directory = tmp_path_factory.mktemp("registry")
+    # apt lowers its privileges to a user that pytest's own directories shut out.
+    package = subprocess.run(
+        ["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", "docker-registry"],
+        cwd=directory, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert package.returncode == 0, package.stderr
+    subprocess.run(
+        ["dpkg-deb", "--extract", *map(str, directory.glob("*.deb")), str(directory / "root")], check=True
+    )
+    configuration = directory / "config.yml"
+    configuration.write_text(
+        f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {directory / 'data'}}}}}\n"
+        "http: {addr: '127.0.0.1:0'}\nlog: {level: info, accesslog: {disabled: true}}\n"
+    )
+    log = (directory / "registry.log").open("w+")
+    process = subprocess.Popen(
+        [str(directory / "root/usr/bin/docker-registry"), "serve", str(configuration)],
+        stderr=subprocess.PIPE, stdout=log, text=True, bufsize=1,
+    )  # fmt: skip
+    try:
+        yield f"{_address(process)}/forge-bench"
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+        log.close()
+        shutil.rmtree(directory)
+
+
+def _address(process: "subprocess.Popen[str]") -> str:
+    """Where it listens: the system chose the port, the registry says it."""
+    for line in process.stderr:
+        _, found, rest = line.partition("listening on ")
+        if found:
+            return rest.split('"')[0].split(",")[0].strip()
+    raise AssertionError(f"the registry ended with {process.wait()}")
+
+
+@pytest.fixture(scope="module")
+def pushed(registry, twin, core) -> Iterator[dict[str, str]]:
+    """References to the core image, to its twin, and to an index of the twin and a foreign image that is no more."""
+    build(
+        f"{registry}:foreign", FOREIGN,
+        "FROM scratch\nCOPY <<EOF /mark\nforeign\nEOF\nLABEL forge-bench.target=core forge-bench.identity=foreign\n",
+    )  # fmt: skip
+    docker("tag", core, f"{registry}:core")
+    docker("tag", twin, f"{registry}:twin")
+    for tag in ("core", "twin", "foreign"):
+        result = docker("push", "--quiet", f"{registry}:{tag}")
+        assert result.returncode == 0, result.stderr
+    result = docker(
+        "buildx",
+        "imagetools",
+        "create",
+        "--tag",
+        f"{registry}:index",
+        f"{registry}:twin",
+        f"{registry}:foreign",
+    )
+    assert result.returncode == 0, result.stderr
+    yield {name: f"{registry}:{name}" for name in ("core", "twin", "foreign", "index")}
+    left = docker("image", "ls", "--quiet", "--no-trunc", registry).stdout.split()
+    references = {
+        name
+        for digest in left
+        for name in [*inspect(digest)["RepoTags"], *inspect(digest)["RepoDigests"]]
+        if name.startswith(registry)
+    }
+    forget(*references)
+
+
+def digest_of(reference: str) -> str:
+    result = docker("buildx", "imagetools", "inspect", "--format", "{{.Manifest.Digest}}", reference)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_the_image_of_a_record_is_found_in_a_registry_by_tag_and_not_fetched_again(one, pushed, core):
+    found = verify(str(one), "--image", pushed["core"])
+    assert_reproduced(found, "same")
+    assert found["images"][0]["run"]["config_digest"] == core
+
+
+def test_an_index_and_each_digest_below_it_lead_to_the_image_of_the_records_architecture(
+    one, pushed, twin, registry
+):
+    digest = inspect(twin)["Id"]
+    forget(twin, f"{registry}:twin", pushed["foreign"])
+    assert inspect(digest) is None
+    try:
+        # The foreign one first: a daemon that had pulled the index by its own digest would refuse the other.
+        index = f"{registry}@{digest_of(pushed['index'])}"
+        (foreign,) = candidates(index, [FOREIGN])
+        assert obtain(foreign).identity == "foreign"
+        found = verify(str(one), "--image", index)
+        assert_reproduced(found, "rebuilt")
+        assert found["images"][0]["run"]["config_digest"] == digest
+        (own,) = candidates(pushed["index"], [HOST])
+        assert own.pull.startswith(f"{registry}@sha256:")
+        assert own.facts.config_digest == digest
+        assert candidates(own.pull, [HOST])[0].facts.config_digest == digest
+    finally:
+        docker("tag", digest, twin)
+
+
+def test_an_index_without_the_records_architecture_says_what_it_offers(one, pushed):
+    result = forge_bench("verify", str(one), "--image", pushed["foreign"])
+    assert result.returncode == 20
+    alone = f"{pushed['foreign']}-index"
+    assert docker("buildx", "imagetools", "create", "--tag", alone, pushed["foreign"]).returncode == 0
+    result = forge_bench("verify", str(one), "--image", alone)
+    assert result.returncode in (19, 20), result.stderr
+    assert FOREIGN in result.stderr
+
+
+def test_nothing_is_left_behind(records):
+    del records
+    assert docker("ps", "--all", "--quiet", "--filter", "label=forge-bench.runner").stdout == ""
+    assert ROOT.is_dir()
