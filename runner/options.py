@@ -131,12 +131,17 @@ def _seeds(text: str) -> tuple[int, ...]:
 def _help(commands: "Mapping[str, Command]", name: str) -> str:
     command = commands[name]
     parents = [common_parser(), own_parser(command)]
+    columns = terminal.width_of(sys.stdout) or 80
     if name != "run":
         return _Parser(
-            prog=f"{PROGRAM} {name}", description=command.summary, parents=parents, add_help=False
+            prog=f"{PROGRAM} {name}",
+            description=command.summary,
+            parents=parents,
+            add_help=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog="\n".join(terminal.wrap(line, columns) for line in command.notes),
         ).format_help()
-    margin = max(map(len, commands)) + 3
-    columns = terminal.width_of(sys.stdout) or 80
+    margin = max(map(len, commands)) + 4
     return _Parser(
         prog=PROGRAM,
         usage=f"{PROGRAM} [COMMAND | BENCHMARK] [options]",

@@ -15,9 +15,12 @@ _MODULES = {
     "render": "render",
     "compare": "compare",
     "verify": "verify",
+    "export": "export",
     "list": "listing",
+    "init": "init",
     "setup": "setup",
     "doctor": "doctor",
+    "completion": "completion",
 }
 
 

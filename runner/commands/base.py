@@ -135,9 +135,13 @@ def no_options(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """One word of the command line. ``run`` returns the exit code and prints its result on stdout."""
+    """One word of the command line. ``run`` returns the exit code and prints its result on stdout.
+
+    ``notes`` are lines that close its help.
+    """
 
     name: str
     summary: str
     run: Callable[[Context], int]
     add_options: Callable[[argparse.ArgumentParser], None] = no_options
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,44 @@
+"""``forge-bench completion``: the script by which a shell completes commands, options and names."""
+
+import argparse
+from collections.abc import Sequence
+
+from runner.commands.base import Command, Context
+from runner.completion import SHELLS, script
+from runner.errors import MatrixError
+from runner.options import PROGRAM
+
+
+def _run(context: Context) -> int:
+    # Imported here: this module is one of those in the table.
+    from runner.commands import COMMANDS  # noqa: PLC0415
+
+    benchmarks: dict[str, Sequence[str]] = {}
+    profiles: Sequence[str] = ()
+    try:
+        benchmarks = {each.name: tuple(each.implementations) for each in context.matrix.benchmarks.values()}
+        profiles = tuple(context.matrix.profiles)
+    except MatrixError as error:
+        # A shell starts with or without a valid matrix.
+        context.progress.say(f"names of benchmarks and profiles are left out: {error.what}")
+    print(script(context.own.shell, COMMANDS, benchmarks=benchmarks, profiles=profiles))
+    return 0
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="whose script is printed")
+
+
+COMMAND = Command(
+    name="completion",
+    summary="print the script that makes a shell complete forge-bench",
+    notes=(
+        f"bash, in ~/.bashrc: source <({PROGRAM} completion bash)",
+        f'zsh, once: {PROGRAM} completion zsh > "${{fpath[1]}}/_{PROGRAM}"',
+        f"fish, once: {PROGRAM} completion fish > ~/.config/fish/completions/{PROGRAM}.fish",
+        "Names of benchmarks and profiles are those that the matrix has at that time. A shell completes the "
+        f"program {PROGRAM}, which the virtual environment has in bin/; python -m runner cannot be completed.",
+    ),
+    add_options=_add_options,
+    run=_run,
+)

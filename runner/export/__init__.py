@@ -1,0 +1,1 @@
+"""All records of a store as one table."""

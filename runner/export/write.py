@@ -1,0 +1,55 @@
+"""A table as CSV or Parquet. Both hold the same values."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+from runner.errors import HostNotReady
+from runner.export.table import Column, Value, rows
+
+
+def as_csv(table: Sequence[Column]) -> bytes:
+    """RFC 4180 in UTF-8, with a header, and with the line ends of Unix.
+
+    None is an empty field, a flag ``true`` or ``false``, a float the shortest text that gives the same float again.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(column.name for column in table)
+    writer.writerows(map(_field, row) for row in rows(table))
+    return text.getvalue().encode()
+
+
+def as_parquet(table: Sequence[Column]) -> bytes:
+    """A Parquet file: strings, 64-bit integers, doubles and booleans, each with nulls.
+
+    Raises:
+        HostNotReady: there is no pyarrow here.
+    """
+    try:
+        # Imported here: an image has no pyarrow, and nothing else needs it.
+        import pyarrow as pa  # noqa: PLC0415
+        from pyarrow import parquet  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise HostNotReady(
+            what="Parquet cannot be written here",
+            why=f"{error}: it is one of the extra packages that a host needs and an image does not",
+            fix="take --format csv, or on a host: make setup (or pip install 'forge-bench[host]')",
+        ) from error
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    arrays = [pa.array(column.values, types[column.type]) for column in table]
+    file = io.BytesIO()
+    parquet.write_table(pa.table(arrays, names=[column.name for column in table]), file)
+    return file.getvalue()
+
+
+def _field(value: Value) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case float():
+            return repr(value)
+        case _:
+            return str(value)

@@ -1,0 +1,1 @@
+"""The starter matrix that ``forge-bench init`` writes."""
