@@ -84,9 +84,10 @@ def test_each_image_names_what_it_was_made_of(images):
 def test_the_baselines_own_tests_pass_inside_the_image(images, packages_for_the_image):
     result = docker(
         "run", "--rm", "--network", "none", "--entrypoint", "python3",
-        "-v", f"{packages_for_the_image}:/pytest:ro", "-v", f"{ROOT / 'tests' / 'image'}:/tests:ro",
+        "-v", f"{packages_for_the_image}:/pytest:ro", "-v", f"{ROOT / 'tests'}:/checkout/tests:ro",
         "-e", "PYTHONPATH=/opt/forge-bench:/opt/forge-bench/site-packages:/pytest",
-        "forge-bench:peers", "-m", "pytest", "-q", "-p", "no:cacheprovider", "/tests",
+        "forge-bench:peers", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+        "--rootdir", "/checkout", "--confcutdir", "/checkout", "/checkout/tests/image",
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
     assert "skipped" not in result.stdout
