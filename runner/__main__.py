@@ -3,9 +3,12 @@
 import signal
 import sys
 
+from runner.signals import stop_on_signals
+
 if __name__ == "__main__":
+    # A second's worth of modules is read after this: to stop meanwhile is no traceback either.
+    stop_on_signals()
     try:
-        # Imported here: Ctrl-C while a second's worth of modules is read is no traceback either.
         from runner.cli import main
 
         code = main()
