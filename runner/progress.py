@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from runner import terminal
@@ -11,6 +11,8 @@ from runner.plan import Launch
 from runner.printable import one_line
 from runner.record import Record
 from runner.store import Store
+
+_SHORTEST_NAME = 12
 
 
 class Progress:
@@ -25,10 +27,14 @@ class Progress:
         self._started = 0.0
         self._shown = 0
 
-    def say(self, text: str) -> None:
-        """A line of its own, broken where the terminal ends."""
+    def say(self, text: str, *, alarm: str = "") -> None:
+        """A line of its own, broken where the terminal ends; ``alarm`` is the part of it that is to be seen first."""
         self._erase()
-        self._stream.write(terminal.wrap(text, terminal.width_of(self._stream)) + "\n")
+        shown = terminal.wrap(text, terminal.width_of(self._stream))
+        if alarm:
+            # After the lines were broken: what switches a colour takes no room.
+            shown = shown.replace(alarm, terminal.red(alarm, self._stream))
+        self._stream.write(shown + "\n")
         self._stream.flush()
 
     def begin(self, launches: Sequence[Launch], store: Store) -> None:
@@ -64,10 +70,10 @@ class Progress:
         failed = [record for record in records if record.failed]
         if not failed:
             self._durations.learn(launch, seconds)
-        verdict = "ok"
-        if failed:
-            verdict = terminal.red(f"FAILED: {failed[0].data['failure']['kind']}", self._stream)
-        self.say(f"[{self._done}/{len(self._launches)}] {launch}  {seconds:.1f} s  {verdict}")
+        alarm = f"FAILED: {failed[0].data['failure']['kind']}" if failed else ""
+        self.say(
+            f"[{self._done}/{len(self._launches)}] {launch}  {seconds:.1f} s  {alarm or 'ok'}", alarm=alarm
+        )
         for record in failed:
             self.say(f"    {record.case}: {one_line(record.data['failure']['detail'], 300)}")
 
@@ -76,24 +82,28 @@ class Progress:
         self._erase()
 
     def _line(self, share: float, width: int) -> str:
-        """The moving line: of the launch's name as much as there is room for, of the rest nothing is cut."""
+        """The moving line: where there is little room the launch's name is cut first, then the time left out."""
         head, tail = f"[{self._done + 1}/{len(self._launches)}] ", f" {100 * share:3.0f} %"
-        left = self._left(share)
-        if left and len(head) + len(tail) + len(left) < width:
-            tail += left
+        room = width - len(head) - len(tail) - _SHORTEST_NAME
+        tail += next(left for left in (*self._left(share), "") if len(left) <= max(0, room))
         label = terminal.shorten(str(self._launches[self._done]), width - len(head) - len(tail))
         return f"{head}{label}{tail}"[:width]
 
-    def _left(self, share: float) -> str:
-        """What is known of the time to the end, in words; nothing where nothing is known."""
+    def _left(self, share: float) -> Iterator[str]:
+        """What is known of the time to the end, in words and in fewer words; nothing where nothing is known."""
         current, *ahead = self._launches[self._done :]
         total = self._durations.total(ahead)
         estimate = self._durations.of(current)
         seconds = total.seconds + (estimate.seconds * (1 - share) if estimate else 0.0)
         unknown = total.unknown + (estimate is None)
         if unknown == total.launches + 1:
-            return ""
-        return f", {duration(seconds)}{f' + {unknown} unknown' if unknown else ''} left"
+            return
+        if unknown:
+            yield f", {duration(seconds)} + {unknown} unknown left"
+            yield f", {duration(seconds)} + {unknown}"
+        else:
+            yield f", {duration(seconds)} left"
+            yield f", {duration(seconds)}"
 
     def _erase(self) -> None:
         if self._shown:

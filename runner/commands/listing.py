@@ -1,14 +1,18 @@
 """``forge-bench list``: benchmarks, cases, implementations and profiles."""
 
+import sys
+
 from runner.commands.base import Command, Context
+from runner.terminal import width_of, wrap
 
 
 def _run(context: Context) -> int:
+    width = width_of(sys.stdout)
     for benchmark in context.matrix.benchmarks.values():
-        print(f"{benchmark.name}: {benchmark.title}")
-        print(f"  cases: {', '.join(benchmark.cases)}")
-        print(f"  implementations: {', '.join(benchmark.implementations)}")
-    print(f"profiles: {', '.join(context.matrix.profiles)}")
+        print(wrap(f"{benchmark.name}: {benchmark.title}", width))
+        print(wrap(f"  cases: {', '.join(benchmark.cases)}", width))
+        print(wrap(f"  implementations: {', '.join(benchmark.implementations)}", width))
+    print(wrap(f"profiles: {', '.join(context.matrix.profiles)}", width))
     return 0
 
 
