@@ -248,7 +248,7 @@ def _compare_one(
     except ValueError as error:
         raise NothingToCompare(
             what=f"{subject}: no ratio of {metric} between {base} and {against}",
-            why=f"{error}, and {metric} is zero in a record",
+            why=f"{error}; {metric} of a record is zero, or next to it",
             fix="choose another metric with --metric",
         ) from error
     return Comparison(

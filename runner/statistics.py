@@ -24,6 +24,7 @@ LEAST_PROCESSES = 5
 _SEED = 42
 # Iglewicz and Hoaglin (1993), "How to detect and handle outliers".
 _OUTLIER_SCORE = 3.5
+_FARTHEST = 1e100
 
 Floats = NDArray[np.float64]
 Processes = Sequence[Sequence[float]]
@@ -97,11 +98,15 @@ def ratio_interval(numerator: Processes, denominator: Processes, *, resamples: i
     first.
 
     Raises:
-        ValueError: a side is empty, or has a value that is not above zero.
+        ValueError: a side is empty, has a value that is not above zero, or lies beyond all measure from the other.
     """
     over, under = _freeze(numerator), _freeze(denominator)
-    if min(min(values) for values in (*over, *under)) <= 0:
+    least = min(min(values) for values in (*over, *under))
+    if least <= 0:
         raise ValueError("a ratio needs values above zero")
+    # Whoever wrote the values: from here on nothing leaves the range of floats.
+    if max(max(values) for values in (*over, *under)) / _FARTHEST > least:
+        raise ValueError("the values are too far apart for a ratio")
     value, n = figure(over) / figure(under), min(len(over), len(under))
     if n < 2:  # noqa: PLR2004
         return Interval(value=value, low=None, high=None, n=n)

@@ -101,9 +101,13 @@ class Room:
         if not self.ranked or base is None or base is against:
             return None
         sides = [row.processes(self.benchmark.headline) for row in (base, against)]
-        if not all(sides) or min(value for side in sides for values in side for value in values) <= 0:
+        if not all(sides):
             return None
-        return improvement(sides[0], sides[1], self.benchmark.headline)
+        try:
+            return improvement(sides[0], sides[1], self.benchmark.headline)
+        except ValueError:
+            # A value of zero, or of no size that anything has: a record may come from anywhere.
+            return None
 
 
 def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> tuple[Room, ...]:

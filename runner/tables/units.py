@@ -12,8 +12,9 @@ _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 
 def significant(value: float, digits: int = 3) -> str:
     """``value`` with ``digits`` significant digits, thousands separated, never with an exponent."""
-    if value == 0:
-        return "0"
+    if value == 0 or not math.isfinite(value):
+        # A quotient of two values from elsewhere may be beyond every float.
+        return "0" if value == 0 else f"{value:g}"
     magnitude = math.floor(math.log10(abs(value)))
     # Rounding may carry into the next power of ten (9.996 to 10.0).
     magnitude = math.floor(math.log10(abs(round(value, digits - 1 - magnitude))))

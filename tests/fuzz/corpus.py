@@ -13,6 +13,7 @@ from safetensors.numpy import save
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "results" / "published"
+QUICK = "2026-11-21-quick"
 
 
 @cache
@@ -31,15 +32,26 @@ def matrices() -> tuple[bytes, ...]:
 
 @cache
 def records() -> tuple[bytes, ...]:
-    """A published record of every implementation and platform, the smallest of each."""
+    """A published record of every implementation and platform: a training's, and an operation's at T=2048."""
     chosen: dict[tuple[str, ...], bytes] = {}
-    for path in sorted(PUBLISHED.glob("*/records/*/*.json"), key=lambda path: path.stat().st_size):
-        text = path.read_bytes()
+    for text in _published("T=2048", "CartPole-v1"):
         cell = json.loads(text)["cell"]
         chosen.setdefault((cell["benchmark"], cell["implementation"], cell["platform"]), text)
-    if not chosen:
-        raise FileNotFoundError(f"no records under {PUBLISHED}")
     return tuple(chosen.values())
+
+
+@cache
+def company() -> tuple[bytes, ...]:
+    """All seeds of the operation at T=2048 on the native platform: enough for figures, ratios and verdicts."""
+    return tuple(text for text in _published("T=2048") if json.loads(text)["execution"]["kind"] == "native")
+
+
+def _published(*cases: str) -> list[bytes]:
+    texts = (path.read_bytes() for path in sorted((PUBLISHED / QUICK / "records").glob("*/*.json")))
+    found = [text for text in texts if json.loads(text)["cell"]["case"] in cases]
+    if not found:
+        raise FileNotFoundError(f"no records under {PUBLISHED / QUICK}")
+    return found
 
 
 @cache

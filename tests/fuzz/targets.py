@@ -21,6 +21,8 @@ from runner.execution import Execution, ExecutionKind
 from runner.executors.base import ImageFacts
 from runner.executors.keeper import Keeper
 from runner.executors.watch import Streams
+from runner.export.table import table_of_records, table_of_repetitions
+from runner.export.write import as_csv, as_parquet
 from runner.failure import Failure
 from runner.gate import expected_counts, judge
 from runner.matrix import Limits, Matrix, load_matrix
@@ -28,11 +30,11 @@ from runner.matrix.expressions import ExpressionError, evaluate, names_in
 from runner.path_names import portable
 from runner.plan import make_plan
 from runner.protocol import Reader, arguments
-from runner.record import SCHEMA, Record, content_hash, seal
+from runner.record import SCHEMA, Record, content_hash, is_intact, seal
 from runner.schema import schema
 from runner.store import Store, newest_by_key
 from runner.tables.markdown import render_table
-from runner.tables.pages import render_benchmark, render_overview, render_pages
+from runner.tables.pages import render_pages
 from runner.tables.write import write_tables
 from runner.work import lacks, load_work
 from tests.fuzz import corpus
@@ -131,15 +133,16 @@ def _expression(data: bytes) -> None:
 
 def _record(data: bytes) -> None:
     """As bytes of a file, and, where they are an object, sealed as anybody can seal it."""
-    _stored(data)
+    stored_record(data)
     with contextlib.suppress(ValueError, RecursionError):
         value = json.loads(data)
-        if isinstance(value, dict):
+        if isinstance(value, dict) and not is_intact(value):
             value.pop("content_sha256", None)
-            _stored(json.dumps(seal(value)).encode())
+            stored_record(json.dumps(seal(value)).encode())
 
 
-def _stored(data: bytes) -> None:
+def stored_record(data: bytes) -> None:
+    """A store with this file among its records, and everything that reads it."""
     with tempfile.TemporaryDirectory() as temporary:
         directory = Path(temporary)
         store = Store(directory)
@@ -151,31 +154,36 @@ def _stored(data: bytes) -> None:
         except ForgeBenchError as error:
             _expect_message(error)
             return
-        for index, text in enumerate(corpus.records()[:6]):
-            (folder / f"{index}.json").write_bytes(text)
         before = set(directory.rglob("*"))
-        _use_records([*records, *_ordinary()], store)
+        _use_records([*_company(), *records], directory)
         outside = [path for path in set(directory.rglob("*")) - before if "tables" not in path.parts]
         expect(not outside, f"written beside the tables: {outside}")
 
 
 @cache
-def _ordinary() -> tuple[Record, ...]:
-    return tuple(Record(data=json.loads(text)) for text in corpus.records()[:6])
+def _company() -> tuple[Record, ...]:
+    return tuple(Record(data=json.loads(text)) for text in corpus.company())
 
 
-def _use_records(records: list[Record], store: Store) -> None:
+@dataclass(frozen=True)
+class _Kept(Store):
+    """A store whose records were read already."""
+
+    kept: tuple[Record, ...] = ()
+
+    def records(self) -> list[Record]:
+        return list(self.kept)
+
+
+def _use_records(records: list[Record], directory: Path) -> None:
     """Everything that reads records, with one among them that a stranger made."""
     matrix = _shipped()
     newest = list(newest_by_key(records).values())
-    for profile in ("quick", "full"):
-        pages = render_pages(matrix, newest, profile=profile)
-        for page in pages:
-            page.text.encode()
-            _expect_tables_whole(page.text)
-    render_overview(matrix, newest, profile="quick")
-    render_benchmark(matrix, newest, "gae", profile="quick")
-    write_tables(matrix, newest, store.tables_directory / "quick", profile="quick")
+    store = _Kept(directory, tuple(records))
+    for path in write_tables(matrix, newest, store.tables_directory / "quick", profile="quick"):
+        _expect_tables_whole(path.read_text(encoding="utf-8"))
+    for page in render_pages(matrix, newest[-1:], profile="full"):
+        _expect_tables_whole(page.text)
     for base, against in (("numpy", "rust"), ("rust", "torchrl"), ("torchforge", "torchforge")):
         with contextlib.suppress(ForgeBenchError):
             found = comparison.compare(newest, benchmark="gae", base=base, against=against, metric="seconds")
@@ -188,15 +196,9 @@ def _use_records(records: list[Record], store: Store) -> None:
         if lacks(record) is None:
             with contextlib.suppress(ForgeBenchError):
                 load_work(record)
-    _export(records)
-
-
-def _export(records: Sequence[Record]) -> None:
-    try:
-        from runner.export import as_csv  # noqa: PLC0415 (where it is there)
-    except ImportError:
-        return
-    as_csv(records)
+    for table in (table_of_records(records), table_of_repetitions(records)):
+        as_csv(table)
+        as_parquet(table)
 
 
 def _expect_tables_whole(text: str) -> None:
