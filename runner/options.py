@@ -135,7 +135,7 @@ def _help(commands: "Mapping[str, Command]", name: str) -> str:
     if name != "run":
         return _Parser(
             prog=f"{PROGRAM} {name}",
-            description=command.summary,
+            description=terminal.wrap(command.summary, columns, hang=0),
             parents=parents,
             add_help=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -145,7 +145,11 @@ def _help(commands: "Mapping[str, Command]", name: str) -> str:
     return _Parser(
         prog=PROGRAM,
         usage=f"{PROGRAM} [COMMAND | BENCHMARK] [options]",
-        description="Does reinforcement learning in Rust beat its Python references, on this hardware?",
+        description=terminal.wrap(
+            "Does reinforcement learning in Rust beat its Python references, on this hardware?",
+            columns,
+            hang=0,
+        ),
         parents=parents,
         add_help=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
