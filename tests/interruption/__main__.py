@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 
@@ -26,21 +28,19 @@ def main() -> int:
         for trial in _schedule(options.runs, options.seed, kinds)
         if options.only_run in (None, trial.number) and options.executor in (None, trial.executor)
     ]
+    # Ignored signals are inherited, and a shell's background job ignores SIGINT: the runners must hear it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     directory = Path(tempfile.mkdtemp(prefix="interruption-"))
     _say(f"{len(trials)} trials of {', '.join(kinds)} in {directory}")
     ground = Ground(directory, sorted({trial.executor for trial in trials}), alone=options.alone)
     for executor, measure in ground.measures.items():
         _say(f"uninterrupted, {executor}: {len(measure.whole.keys)} cells, {measure.timeline}")
     outcomes = []
-    for trial in trials:
-        outcome = ground.run(trial)
-        outcomes.append(outcome)
-        _say(
-            f"{trial.number:4} {trial.kind:12} {trial.executor:6} {outcome.moment:22} {outcome.struck:40} "
-            f"code {outcome.code}, {outcome.stored} stored, {outcome.seconds:.1f} s"
-        )
-        for violation in outcome.violations:
-            _say(f"     VIOLATION {violation}")
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for done in as_completed([pool.submit(ground.run, trial) for trial in trials]):
+            outcomes.append(done.result())
+            _say(_lines(outcomes[-1]))
+    outcomes.sort(key=lambda each: each.trial.number)
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(each) for each in outcomes], indent=1), encoding="utf-8")
     wrong = [each.trial.number for each in outcomes if each.violations]
@@ -60,6 +60,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--kind", action="append", choices=list(FAULTS), help="only this kind of fault")
     parser.add_argument("--executor", choices=("docker", "local"), help="only trials of this executor")
     parser.add_argument("--alone", action="store_true", help="nobody else uses the daemon: any volume counts")
+    parser.add_argument(
+        "--jobs", type=int, default=1, help="trials at once: runners must not disturb each other"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the outcomes there too")
     return parser.parse_args()
 
@@ -73,6 +76,15 @@ def _schedule(runs: int, seed: int, kinds: Sequence[str]) -> list[Trial]:
         turn = number // len(kinds) + number % len(kinds)
         trials.append(Trial(number=number, seed=seed, kind=kind, executor=executors[turn % len(executors)]))
     return trials
+
+
+def _lines(outcome: Outcome) -> str:
+    trial = outcome.trial
+    line = (
+        f"{trial.number:4} {trial.kind:12} {trial.executor:6} {outcome.moment:22} {outcome.struck:40} "
+        f"code {outcome.code}, {outcome.stored} stored, {outcome.seconds:.1f} s"
+    )
+    return "\n".join([line, *(f"     VIOLATION {each}" for each in outcome.violations)])
 
 
 def _table(outcomes: Sequence[Outcome]) -> str:

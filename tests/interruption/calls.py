@@ -41,8 +41,6 @@ class Call:
         environment = {**os.environ, "TMPDIR": str(around.temporary), "PYTHONPATH": path}
         if around.docker_host is not None:
             environment["DOCKER_HOST"] = around.docker_host
-        # Ignored signals are inherited, and a shell's background job ignores SIGINT.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             [
