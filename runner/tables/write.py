@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from runner.matrix import Matrix
+from runner.path_names import portable
+from runner.reading import read_bounded
 from runner.record import Record
 from runner.store import write_atomically
 from runner.tables import TEMPLATES
 
 STAMP = ".stamp.json"
 _RUNNER = Path(__file__).parent.parent
-_CODE = ("statistics.py", "comparison.py", "record.py", "execution.py", "tables")
+_CODE = ("statistics.py", "comparison.py", "record.py", "execution.py", "printable.py", "tables")
+# A results directory may come from anywhere: what is read back from one is bounded.
+_LARGEST_STAMP, _LARGEST_PAGE = 2**20, 64 * 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,17 +74,24 @@ def _content(matrix: Matrix, records: Iterable[Record], profile: str) -> str:
 def _read_stamp(directory: Path) -> _Stamp | None:
     """The stamp of the last call; None where there is none that can be read: then everything is written."""
     try:
-        found: Any = json.loads((directory / STAMP).read_text(encoding="utf-8"))
-        # Only plain file names: a stamp must not be able to name anything elsewhere.
-        pages = {str(name): str(digest) for name, digest in found["pages"].items() if Path(name).name == name}
+        found: Any = json.loads(read_bounded(directory / STAMP, _LARGEST_STAMP))
+        # Only pages of this directory: a stamp must not be able to name anything else.
+        pages = {name: str(digest) for name, digest in found["pages"].items() if _is_page(name)}
         return _Stamp(content=str(found["content"]), pages=pages)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _is_page(name: str) -> bool:
+    return portable(name) and name.endswith(".md")
 
 
 def _unaltered(directory: Path, stamp: _Stamp) -> bool:
     try:
-        return all(_hash([(directory / name).read_bytes()]) == digest for name, digest in stamp.pages.items())
+        return all(
+            _hash([read_bounded(directory / name, _LARGEST_PAGE)]) == digest
+            for name, digest in stamp.pages.items()
+        )
     except OSError:
         return False
 
