@@ -116,7 +116,7 @@ def make_plan(
         _decide(cell, parts, executor, known, earlier, fresh=fresh)
         for cell, parts in _contents(matrix, selection, executor, executions, hashes)
     ]
-    planned = _keep_reference_outputs(planned, store)
+    planned = _keep_reference_outputs(_leave_out_the_incomparable(planned, store), store)
     return Plan(
         profile=selection.profile,
         cells=tuple(planned),
@@ -242,6 +242,23 @@ def _decide(
         why=why,
         record=record.identifier if record is not None else None,
     )
+
+
+def _leave_out_the_incomparable(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
+    """What would run for nothing is left out: no gate can pass where the reference cannot run and never has."""
+    keys = _reference_keys(planned)
+    reasons = {
+        each.key: f"its reference {each.cell.implementation.name} is left out: {each.why}"
+        for each in planned
+        if each.cell.implementation.reference and each.decision is Decision.LEAVE_OUT
+    }
+    result = []
+    for each in planned:
+        key = keys[_room(each.cell), each.cell.case.name]
+        if each.decision is Decision.RUN and key in reasons and store.files("references", key) is None:
+            each = replace(each, decision=Decision.LEAVE_OUT, why=reasons[key], record=None)  # noqa: PLW2901
+        result.append(each)
+    return result
 
 
 def _keep_reference_outputs(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:

@@ -88,7 +88,7 @@ def implementations(situation: Situation) -> Iterator[Finding]:
     yield Finding(
         check="implementations",
         state=State.WARNING,
-        found=f"left out: {', '.join(situation.left_out)}",
-        why="; ".join(dict.fromkeys(situation.left_out.values())),
+        found=f"{len(situation.left_out)} cannot run here",
+        why="; ".join(f"{name}: {why}" for name, why in situation.left_out.items()),
         advice="the images have all of them: run without --executor local where there is Docker",
     )
