@@ -68,6 +68,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="export",
     summary="write all records, of every profile, as one table (CSV or Parquet)",
+    notes=(
+        "--only, --arch and --seeds take some of the records; --profile does not. "
+        "What each column holds: runner/export/README.md.",
+    ),
     add_options=_add_options,
     run=_run,
 )

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from runner.errors import HostNotReady
 from runner.export.table import Column, Value, rows
@@ -13,11 +13,9 @@ def as_csv(table: Sequence[Column]) -> bytes:
 
     None is an empty field, a flag ``true`` or ``false``, a float the shortest text that gives the same float again.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(column.name for column in table)
-    writer.writerows(map(_field, row) for row in rows(table))
-    return text.getvalue().encode()
+    lines = [_line(column.name for column in table)]
+    lines += [_line(map(_field, row)) for row in rows(table)]
+    return "".join(lines).encode()
 
 
 def as_parquet(table: Sequence[Column]) -> bytes:
@@ -41,6 +39,13 @@ def as_parquet(table: Sequence[Column]) -> bytes:
     file = io.BytesIO()
     parquet.write_table(pa.table(arrays, names=[column.name for column in table]), file)
     return file.getvalue()
+
+
+def _line(fields: Iterable[str]) -> str:
+    text = io.StringIO(newline="")
+    # The module puts a field with a line end in quotes only if that stands in the terminator too (before 3.13).
+    csv.writer(text, lineterminator="\r\n").writerow(fields)
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _field(value: Value) -> str:
