@@ -108,7 +108,9 @@ def _no_fault(stage: Stage) -> str:
     return "a second runner"
 
 
-_STOPPED = frozenset({0, Interrupted.exit_code})
+# Python ends itself by SIGINT, whatever code it was given, where the interrupt hit it inside an exec of a string (as
+# dataclasses and named tuples are made); to a shell that is 130 too.
+_STOPPED = frozenset({0, Interrupted.exit_code, -signal.SIGINT})
 FAULTS = {
     fault.name: fault
     for fault in (
