@@ -1,5 +1,6 @@
 """Reading the arrays that an implementation wrote: whatever is in such a file, it is either arrays or unreadable."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,10 @@ def read_arrays(path: Path) -> dict[str, Array]:
     if path.stat().st_size > LARGEST:
         raise Unreadable(f"it is larger than {LARGEST} bytes")
     try:
-        arrays = dict(load_file(path)) if path.suffix == ".safetensors" else {"": _npy(path)}
+        with warnings.catch_warnings():
+            # What is odd about the file is said by what becomes of it.
+            warnings.simplefilter("ignore")
+            arrays = dict(load_file(path)) if path.suffix == ".safetensors" else {"": _npy(path)}
     except Exception as error:
         # Both libraries raise whatever a broken file makes them stumble over.
         raise Unreadable(one_line(f"{type(error).__name__}: {error}", _LONGEST_WHY)) from error
