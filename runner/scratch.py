@@ -21,21 +21,29 @@ def scratch_directory(purpose: str) -> Iterator[Path]:
         yield Path(name)
 
 
-def sweep_scratch() -> tuple[Path, ...]:
-    """Remove the directories of this user's runners that are gone; returns what was removed.
+def abandoned_scratch() -> tuple[Path, ...]:
+    """The directories of this user's runners that are gone; nothing is removed.
 
     One of another boot or of a container that shares the directory cannot be judged from here and stays: the
     system empties its temporary directory by itself.
     """
-    removed = []
+    found = []
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         owner = Owner.named_in(path.name)
         if owner is None or owner.fate is not Fate.DEAD:
             continue
         with contextlib.suppress(OSError):
             # Anybody may make names in there: only our own real directories are touched, and no link is followed.
-            if path.is_symlink() or not path.is_dir() or path.stat().st_uid != os.getuid():
-                continue
+            if not path.is_symlink() and path.is_dir() and path.stat().st_uid == os.getuid():
+                found.append(path)
+    return tuple(found)
+
+
+def sweep_scratch() -> tuple[Path, ...]:
+    """Remove the directories of this user's runners that are gone; returns what was removed."""
+    removed = []
+    for path in abandoned_scratch():
+        with contextlib.suppress(OSError):
             shutil.rmtree(path)
             removed.append(path)
     return tuple(removed)

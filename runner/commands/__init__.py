@@ -20,6 +20,7 @@ _MODULES = {
     "init": "init",
     "setup": "setup",
     "doctor": "doctor",
+    "clean": "clean",
     "completion": "completion",
 }
 

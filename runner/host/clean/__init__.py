@@ -1,0 +1,1 @@
+"""Finding and removing exactly what this project made, and saying what stays."""

@@ -1,0 +1,56 @@
+"""Images that this project built, and the bases that it built them on: by their names, and by the label of their own.
+
+A label is inherited by whatever is built on top of an image; so a name that is not ours keeps an image, whatever its
+labels say.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from docker.errors import APIError, ImageNotFound
+
+import docker
+from runner.host.clean.item import Area, Item
+from runner.host.connection import BROKEN_CONNECTION
+from runner.images.build import IDENTITY_LABEL
+
+_OURS = ("forge-bench:", "forge-bench-base:")
+
+
+def find_images(client: docker.DockerClient, listed: Sequence[Mapping[str, Any]]) -> Area:
+    """Ours of the images that ``docker system df`` lists."""
+    items, stays = [], []
+    for image in listed:
+        names = [name for name in image.get("RepoTags") or [] if name != "<none>:<none>"]
+        ours = [name for name in names if name.startswith(_OURS)]
+        foreign = [name for name in names if not name.startswith(_OURS)]
+        labelled = IDENTITY_LABEL in (image.get("Labels") or {})
+        if ours:
+            items.append(_item(client, image, ours))
+        elif labelled and not names:
+            items.append(_item(client, image, [str(image["Id"])]))
+        if foreign and (ours or labelled):
+            stays.append(f"{', '.join(foreign)}: a name that somebody else gave (docker rmi NAME)")
+    return Area(name="images", items=tuple(items), stays=tuple(stays))
+
+
+def _item(client: docker.DockerClient, image: Mapping[str, Any], references: Sequence[str]) -> Item:
+    shown = ", ".join(name.removeprefix("sha256:")[:40] for name in references)
+    return Item(
+        name=shown, size_bytes=int(image.get("Size") or 0), remove=partial(_remove, client, tuple(references))
+    )
+
+
+def _remove(client: docker.DockerClient, references: Sequence[str]) -> str | None:
+    """Never by force: an image that a container uses is in use, whoever's container that is."""
+    for reference in references:
+        try:
+            client.api.remove_image(reference)
+        except ImageNotFound:
+            continue
+        except APIError as error:
+            return str(error.explanation or error)
+        except BROKEN_CONNECTION as error:
+            return str(error)
+    return None

@@ -1,0 +1,109 @@
+"""What a store keeps beside its records: everything that a run makes again by itself. Records only when asked for."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+from runner.host.clean.item import Area, Item
+from runner.scratch import abandoned_scratch
+from runner.store import Store, tree
+from runner.tables.write import STAMP
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+_RECORD = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{16}\.json")
+# What lies in each folder of a store, by name, and why a user may want to know that it goes.
+_CACHES: tuple[tuple[str, re.Pattern[str], str], ...] = (
+    ("inputs", _KEY, "input files; made again by the next run"),
+    ("references", _KEY, "reference outputs; a run with something to compare runs the references again"),
+    (
+        "probes",
+        re.compile(r"[0-9a-f]{64}\.json"),
+        "versions that images printed; asked again by the next run",
+    ),
+    ("logs", re.compile(r".+\.log"), "logs of launches and builds; not made again"),
+)
+
+
+def find_results(store: Store, *, records: bool) -> Area:
+    """The caches of a store and what dead runners left in the temporary directory; with ``records`` also those.
+
+    Only what bears a name that a store gives is found: a directory that is no store loses nothing.
+    """
+    root = store.root
+    caches = [_item(root, folder, pattern, what) for folder, pattern, what in _CACHES]
+    if not store.records_directory.is_dir() and not any(caches[:3]):
+        # Somebody's folder that merely has a sub-folder logs.
+        caches = []
+    found = [item for item in caches if item is not None]
+    stays = []
+    kept = [path for path in store.records_directory.glob("*/*.json") if _RECORD.fullmatch(path.name)]
+    pages = (
+        [*store.tables_directory.glob("*/*.md"), *store.tables_directory.glob(f"*/{STAMP}")] if kept else []
+    )
+    if records:
+        if kept:
+            found.append(_files("records", kept))
+        if pages:
+            found.append(_files("tables", pages))
+    elif kept:
+        stays.append(f"{len(kept)} records and their tables in {root} (clean --records removes them)")
+    scratch = abandoned_scratch()
+    if scratch:
+        found.append(
+            Item(
+                name="temporary directories of runners that are gone",
+                count=len(scratch),
+                size_bytes=sum(map(_size, scratch)),
+                remove=partial(_remove, scratch),
+            )
+        )
+    return Area(name="results", items=tuple(found), stays=tuple(stays))
+
+
+def _item(root: Path, folder: str, pattern: re.Pattern[str], what: str) -> Item | None:
+    directory = root / folder
+    if directory.is_symlink() or not directory.is_dir():
+        return None
+    paths = tuple(path for path in sorted(directory.iterdir()) if pattern.fullmatch(path.name))
+    if not paths:
+        return None
+    return Item(
+        name=f"{folder} ({what})",
+        count=len(paths),
+        size_bytes=sum(map(_size, paths)),
+        remove=partial(_remove, paths),
+    )
+
+
+def _files(name: str, paths: Iterable[Path]) -> Item:
+    paths = tuple(paths)
+    return Item(
+        name=name, count=len(paths), size_bytes=sum(map(_size, paths)), remove=partial(_remove, paths)
+    )
+
+
+def _remove(paths: Iterable[Path]) -> str | None:
+    """Each of them, and the folder that held them if nothing else is in it; no link is followed."""
+    remove: Callable[[Path], None]
+    for path in paths:
+        remove = shutil.rmtree if path.is_dir() and not path.is_symlink() else Path.unlink
+        try:
+            remove(path)
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return f"{path}: {error.strerror or error}"
+    return None
+
+
+def _size(path: Path) -> int:
+    try:
+        if path.is_dir() and not path.is_symlink():
+            return sum(each.lstat().st_size for each in tree(path))
+        return path.lstat().st_size
+    except OSError:
+        return 0
