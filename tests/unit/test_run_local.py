@@ -1,8 +1,12 @@
 """The whole road on this machine, with real processes: plan, run, gate, record, reuse, tables."""
 
 import json
+import sys
+import tempfile
 from pathlib import Path
+from uuid import uuid4
 
+import psutil
 import pytest
 from conftest import DOUBLER, program, small_matrix
 from jsonschema import Draft202012Validator
@@ -103,6 +107,11 @@ def test_seeds_on_the_command_line_replace_those_of_the_profile(forge, store):
     assert {record.seed for record in store.records()} == {7, 9}
 
 
+# Two files of 400 MiB of nothing, where 512 MiB are allowed.
+HUGE = """
+for name in ("a", "b"):
+    (arguments.output / name).open("wb").truncate(400 * 2**20)
+"""
 BENT = {
     "exit-code": DOUBLER + "\nsys.exit('went wrong')",
     "signal": DOUBLER + "\nimport os, signal; sys.stdout.flush(); os.kill(os.getpid(), signal.SIGSEGV)",
@@ -133,12 +142,103 @@ def test_an_implementation_that_breaks_the_contract_is_a_failed_cell_with_its_re
     assert len(store.records()) == 4, "the others went on"
 
 
+HOSTILE = {
+    "too-much-output": {
+        "lines": "for _ in range(2**10): print(('x' * 1023 + '\\n') * 2**10)",
+        "one line": "while True: sys.stdout.write('x' * 2**20)",
+        "stderr": "for _ in range(2**10): sys.stderr.write('y' * 2**20)",
+    },
+    "too-many-files": {
+        "files": "for n in range(10_001): (arguments.output / str(n)).touch()",
+        "and hangs": "for n in range(10_001): (arguments.output / str(n)).touch()\ntime.sleep(600)",
+    },
+    "too-large-output": {
+        "files": HUGE,
+        "and fails": HUGE + "\nsys.exit(1)",
+        "and hangs": HUGE + "\ntime.sleep(600)",
+    },
+    "forbidden-output": {
+        "link": DOUBLER + "\n(arguments.output / 'n=4' / 'also').symlink_to('/etc/passwd')",
+        "link to a folder": "arguments.output.joinpath('n=4').symlink_to('/etc')",
+        "pipe": DOUBLER + "\nimport os; os.mkfifo(arguments.output / 'n=4' / 'pipe')",
+        "name": DOUBLER + "\nimport os; os.mkdir(os.fsencode(arguments.output) + b'/\\xff\\n')",
+        "depth": "import os\nos.chdir(arguments.output)\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')",
+    },
+    "exit-code": {
+        "a file too large": "(arguments.output / 'huge').open('wb').truncate(2**40)",
+    },
+}
+
+
+@pytest.fixture
+def scratch(tmp_path, monkeypatch) -> Path:
+    """Where launches write: memory where the system has a folder of it, since some make ten thousand files."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as name:
+        monkeypatch.setattr(tempfile, "tempdir", name)
+        yield Path(name)
+
+
+@pytest.mark.parametrize(("kind", "how"), [(kind, how) for kind, ways in HOSTILE.items() for how in ways])
+def test_a_hostile_launch_is_a_failed_cell_with_its_typed_reason_and_leaves_nothing(
+    forge, store, scratch, kind, how
+):
+    code, out, err = forge(small_matrix(bad=program(HOSTILE[kind][how])), "double", "--profile", "smoke")
+    assert code == 3
+    assert failures(store) == {"bad": kind}
+    assert kind in out
+    assert "Traceback" not in err.replace("stderr ends: Traceback", "")
+    record = next(each.data for each in store.records() if each.implementation == "bad")
+    assert record["outputs"] == {}
+    assert record["launch"]["wall_seconds"] < record["launch"]["deadline_seconds"]
+    assert list(scratch.iterdir()) == []
+
+
 def test_a_launch_past_its_deadline_is_killed_with_all_its_children(forge, store):
-    data = small_matrix(slow=program("import subprocess\nsubprocess.run(['sleep', '120'])"))
+    data = small_matrix()
+    forge(data, "--profile", "smoke")
+    # All else is there already: only the slow one meets the short deadline, however slow this machine is.
+    marker = uuid4().hex
+    hangs = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import time; time.sleep(600)', '{marker}'])"
+    data["benchmarks"]["double"]["implementations"]["slow"] = {"command": [sys.executable, "-c", hangs]}
     data["profiles"]["smoke"]["deadline_seconds"]["native"] = 1.5
     code, _, _ = forge(data, "--profile", "smoke")
     assert code == 3
-    assert failures(store)["slow"] == "deadline"
+    assert failures(store) == {"slow": "deadline"}
+    assert [each for each in psutil.process_iter(["cmdline"]) if marker in (each.info["cmdline"] or ())] == []
+
+
+def test_what_cannot_be_executed_is_a_cell_that_was_not_started(forge, store, tmp_path):
+    broken = tmp_path / "broken"
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+    assert forge(small_matrix(broken=[str(broken)]), "--profile", "smoke")[0] == 3
+    assert failures(store) == {"broken": "not-started"}
+
+
+def test_what_a_record_calls_enforced_is_what_a_launch_meets(forge, store):
+    asks = """
+    import os, resource
+    print(resource.getrlimit(resource.RLIMIT_FSIZE), resource.getrlimit(resource.RLIMIT_CORE),
+          len(os.sched_getaffinity(0)), file=sys.stderr)
+    sys.exit(1)
+    """
+    forge(small_matrix(asks=program(asks)), "--profile", "smoke")
+    launch = next(each.data["launch"] for each in store.records() if each.implementation == "asks")
+    assert launch["limits"]["enforced"] == ["cpuset", "deadline", "file-size", "outputs"]
+    assert launch["stderr_tail"].split("\n")[0] == f"({2**29}, {2**29}) (0, 0) 1"
+
+
+def test_the_page_shows_how_the_log_of_a_failed_launch_ended_and_nothing_breaks_it(forge, store):
+    evil = "print('\\x1b[31m| <b> ```\\n# no heading\\n\\u202e\\x07last', file=sys.stderr)\nsys.exit(7)"
+    _, out, err = forge(small_matrix(evil=program(evil)), "double", "--profile", "smoke")
+    assert all(each.isprintable() or each == "\n" for each in out + err)
+    section = out.split("### Failed, ")[1]
+    assert "evil, all cases, seed 1: exit-code: exit code 7; stderr ends: last" in section
+    fenced = section.split("````text\n")[1].split("\n````")[0]
+    assert [line.strip() for line in fenced.splitlines()] == ["[31m| <b> ```", "# no heading", "last"]
+    log = next(line.removeprefix("Log: ") for line in section.splitlines() if line.startswith("Log: "))
+    assert (store.root / log).read_text().endswith("last\n")
 
 
 def test_a_program_that_is_not_there_is_left_out_by_name(forge, store):
