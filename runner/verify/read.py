@@ -31,15 +31,16 @@ def read_records(path: Path) -> tuple[Record, ...]:
             why="it is neither a record nor a directory with records/BENCHMARK/*.json in it",
             fix="name a record's file, a publication (results/published/…) or a results directory",
         )
-    records, damaged = [], []
+    records: dict[str, Record] = {}
+    damaged = []
     for file in files:
         try:
-            records.append(Record(data=_read(file)))
+            _add(records, Record(data=_read(file)))
         except (OSError, ValueError, RecursionError) as error:
             damaged.append((file, str(error) or type(error).__name__))
     if damaged:
         raise _damaged(damaged)
-    return tuple(sorted(records, key=lambda record: (record.data["created_at"], record.identifier)))
+    return tuple(sorted(records.values(), key=lambda record: (record.data["created_at"], record.identifier)))
 
 
 def _files(path: Path) -> list[Path]:
@@ -71,6 +72,12 @@ def _read(path: Path) -> dict[str, Any]:
         fault = next(schema(SCHEMA).faults(data), None)
         raise ValueError(f"its hash is right, but it is not a record: {fault.message[:300] if fault else ''}")
     return data
+
+
+def _add(records: dict[str, Record], record: Record) -> None:
+    """A copy of a record counts once; another record may not go by its name."""
+    if records.setdefault(record.identifier, record).data != record.data:
+        raise ValueError(f"another record has its name, {record.identifier}: one of them was made up")
 
 
 def _without_doubles(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from runner.schema import schema
 from runner.store import Store
 from runner.verify.read import read_records
 from runner.work import load_work
-from verify.made import DOUBLER, NOISY, Forge, steered
+from verify.made import DOUBLER, NOISY, Forge, resealed, steered
 
 SMOKE = ("--profile", "smoke")
 
@@ -290,13 +290,27 @@ def test_records_of_the_first_schema_are_verified_as_far_as_they_go(forge):
     assert "0 reproduced, 0 differ, 1 inconclusive" in out
 
 
-def test_a_directory_may_hold_several_publications(made):
+def test_a_directory_may_hold_several_publications_and_a_copy_counts_once(made):
     shutil.copytree(made.store.root, made.directory / "all" / "first")
     shutil.move(made.store.root, made.directory / "all" / "second")
-    assert len(read_records(made.directory / "all")) == 8
-    code, out, _ = made.verify("--json", path=made.directory / "all")
-    assert code == 0
-    assert json.loads(out)["launches"] == 2, "the same cell twice is run once"
+    assert len(read_records(made.directory / "all")) == 4
+
+
+def test_the_same_cell_in_two_records_is_run_once(made):
+    made.run(*SMOKE, "--fresh", other=DOUBLER)
+    code, out, _ = made.verify("--json")
+    found = json.loads(out)
+    assert (code, found["launches"]) == (0, 2)
+    assert [len(cell["records"]) for cell in found["cells"]] == [2] * 4
+
+
+def test_two_records_of_one_name_are_one_too_many(made):
+    path = sorted(made.store.records_directory.glob("*/*.json"))[0]
+    made_up = resealed(json.loads(path.read_text()), lambda data: data.update(profile="full"))
+    (path.parent / "zzz.json").write_text(json.dumps(made_up))
+    code, out, err = made.verify()
+    assert (code, out) == (DamagedRecord.exit_code, "")
+    assert "another record has its name" in err
 
 
 def test_a_flat_folder_of_records_is_read_and_one_without_any_is_said(made):
