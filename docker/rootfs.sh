@@ -1,34 +1,17 @@
 #!/bin/sh
-# The target's root filesystem, assembled from packages without running one of its binaries: resolved by apt for the
-# target's architecture against an empty status file, unpacked by dpkg-deb, configured by hand.
+# The target's root filesystem, assembled from the locked packages without running one of its binaries: unpacked by
+# dpkg-deb, configured by hand.
 set -eu
 
 root=/rootfs
-status=/forge/empty-status
-: > "$status"
 mkdir -p "$root"
-
-apt-get update -qq
-# An option that overrides a list clears it first; apt would otherwise take native packages too.
-apt_target() {
-    apt-get -qq -y --no-install-recommends \
-        -o APT::Architecture="$TARGETARCH" -o APT::Architectures::="$TARGETARCH" \
-        -o Dir::State::status="$status" "$@"
-}
-# Listed against an empty cache: what a cache holds already, --print-uris leaves out.
-mkdir -p /forge/no-archives/partial
-# shellcheck disable=SC2046
-apt_target -o Dir::Cache::archives=/forge/no-archives --print-uris install $(cat /forge/packages.txt) > /forge/uris
-cut -d' ' -f2 /forge/uris > /forge/archives
-# shellcheck disable=SC2046
-apt_target --download-only install $(cat /forge/packages.txt) > /dev/null
+sh /forge/fetch.sh /forge/image.lock /debs > /forge/archives
 
 # Before anything is unpacked: base-files has the merged /usr as links, and every archive follows them.
 mkdir -p "$root/usr/bin" "$root/usr/sbin" "$root/usr/lib" "$root/usr/lib64" "$root/var/lib/dpkg"
 for directory in bin sbin lib lib64; do ln -sfn "usr/$directory" "$root/$directory"; done
 
-while read -r archive; do
-    deb="/var/cache/apt/archives/$archive"
+while read -r deb; do
     dpkg-deb --fsys-tarfile "$deb" | tar -x -C "$root" --keep-directory-symlink --no-same-owner
     # A real status file: what reads an image's packages reads this one.
     dpkg-deb --field "$deb" | sed '/^Package:/a Status: install ok installed' >> "$root/var/lib/dpkg/status"

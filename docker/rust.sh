@@ -27,4 +27,7 @@ if [ "$1" = crates ]; then
     cp "/target/$target/release/torchforge" /artefacts/bin/torchforge
     cp "/target/$target/release/libtorchforge.so" /artefacts/site-packages/torchforge.abi3.so
     cp crates/torchforge-py/torchforge.pyi /artefacts/site-packages/torchforge.pyi
+    # What is compiled in, for the bill of materials: neither what only builds nor what only tests.
+    cargo tree --quiet --locked --offline --target "$target" --edges normal,no-proc-macro \
+        -p torchforge-bench -p torchforge-py --prefix none --no-dedupe --format '{p}|{l}' | sort -u > /artefacts/crates
 fi

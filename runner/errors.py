@@ -118,6 +118,12 @@ class VerificationDiffers(ForgeBenchError):
     exit_code = 10
 
 
+class PackagesDrifted(ForgeBenchError):
+    """The locked packages are not what is asked for, or are no longer served."""
+
+    exit_code = 11
+
+
 class StoreError(ForgeBenchError):
     """The results directory cannot be read or written, or holds a damaged record."""
 

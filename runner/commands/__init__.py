@@ -22,6 +22,7 @@ _MODULES = {
     "doctor": "doctor",
     "clean": "clean",
     "completion": "completion",
+    "lock": "lock",
 }
 
 

@@ -20,7 +20,7 @@ from runner.host.foreign import runs
 from runner.host.mirror import Mirror, ask
 from runner.host.situation import Daemon, Machine, Place, Situation, Wanted
 from runner.host.space import refused
-from runner.images.base import MIRROR, base_tag
+from runner.images.base import base_tag
 from runner.images.command import inspect_images
 from runner.images.spec import ImageSpec
 from runner.store import Store
@@ -112,10 +112,10 @@ def _there(specs: Iterable[ImageSpec]) -> Mapping[str, Any] | None:
 def _mirrors(wanted: Wanted, missing: tuple[str, ...] | None) -> tuple[Mirror, ...]:
     # The index costs ten megabytes: it is read only where something is to be built from it.
     architecture = machine.architecture() if missing is None or missing else None
-    suites = {toolchain.suite: toolchain for toolchain in wanted.toolchains}
+    suites = {(toolchain.mirror, toolchain.suite): toolchain for toolchain in wanted.toolchains}
     return tuple(
-        ask(MIRROR, suite, architecture=architecture, python=toolchain.python)
-        for suite, toolchain in suites.items()
+        ask(mirror, suite, architecture=architecture, python=toolchain.python)
+        for (mirror, suite), toolchain in suites.items()
     )
 
 

@@ -14,13 +14,13 @@ from runner.images.spec import Toolchain
 from runner.orphans import owner_environment
 from runner.scratch import scratch_directory
 
-MIRROR = "http://deb.debian.org/debian"
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 def base_tag(toolchain: Toolchain) -> str:
     """The local name of the base of this toolchain, for the building machine's own architecture."""
-    return f"forge-bench-base:{toolchain.suite}-{machine.architecture()}"
+    moment = "" if toolchain.snapshot is None else f"-{toolchain.snapshot}"
+    return f"forge-bench-base:{toolchain.suite}{moment}-{machine.architecture()}"
 
 
 def ensure_base(toolchain: Toolchain, *, log_directory: Path, say: Callable[[str], None]) -> str:
@@ -65,7 +65,8 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
             *([f"--keyring={_KEYRING}"] if _KEYRING.exists() else []),
             toolchain.suite,
             str(archive),
-            MIRROR,
+            # A dated archive's index has run out; its signature still counts.
+            f"deb {'[check-valid-until=no] ' if toolchain.snapshot else ''}{toolchain.mirror} {toolchain.suite} main",
         ]
         try:
             with log.open("w", encoding="utf-8") as file:

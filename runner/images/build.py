@@ -7,24 +7,31 @@ from pathlib import Path
 from typing import Any
 
 from runner import machine
-from runner.errors import ForgeBenchError, ImageBuildFailed, PinMismatch
+from runner.errors import ForgeBenchError, ImageBuildFailed, PackagesDrifted, PinMismatch
 from runner.images.base import ensure_base
 from runner.images.command import builder, docker, inspect_images
 from runner.images.diagnosis import diagnose
 from runner.images.identity import Identity, identify
+from runner.images.lock import changes, drifted, require_lock
+from runner.images.network import network_arguments
+from runner.images.resolve import resolve
 from runner.images.spec import Image, ImageSpec
 
 IDENTITY_LABEL = "forge-bench.identity"
 _TAIL_LINES = 25
+_NOT_SERVED = "forge-bench: not served: "
 
 
 def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Callable[[str], None]) -> Image:
     """The image of ``spec``, built from the files below ``root`` unless it is there already.
 
     Raises:
+        PackagesDrifted: the packages are not locked for what is asked, or no longer served as locked.
         PinMismatch: the packages serve other versions than the toolchain pins.
         ImageBuildFailed: the build failed for another reason; the message ends in the build's last lines.
     """
+    for each in locks_of(spec):
+        require_lock(root, spec.toolchain, *each)
     identity = identify(spec, root)
     tags = (spec.tag, *_aliases(spec))
     found = inspect_images(tags)
@@ -39,6 +46,11 @@ def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Calla
         spec, identity, root, log_directory / f"build-{spec.target}-{spec.architecture}.log", say
     )
     return _image(spec, identity, inspect_images([spec.tag])[spec.tag], seconds)
+
+
+def locks_of(spec: ImageSpec) -> tuple[tuple[str, str], ...]:
+    """The kind and architecture of each lock that a build on this machine reads."""
+    return (("image", spec.architecture), ("tools", machine.architecture()))
 
 
 def build_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]:
@@ -74,23 +86,28 @@ def _build(spec: ImageSpec, identity: Identity, root: Path, log: Path, say: Call
         *("--file", str(root / "docker" / "Dockerfile")),
         *build_arguments(spec, identity, base),
         *certificate_secret(),
+        *network_arguments(spec.toolchain),
         *(word for tag in (spec.tag, *_aliases(spec)) for word in ("--tag", tag)),
         str(root),
         log=log,
     )
     seconds = time.monotonic() - started
     if result.returncode != 0:
-        raise _failure(spec, log)
+        raise _failure(spec, root, log, say)
     say(f"built {spec.tag} in {seconds:.0f} s")
     return seconds
 
 
-def _failure(spec: ImageSpec, log: Path) -> ForgeBenchError:
+def _failure(spec: ImageSpec, root: Path, log: Path, say: Callable[[str], None]) -> ForgeBenchError:
     text = log.read_text(encoding="utf-8", errors="replace")
     lines = text.splitlines()
+    # The script itself may be shown too; what it printed has its values filled in.
+    if any("$" not in line.partition(_NOT_SERVED)[2] for line in lines if _NOT_SERVED in line):
+        drift = _drift(spec, root, log.parent, say)
+        if drift is not None:
+            return drift
     for line in lines:
         _, separator, mismatch = line.partition("forge-bench: pin mismatch: ")
-        # The script itself may be shown too; what it printed has its values filled in.
         if separator and "$" not in mismatch:
             return PinMismatch(
                 what=f"{spec.toolchain.suite} does not serve what toolchain {spec.toolchain.name} pins",
@@ -104,6 +121,24 @@ def _failure(spec: ImageSpec, log: Path) -> ForgeBenchError:
         what=f"building {spec.tag} failed; its log ends\n{tail}",
         why="a step of docker/Dockerfile ended with an error",
         fix=f"read {log}",
+    )
+
+
+def _drift(
+    spec: ImageSpec, root: Path, log_directory: Path, say: Callable[[str], None]
+) -> PackagesDrifted | None:
+    """What is served instead of what is locked; None where it is the same, so that the mirror must be at fault."""
+    served = resolve(spec.toolchain, root=root, log_directory=log_directory, say=say)
+    found = {}
+    for kind, architecture in locks_of(spec):
+        lock = require_lock(root, spec.toolchain, kind, architecture)
+        found[f"{kind}-{architecture}"] = changes(lock.packages, served[kind, architecture].packages)
+    if not any(found.values()):
+        return None
+    return drifted(
+        spec.toolchain.name,
+        found,
+        why=f"{lock.mirror} has moved on, and {lock.archive} did not serve what it had",
     )
 
 

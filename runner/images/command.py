@@ -41,8 +41,9 @@ def _run(
     try:
         return subprocess.run(
             command,
+            # A plain image: newer buildx would wrap it, with its provenance, into an index. Older ones ignore this.
+            env={**os.environ, **owner_environment(), "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"},
             # An image that nobody waits for is not built on: what is killed with us hangs up on the daemon.
-            env={**os.environ, **owner_environment()},
             preexec_fn=die_with_parent(),
             stdin=subprocess.DEVNULL,
             stdout=stdout,

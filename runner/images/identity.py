@@ -1,4 +1,4 @@
-"""By what an image is known before it is built: the hash of every file that goes into it, and of its pins."""
+"""By what an image is known before it is built: the hash of all its files, pins and packages."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from runner.images.lock import ARCHITECTURES, read_lock
 from runner.images.spec import ImageSpec
 from runner.record import content_hash
 
@@ -16,6 +17,8 @@ READ_BY_THE_RUNNER = ("runner", "templates", "matrix.yaml", "pyproject.toml", "u
 # a Rust module may well be called target.
 _CACHES = frozenset({"__pycache__", ".venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"})
 _CARGO_TARGET = "rust/target"
+# A lock counts by its packages, and only for its own toolchain.
+_LOCKS = "docker/lock"
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,25 @@ class Identity:
 def identify(spec: ImageSpec, root: Path) -> Identity:
     """The identity of the image that ``spec`` would give, from the files below ``root`` as they are now."""
     asked: dict[str, Any] = asdict(spec)
-    executed = {"spec": asked, "files": _hashes(root, EXECUTED)}
+    # What is installed counts, not where it came from: that is in the locks.
+    for name in ("snapshot", "archive"):
+        del asked["toolchain"][name]
+    executed = {"spec": asked, "files": _hashes(root, EXECUTED), "packages": _packages(spec, root)}
     return Identity(
         identity=content_hash({**executed, "runner": _hashes(root, READ_BY_THE_RUNNER)}),
         execution_hash=content_hash(executed),
     )
+
+
+def _packages(spec: ImageSpec, root: Path) -> dict[str, list[str]]:
+    """The locked packages of the image, and of what builds it on either architecture."""
+    wanted = [("image", spec.architecture), *(("tools", each) for each in ARCHITECTURES)]
+    locks = {each: read_lock(root, spec.toolchain.name, *each) for each in wanted}
+    return {
+        "-".join(each): [f"{one.name} {one.version} {one.architecture} {one.sha256}" for one in lock.packages]
+        for each, lock in locks.items()
+        if lock is not None
+    }
 
 
 def _hashes(root: Path, names: Iterable[str]) -> list[list[str]]:
@@ -47,6 +64,6 @@ def _hashes(root: Path, names: Iterable[str]) -> list[list[str]]:
 def _files(path: Path, root: Path) -> Iterator[Path]:
     if path.is_file():
         yield path
-    elif path.is_dir() and path.name not in _CACHES and path != root / _CARGO_TARGET:
+    elif path.is_dir() and path.name not in _CACHES and path not in (root / _CARGO_TARGET, root / _LOCKS):
         for child in path.iterdir():
             yield from _files(child, root)

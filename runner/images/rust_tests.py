@@ -10,6 +10,8 @@ from runner.images.base import ensure_base
 from runner.images.build import build_arguments, certificate_secret
 from runner.images.command import builder, docker
 from runner.images.identity import identify
+from runner.images.lock import require_lock
+from runner.images.network import network_arguments
 from runner.images.spec import ImageSpec
 from runner.matrix import load_matrix
 
@@ -20,6 +22,7 @@ def main() -> int:
     """Build the stage rust-tests and show what it printed; the exit code is the build's."""
     toolchain = next(iter(load_matrix(ROOT / "matrix.yaml").toolchains.values()))
     spec = ImageSpec(target="rust-tests", architecture=machine.architecture(), toolchain=toolchain)
+    require_lock(ROOT, toolchain, "tools", spec.architecture)
     with tempfile.TemporaryDirectory() as temporary:
         log = Path(temporary) / "rust-tests.log"
         base = ensure_base(toolchain, log_directory=Path(temporary), say=_say)
@@ -28,6 +31,7 @@ def main() -> int:
             *("--target", spec.target, "--file", str(ROOT / "docker" / "Dockerfile")),
             *build_arguments(spec, identify(spec, ROOT), base),
             *certificate_secret(),
+            *network_arguments(toolchain),
             str(ROOT),
             log=log,
         )

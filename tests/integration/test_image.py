@@ -1,8 +1,18 @@
 """The image by itself: what `docker run` gives, and what is not inside."""
 
+import email.parser
+import hashlib
 import json
+import tomllib
+from pathlib import Path
 
+import pytest
 from conftest import FOREIGN, HOST, ROOT, docker
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+from packaging.utils import canonicalize_name
+
+from runner.matrix import load_matrix
 
 
 def test_docker_run_with_a_benchmark_prints_its_table_on_stdout_and_the_log_on_stderr(images):
@@ -79,6 +89,71 @@ def test_each_image_names_what_it_was_made_of(images):
         assert baked["identity"] in labels.values()
         assert baked["architecture"] == architecture
         assert baked["packages"]["python3-torch"].startswith("2.6.0")
+
+
+def unpacked(image: str, directory: Path) -> Path:
+    """What the bill speaks of, copied out of the image: nothing of it is started, so any architecture will do."""
+    container = docker("create", image).stdout.strip()
+    try:
+        for path in ("/opt/forge-bench", "/var/lib/dpkg/status", "/usr/bin/torchforge"):
+            assert docker("cp", f"{container}:{path}", str(directory)).returncode == 0
+    finally:
+        docker("rm", container)
+    return directory
+
+
+@pytest.mark.parametrize("image", [("core", HOST), ("core", FOREIGN), ("peers", HOST)])
+def test_the_bill_of_materials_is_valid_and_names_exactly_what_is_inside(images, image, tmp_path):
+    target, architecture = image
+    (toolchain,) = load_matrix(ROOT / "matrix.yaml").toolchains
+    inside = unpacked(f"forge-bench:{target}-{toolchain}-{architecture}", tmp_path)
+    text = (inside / "forge-bench" / "sbom.json").read_text(encoding="utf-8")
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    parts = json.loads(text)["components"]
+    by_kind = {
+        kind: {(each["name"], each["version"]) for each in parts if each["purl"].startswith(f"pkg:{kind}/")}
+        for kind in ("deb", "pypi", "cargo", "generic")
+    }
+
+    status = [
+        email.parser.Parser().parsestr(paragraph)
+        for paragraph in (inside / "status").read_text(encoding="utf-8").split("\n\n")
+        if paragraph.strip()
+    ]
+    installed = {(each["Package"], each["Version"]) for each in status}
+    assert len(installed) > 100
+    assert {each for each in by_kind["deb"] if not each[0].startswith("libstd-rust")} == installed
+
+    wheels = [
+        email.parser.Parser().parsestr(path.read_text(encoding="utf-8"))
+        for path in (inside / "forge-bench" / "site-packages").glob("*.dist-info/METADATA")
+    ]
+    assert by_kind["pypi"] == {(canonicalize_name(each["Name"]), each["Version"]) for each in wheels}
+    assert ("torchrl" in {name for name, _ in by_kind["pypi"]}) == (target == "peers")
+
+    locked = tomllib.loads((ROOT / "rust" / "Cargo.lock").read_text(encoding="utf-8"))["package"]
+    assert by_kind["cargo"] <= {(each["name"], each["version"]) for each in locked}
+    assert {"pyo3", "ndarray", "serde_json"} <= {name for name, _ in by_kind["cargo"]}
+    assert not {"criterion", "proptest"} & {name for name, _ in by_kind["cargo"]}, (
+        "what only tests is not shipped"
+    )
+
+    binary = next(each for each in parts if each["name"] == "torchforge")
+    assert binary["hashes"][0]["content"] == hashlib.sha256((inside / "torchforge").read_bytes()).hexdigest()
+    # Every package of Debian by the checksum of the file that it came in.
+    assert all("hashes" in each for each in parts if each["purl"].startswith(("pkg:deb/", "pkg:cargo/")))
+
+
+def test_a_read_only_container_runs_with_a_temporary_directory_and_says_so_without(images):
+    common = ("--read-only", "--rm", "--network", "none")
+    without = docker("run", *common, "forge-bench", "gae", "--profile", "smoke")
+    assert without.returncode == 8
+    assert "--tmpfs /tmp" in without.stderr
+    assert "Traceback" not in without.stderr
+    run = docker(
+        "run", *common, "--tmpfs", "/tmp", "forge-bench", "gae", "--profile", "smoke", "--only", "gae/rust"
+    )
+    assert run.returncode == 0, run.stderr
 
 
 def test_the_baselines_own_tests_pass_inside_the_image(images, packages_for_the_image):

@@ -2,19 +2,37 @@
 
 import json
 import subprocess
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runner import machine
-from runner.errors import ImageBuildFailed, PinMismatch
-from runner.images import base, build, command
+from runner.errors import ImageBuildFailed, MirrorUnreachable, PackagesDrifted, PinMismatch
+from runner.images import base, build, command, resolve
 from runner.images.identity import identify
+from runner.images.lock import Lock, Package, lock_file, write_locks
 from runner.images.spec import Image, ImageSpec, Toolchain
 
 TOOLCHAIN = Toolchain(name="trixie", suite="trixie", rust="1.96.0", python="3.13.5", pytorch="2.6.0")
+LOCK = Lock(
+    suite="trixie",
+    mirror=TOOLCHAIN.mirror,
+    archive=TOOLCHAIN.archive_of("20261121T000000Z"),
+    asked=("libc6",),
+    packages=(
+        Package(
+            name="libc6",
+            version="2.41-12",
+            architecture="amd64",
+            size=1,
+            sha256="a" * 64,
+            path="pool/libc6.deb",
+        ),
+    ),
+)
 
 
 @dataclass
@@ -24,6 +42,8 @@ class Daemon:
     images: dict[str, dict[str, Any]] = field(default_factory=dict)
     commands: list[tuple[str, ...]] = field(default_factory=list)
     build_log: str | None = None
+    # What apt would print for every kind and architecture, when it is asked.
+    served: str | None = None
 
     def __call__(self, *arguments: str, log: Path | None = None) -> "subprocess.CompletedProcess[str]":
         self.commands.append(arguments)
@@ -36,6 +56,9 @@ class Daemon:
             self.add(arguments[2], self.images[arguments[1]]["Config"]["Labels"])
         elif arguments[0] == "pull":
             code = 1
+        elif arguments[:2] == ("buildx", "build") and "resolved" in arguments:
+            self.answer(arguments[arguments.index("--output") + 1].partition("dest=")[2], log)
+            code = int(self.served is None)
         elif arguments[:2] == ("buildx", "build"):
             assert log is not None
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -46,19 +69,29 @@ class Daemon:
                 self.add(tag, {build.IDENTITY_LABEL: identity})
         return subprocess.CompletedProcess(arguments, code, output, "not there" if code else "")
 
+    def answer(self, directory: str, log: Path | None) -> None:
+        assert log is not None
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(
+            "#5 1.0 E: Failed to fetch http://deb.debian.org/x  Could not connect to deb.debian.org:80\n"
+        )
+        for kind in ("image", "tools"):
+            for architecture in ("amd64", "arm64"):
+                (Path(directory) / f"{kind}-{architecture}").write_text(self.served or "", encoding="utf-8")
+
     def add(self, tag: str, labels: dict[str, str]) -> None:
         self.images[tag] = {"Id": "sha256:0", "RepoTags": [tag], "Config": {"Labels": labels}}
 
     @property
     def builds(self) -> list[tuple[str, ...]]:
-        return [each for each in self.commands if each[:2] == ("buildx", "build")]
+        return [each for each in self.commands if each[:2] == ("buildx", "build") and "resolved" not in each]
 
 
 @pytest.fixture
 def daemon(monkeypatch: pytest.MonkeyPatch) -> Daemon:
     played = Daemon()
     played.add(base.base_tag(TOOLCHAIN), {})
-    for module in (base, build, command):
+    for module in (base, build, command, resolve):
         monkeypatch.setattr(module, "docker", played)
     monkeypatch.setattr(machine, "architecture", lambda: "amd64")
     played.add(base.base_tag(TOOLCHAIN), {})
@@ -69,7 +102,14 @@ def daemon(monkeypatch: pytest.MonkeyPatch) -> Daemon:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     (tmp_path / "docker").mkdir()
-    (tmp_path / "docker" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
+    for name, text in (
+        ("Dockerfile", "FROM scratch\n"),
+        ("packages.txt", "libc6\n"),
+        ("tools.txt", "libc6\n"),
+    ):
+        (tmp_path / "docker" / name).write_text(text, encoding="utf-8")
+    locks = {(kind, architecture): LOCK for kind in ("image", "tools") for architecture in ("amd64", "arm64")}
+    write_locks(tmp_path, TOOLCHAIN.name, locks)
     return tmp_path
 
 
@@ -165,6 +205,71 @@ def test_a_wrong_pin_is_told_as_pinned_and_found_and_not_as_the_script_that_chec
         ensure(root, spec())
     assert caught.value.why == "rust is 1.97.1, pinned 1.96.0"
     assert "toolchains.trixie" in caught.value.fix
+
+
+NOT_SERVED = (
+    '#8 0.1 echo "forge-bench: not served: $name $version $architecture" >&2\n'
+    "#8 9.2 forge-bench: not served: libc6 2.41-12 amd64\n"
+    "#8 ERROR: exit code: 1"
+)
+
+
+def served(version: str, checksum: str) -> str:
+    return f"'{TOOLCHAIN.mirror}/pool/libc6.deb' libc6_{version}_amd64.deb 1 SHA256:{checksum * 64}\n"
+
+
+def test_packages_that_are_no_longer_served_are_named_with_what_is_served_instead(
+    root: Path, daemon: Daemon
+) -> None:
+    daemon.build_log, daemon.served = NOT_SERVED, served("2.41-13", "b")
+    with pytest.raises(PackagesDrifted) as caught:
+        ensure(root, spec())
+    assert caught.value.exit_code == 11
+    assert "2 locked packages" in caught.value.what
+    assert "image-amd64: libc6: 2.41-12 -> 2.41-13" in caught.value.what
+    assert "snapshot.debian.org/archive/debian/20261121T000000Z" in caught.value.why
+    assert "python -m runner lock" in caught.value.fix
+
+
+def test_a_mirror_that_serves_what_is_locked_and_did_not_deliver_is_no_drift(
+    root: Path, daemon: Daemon
+) -> None:
+    daemon.build_log, daemon.served = NOT_SERVED, served("2.41-12", "a")
+    with pytest.raises(ImageBuildFailed):
+        ensure(root, spec())
+
+
+def test_a_mirror_that_cannot_be_asked_is_called_out_of_reach_and_not_drifted(
+    root: Path, daemon: Daemon
+) -> None:
+    daemon.build_log = NOT_SERVED
+    with pytest.raises(MirrorUnreachable) as caught:
+        ensure(root, spec())
+    assert "deb.debian.org" in caught.value.what
+
+
+def lose_the_lock(root: Path) -> None:
+    lock_file(root, TOOLCHAIN.name, "image", "amd64").unlink()
+
+
+def ask_for_more(root: Path) -> None:
+    (root / "docker" / "packages.txt").write_text("libc6\nvim\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("change", [lose_the_lock, ask_for_more])
+def test_nothing_is_built_from_packages_that_are_not_locked(
+    root: Path, daemon: Daemon, change: Callable[[Path], None]
+) -> None:
+    change(root)
+    with pytest.raises(PackagesDrifted, match="image-amd64"):
+        ensure(root, spec())
+    assert daemon.builds == []
+
+
+def test_an_image_of_a_day_stands_on_a_base_of_that_day() -> None:
+    dated = replace(TOOLCHAIN, snapshot="20261101T000000Z")
+    assert "20261101T000000Z" in base.base_tag(dated)
+    assert base.base_tag(dated) != base.base_tag(TOOLCHAIN)
 
 
 def test_a_missing_base_names_everything_that_was_tried(

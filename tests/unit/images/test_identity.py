@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner.images.identity import identify
+from runner.images.lock import Lock, Package, lock_file
 from runner.images.spec import ImageSpec, Toolchain
 
 ROOT = Path(__file__).parents[3]
@@ -97,6 +98,57 @@ def test_every_folder_of_the_build_context_is_part_of_the_identity():
 
     allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     assert allowed == {*EXECUTED, *READ_BY_THE_RUNNER} - {".dockerignore"}
+
+
+def write_lock(root, version="1", checksum="a", **names):
+    asked = {"toolchain": "t", "kind": "image", "architecture": "amd64", **names}
+    path = lock_file(root, asked["toolchain"], asked["kind"], asked["architecture"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    package = Package(
+        name="libc6",
+        version=version,
+        architecture="amd64",
+        size=1,
+        sha256=checksum * 64,
+        path="pool/libc6.deb",
+    )
+    lock = Lock(
+        suite="trixie", mirror="http://m", archive="http://a/1", asked=("libc6",), packages=(package,)
+    )
+    path.write_text(str(lock))
+    return path
+
+
+def test_a_locked_package_that_changed_is_another_execution(root):
+    write_lock(root)
+    before = identify(SPEC, root)
+    write_lock(root, version="2", checksum="b")
+    assert identify(SPEC, root).execution_hash != before.execution_hash
+    write_lock(root)
+    assert identify(SPEC, root) == before
+
+
+@pytest.mark.parametrize("architecture", ["amd64", "arm64"])
+def test_what_compiles_counts_on_whichever_machine_it_compiles(root, architecture):
+    before = identify(SPEC, root)
+    write_lock(root, kind="tools", architecture=architecture)
+    assert identify(SPEC, root).execution_hash != before.execution_hash
+
+
+def test_where_packages_came_from_and_how_a_lock_is_laid_out_change_nothing(root):
+    path = write_lock(root)
+    before = identify(SPEC, root)
+    path.write_text(path.read_text().replace("http://a/1", "http://b/2") + "\n\n")
+    assert identify(SPEC, root) == before
+    dated = replace(TOOLCHAIN, snapshot="20261101T000000Z", archive="http://archive.example")
+    assert identify(replace(SPEC, toolchain=dated), root) == before
+
+
+@pytest.mark.parametrize("names", [{"toolchain": "other"}, {"architecture": "arm64"}])
+def test_the_lock_of_another_toolchain_or_architecture_is_none_of_this_image(root, names):
+    before = identify(SPEC, root)
+    write_lock(root, **names)
+    assert identify(SPEC, root) == before
 
 
 def test_a_module_called_target_is_an_input_like_any_other(root):

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Fetches the packages that a lock file names, each checked against its checksum: from the mirror, and what that no
+# longer serves from the archive of the day on which the lock was written.
+# Usage: fetch.sh LOCK DIRECTORY; prints the path of every package, in the lock's order.
+set -eu
+
+lock=$1
+directory=$2
+mkdir -p "$directory"
+
+packages() { grep -v -e '^#' -e '^$' "$lock"; }
+mirrors() { sed -n -e 's/^# mirror: //p' -e 's/^# archive: //p' "$lock"; }
+
+# The packages that are not there, or not as locked.
+missing() {
+    packages | while read -r name version architecture size sha256 path; do
+        file="$directory/${path##*/}"
+        if [ ! -f "$file" ] || [ "$(sha256sum < "$file")" != "$sha256  -" ]; then
+            echo "$name $version $architecture $size $sha256 $path"
+        fi
+    done
+}
+
+lacking=$(missing)
+for mirror in $(mirrors); do
+    [ -n "$lacking" ] || break
+    # What is there under a name of ours and is not what is locked would be taken for the rest of a download.
+    echo "$lacking" | while read -r _ _ _ _ _ path; do rm -f "$directory/${path##*/}"; done
+    # shellcheck disable=SC2046
+    /usr/lib/apt/apt-helper -qq -o APT::Sandbox::User=root -o Acquire::Retries=2 download-file \
+        $(echo "$lacking" | while read -r _ _ _ _ sha256 path; do
+            echo "$mirror/$path" "$directory/${path##*/}" "SHA256:$sha256"
+        done) >&2 || true
+    lacking=$(missing)
+done
+if [ -n "$lacking" ]; then
+    echo "$lacking" | while read -r name version architecture _; do
+        echo "forge-bench: not served: $name $version $architecture" >&2
+    done
+    exit 1
+fi
+packages | while read -r _ _ _ _ _ path; do echo "$directory/${path##*/}"; done

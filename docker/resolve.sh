@@ -1,0 +1,44 @@
+#!/bin/sh
+# Asks apt, of any Debian, which packages it would install now: for the images and for what builds them, on both
+# architectures, against an empty status file, so that what the asking system holds changes nothing.
+# Usage: SUITE=... MIRROR=... resolve.sh DIRECTORY, beside packages.txt and tools.txt. `runner lock` reads the result.
+set -eu
+
+here=$(dirname "$0")
+result=$1
+work=$(mktemp -d)
+mkdir -p "$result" "$work/lists/partial" "$work/cache/archives/partial"
+: > "$work/status"
+
+# A dated archive serves what it served on that day, long after its Release file has run out.
+case $MIRROR in
+    */[0-9]*T[0-9]*Z) options='[check-valid-until=no] ' ;;
+    *) options= ;;
+esac
+echo "deb $options$MIRROR $SUITE main" > "$work/sources.list"
+
+# resolve COMMAND-WORDS... with $native and $foreign set
+apt_for() {
+    apt-get -qq -y --no-install-recommends \
+        -o APT::Architecture="$native" -o APT::Architectures="$native,$foreign" -o APT::Sandbox::User=root \
+        -o Dir::State::status="$work/status" -o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" \
+        -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=- \
+        -o Acquire::ForceHash=SHA256 -o APT::Update::Error-Mode=any "$@"
+}
+
+native=amd64 foreign=arm64
+apt_for update
+for native in amd64 arm64; do
+    case $native in
+        amd64) foreign=arm64 cross=aarch64-linux-gnu ;;
+        arm64) foreign=amd64 cross=x86-64-linux-gnu ;;
+    esac
+    sed "s/@native@/$native/; s/@foreign@/$foreign/; s/@cross@/$cross/" "$here/tools.txt" > "$work/tools"
+    # shellcheck disable=SC2046
+    apt_for --print-uris install $(cat "$work/tools") > "$result/tools-$native"
+    # An image holds one architecture: no package of the other one may satisfy anything.
+    foreign=$native
+    # shellcheck disable=SC2046
+    apt_for --print-uris install $(cat "$here/packages.txt") > "$result/image-$native"
+done
+rm -r "$work"

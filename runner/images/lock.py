@@ -1,0 +1,299 @@
+"""Lock files: the exact Debian packages that an image is assembled from, and those that build it.
+
+``docker/lock/TOOLCHAIN/`` holds four of them: ``image-ARCH.txt`` for an image of that architecture and
+``tools-ARCH.txt`` for the stage that compiles on a machine of that architecture. A line a package, so that git
+shows what changed and a shell can read it. A build installs what is written there and nothing else.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from runner.errors import PackagesDrifted
+from runner.images.spec import Toolchain
+
+ARCHITECTURES = ("amd64", "arm64")
+KINDS = ("image", "tools")
+# What is asked of apt, by kind, relative to docker/.
+REQUESTS = {"image": "packages.txt", "tools": "tools.txt"}
+_SHOWN = 20
+_HEADER = "# Written by `python -m runner lock`: review its changes in git, edit nothing by hand."
+_PACKAGE = re.compile(
+    r"(?P<name>[a-z0-9][a-z0-9+.-]+) (?P<version>[A-Za-z0-9][A-Za-z0-9.+~:-]*) (?P<architecture>[a-z0-9]+) "
+    r"(?P<size>[0-9]+) (?P<sha256>[0-9a-f]{64}) (?P<path>[A-Za-z0-9][A-Za-z0-9.+~%_/-]*\.deb)"
+)
+_URI = re.compile(r"'(?P<uri>[^']+)' (?P<file>\S+\.deb) (?P<size>[0-9]+) SHA256:(?P<sha256>[0-9a-f]{64})")
+
+
+@dataclass(frozen=True, kw_only=True, order=True)
+class Package:
+    """One .deb: ``size`` in bytes, ``path`` below the mirror's address (as in a URL)."""
+
+    name: str
+    version: str
+    architecture: str
+    size: int
+    sha256: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} {self.architecture} {self.size} {self.sha256} {self.path}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lock:
+    """The packages, where they come from, and what they were resolved from.
+
+    ``archive`` serves what ``mirror`` no longer does; ``asked`` is what apt was asked to install.
+    """
+
+    suite: str
+    mirror: str
+    archive: str
+    asked: tuple[str, ...]
+    packages: tuple[Package, ...]
+
+    def __str__(self) -> str:
+        head = (
+            _HEADER,
+            f"# suite: {self.suite}",
+            f"# mirror: {self.mirror}",
+            f"# archive: {self.archive}",
+            f"# asked: {' '.join(self.asked)}",
+            "# name version architecture bytes sha256 path",
+        )
+        return "\n".join((*head, *(str(package) for package in sorted(self.packages)))) + "\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A package whose version or file differs. None: it is not there."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+    def __str__(self) -> str:
+        if self.before == self.after:
+            return f"{self.name}: {self.before} -> another file of the same version"
+        return f"{self.name}: {self.before or 'absent'} -> {self.after or 'absent'}"
+
+
+def lock_file(root: Path, toolchain: str, kind: str, architecture: str) -> Path:
+    """Where this lock lies."""
+    return root / "docker" / "lock" / toolchain / f"{kind}-{architecture}.txt"
+
+
+def asked_for(root: Path, kind: str) -> tuple[str, ...]:
+    """What apt is asked to install, as it stands beside the Dockerfile."""
+    return tuple((root / "docker" / REQUESTS[kind]).read_text(encoding="utf-8").split())
+
+
+def parse_lock(text: str, *, name: str) -> Lock:
+    """The lock that ``text`` is; ``name`` is what an error calls it.
+
+    Raises:
+        PackagesDrifted: it is not such a file, or two lines hold the same package.
+    """
+    lines = text.splitlines()
+    head = dict(
+        line.removeprefix("# ").partition(": ")[::2]
+        for line in lines
+        if line.startswith("# ") and ": " in line
+    )
+    packages = []
+    for number, line in enumerate(lines, start=1):
+        if not line or line.startswith("#"):
+            continue
+        found = _PACKAGE.fullmatch(line)
+        if found is None or ".." in found["path"]:
+            raise _unusable(name, f"line {number} is not a package: {line[:80]}")
+        packages.append(
+            Package(
+                name=found["name"],
+                version=found["version"],
+                architecture=found["architecture"],
+                size=int(found["size"]),
+                sha256=found["sha256"],
+                path=found["path"],
+            )
+        )
+    for key in ("suite", "mirror", "archive", "asked"):
+        if not head.get(key):
+            raise _unusable(name, f'there is no line "# {key}: ..."')
+    if not packages:
+        raise _unusable(name, "it holds no package")
+    if len({(each.name, each.architecture) for each in packages}) < len(packages):
+        raise _unusable(name, "a package stands there twice")
+    return Lock(
+        suite=head["suite"],
+        mirror=head["mirror"],
+        archive=head["archive"],
+        asked=tuple(head["asked"].split()),
+        packages=tuple(sorted(packages)),
+    )
+
+
+def parse_uris(text: str, *, mirror: str) -> tuple[Package, ...]:
+    """The packages that ``apt-get --print-uris install`` printed.
+
+    Raises:
+        ValueError: a line is of another form, has no SHA-256, or comes from elsewhere than ``mirror``.
+    """
+    packages = []
+    for line in text.splitlines():
+        found = _URI.fullmatch(line.strip())
+        if found is None or not found["uri"].startswith(f"{mirror}/"):
+            raise ValueError(f"not a package of {mirror}: {line[:200]}")
+        # apt names the file after the package, and escapes what a file's name may not hold (an epoch's colon).
+        name, version, architecture = (
+            unquote(part) for part in found["file"].removesuffix(".deb").split("_")
+        )
+        packages.append(
+            Package(
+                name=name,
+                version=version,
+                architecture=architecture,
+                size=int(found["size"]),
+                sha256=found["sha256"],
+                path=found["uri"].removeprefix(f"{mirror}/"),
+            )
+        )
+    return tuple(sorted(packages))
+
+
+def changes(before: Iterable[Package], after: Iterable[Package]) -> list[Change]:
+    """What differs, by name; of a package on two architectures each."""
+    old, new = _by_name(before), _by_name(after)
+    return [
+        Change(
+            name=name,
+            before=old[name].version if name in old else None,
+            after=new[name].version if name in new else None,
+        )
+        for name in sorted({*old, *new})
+        if name not in old or name not in new or old[name].sha256 != new[name].sha256
+    ]
+
+
+def read_lock(root: Path, toolchain: str, kind: str, architecture: str) -> Lock | None:
+    """The committed lock, or None where there is none.
+
+    Raises:
+        PackagesDrifted: the file is damaged.
+    """
+    path = lock_file(root, toolchain, kind, architecture)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unusable(str(path.relative_to(root)), str(error)) from error
+    return parse_lock(text, name=str(path.relative_to(root)))
+
+
+def require_lock(root: Path, toolchain: Toolchain, kind: str, architecture: str) -> Lock:
+    """The committed lock, which fits what the matrix and the package lists ask for.
+
+    Raises:
+        PackagesDrifted: there is none, it is damaged, or it was made for something else.
+    """
+    lock = read_lock(root, toolchain.name, kind, architecture)
+    path = lock_file(root, toolchain.name, kind, architecture).relative_to(root)
+    if lock is None:
+        raise PackagesDrifted(
+            what=f"the packages of toolchain {toolchain.name} are not locked: there is no {path}",
+            why="an image is assembled from locked packages only, so that it can be assembled again",
+            fix=_fix(toolchain.name),
+        )
+    differences = list(_differences(lock, toolchain, asked_for(root, kind)))
+    if differences:
+        raise PackagesDrifted(
+            what=f"{path} was made for something else than toolchain {toolchain.name} asks for",
+            why="; ".join(differences),
+            fix=_fix(toolchain.name),
+        )
+    return lock
+
+
+def drifted(toolchain: str, found: dict[str, list[Change]], *, why: str) -> PackagesDrifted:
+    """The error that says which packages of which lock are served otherwise than locked."""
+    lines = [f"{name}: {change}" for name, each in found.items() for change in each]
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    listing = "\n".join(f"    {line}" for line in (*lines[:_SHOWN], *more))
+    count = f"{len(lines)} locked package{'s' if len(lines) > 1 else ''}"
+    return PackagesDrifted(
+        what=f"{count} of toolchain {toolchain} drifted (locked -> served)\n{listing}",
+        why=why,
+        fix=_fix(toolchain),
+    )
+
+
+def write_locks(root: Path, toolchain: str, locks: dict[tuple[str, str], Lock]) -> list[Path]:
+    """Write the locks whose packages or origin changed; returns their files. An equal lock keeps its moment."""
+    written = []
+    for (kind, architecture), lock in locks.items():
+        path = lock_file(root, toolchain, kind, architecture)
+        try:
+            if not _renewed(read_lock(root, toolchain, kind, architecture), lock):
+                continue
+        except PackagesDrifted:
+            # It is damaged: that is what writing mends.
+            pass
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_suffix(".new")
+        new.write_text(str(lock), encoding="utf-8")
+        new.replace(path)
+        written.append(path)
+    return written
+
+
+def _renewed(old: Lock | None, new: Lock) -> bool:
+    if old is None:
+        return True
+    same = (old.suite, old.mirror, old.asked, old.packages) == (
+        new.suite,
+        new.mirror,
+        new.asked,
+        new.packages,
+    )
+    return not same
+
+
+def _differences(lock: Lock, toolchain: Toolchain, asked: tuple[str, ...]) -> Iterator[str]:
+    if lock.suite != toolchain.suite:
+        yield f"it holds the suite {lock.suite}, not {toolchain.suite}"
+    if lock.mirror != toolchain.mirror:
+        yield f"it holds what {lock.mirror} served, not {toolchain.mirror}"
+    if lock.asked != asked:
+        added, gone = sorted(set(asked) - set(lock.asked)), sorted(set(lock.asked) - set(asked))
+        said = [
+            f"{word} {', '.join(names)}" for word, names in (("not yet", added), ("still", gone)) if names
+        ]
+        yield f"it holds {' and '.join(said) or 'the packages in another order'}"
+
+
+def _by_name(packages: Iterable[Package]) -> dict[str, Package]:
+    listed = list(packages)
+    names = [each.name for each in listed]
+    return {
+        each.name if names.count(each.name) == 1 else f"{each.name}:{each.architecture}": each
+        for each in listed
+    }
+
+
+def _unusable(name: str, why: str) -> PackagesDrifted:
+    return PackagesDrifted(
+        what=f"the lock {name} cannot be used",
+        why=why,
+        fix="git restore it, or write it anew: python -m runner lock",
+    )
+
+
+def _fix(toolchain: str) -> str:
+    return (
+        f"python -m runner lock, review git diff docker/lock/{toolchain}, commit it; or build what was served on a day: "
+        f"set toolchains.{toolchain}.snapshot in the matrix and lock that"
+    )

@@ -1,0 +1,93 @@
+"""What the archive serves now: apt is asked inside the base, and nothing is downloaded or installed."""
+
+import re
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from runner.errors import ForgeBenchError, ImageBuildFailed
+from runner.images.base import ensure_base
+from runner.images.command import builder, docker
+from runner.images.diagnosis import diagnose
+from runner.images.lock import ARCHITECTURES, KINDS, Lock, asked_for, parse_uris
+from runner.images.network import network_arguments
+from runner.images.spec import Toolchain
+
+_TAIL_LINES = 15
+_LACKING = re.compile(
+    r"E: (Unable to locate package|Package .* has no installation candidate|Unable to correct)"
+)
+_STEP = re.compile(r"#\d+ (\d+\.\d+ )?")
+
+
+def resolve(
+    toolchain: Toolchain, *, root: Path, log_directory: Path, say: Callable[[str], None]
+) -> dict[tuple[str, str], Lock]:
+    """What a lock written now would hold, by kind (image, tools) and architecture.
+
+    Raises:
+        MirrorUnreachable: the archive does not answer, or has no such suite or moment.
+        ImageBuildFailed: the archive lacks a package that is asked for.
+    """
+    base = ensure_base(toolchain, log_directory=log_directory, say=say)
+    log = log_directory / f"resolve-{toolchain.name}.log"
+    moment = datetime.now(tz=UTC).strftime("%Y%m%dT%H%M%SZ")
+    say(f"asking {toolchain.mirror} for the packages of {toolchain.name} (log: {log})")
+    with tempfile.TemporaryDirectory(prefix="forge-bench-resolve-") as temporary:
+        arguments = {
+            "BASE": base,
+            "SUITE": toolchain.suite,
+            "MIRROR": toolchain.mirror,
+            # Never the layer of an earlier question.
+            "ASKED_AT": datetime.now(tz=UTC).isoformat(),
+        }
+        result = docker(
+            *("buildx", "build", "--builder", builder(), "--progress", "plain", "--target", "resolved"),
+            *("--file", str(root / "docker" / "Dockerfile"), "--output", f"type=local,dest={temporary}"),
+            *network_arguments(toolchain),
+            *(word for name, value in arguments.items() for word in ("--build-arg", f"{name}={value}")),
+            str(root),
+            log=log,
+        )
+        if result.returncode != 0:
+            raise _failure(toolchain, log)
+        found = {
+            (kind, architecture): (Path(temporary) / f"{kind}-{architecture}").read_text(encoding="utf-8")
+            for kind in KINDS
+            for architecture in ARCHITECTURES
+        }
+    try:
+        return {
+            (kind, architecture): Lock(
+                suite=toolchain.suite,
+                mirror=toolchain.mirror,
+                archive=toolchain.archive_of(toolchain.snapshot or moment),
+                asked=asked_for(root, kind),
+                packages=parse_uris(text, mirror=toolchain.mirror),
+            )
+            for (kind, architecture), text in found.items()
+        }
+    except ValueError as error:
+        raise ImageBuildFailed(
+            what=f"what apt says of {toolchain.mirror} cannot be locked",
+            why=str(error),
+            fix="take an archive whose index holds SHA-256 checksums",
+        ) from error
+
+
+def _failure(toolchain: Toolchain, log: Path) -> ForgeBenchError:
+    text = log.read_text(encoding="utf-8", errors="replace")
+    lines = [_STEP.sub("", line) for line in text.splitlines()]
+    refused = [line for line in lines if _LACKING.match(line)]
+    if not refused and (known := diagnose(text, what=f"asking {toolchain.mirror} for its packages", log=log)):
+        return known
+    tail = "\n".join(f"    {line}" for line in (refused or lines)[-_TAIL_LINES:])
+    if refused:
+        why = f"{toolchain.mirror} lacks a package that docker/packages.txt or docker/tools.txt names"
+        fix = f"mend those lists, or take another suite or moment; log: {log}"
+    else:
+        why, fix = "apt ended with an error", f"read {log}"
+    return ImageBuildFailed(
+        what=f"apt could not say which packages {toolchain.suite} serves\n{tail}", why=why, fix=fix
+    )
