@@ -5,13 +5,16 @@ use std::path::PathBuf;
 
 use lexopt::prelude::*;
 use serde::de::DeserializeOwned;
+use torchforge_nn::SimdPath;
 
 use crate::Failure;
 
 pub(crate) const USAGE: &str = "\
 Usage: torchforge gae|dqn --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
-                          --input DIR [--output DIR]
+                          --input DIR [--output DIR] [--simd avx512|avx2|neon|portable]
        torchforge version
+
+--simd takes dqn through these instructions instead of the processor's best; the bytes stay the same.
 
 Prints JSON Lines on stdout: progress events, then one measurement for each case.
 Reads DIR/<case>/<file> of --input and writes DIR/<case>/<file> of --output.";
@@ -40,6 +43,8 @@ pub struct Arguments {
     pub input: Option<PathBuf>,
     /// Folder for the output files, one sub-folder a case; none are written without it.
     pub output: Option<PathBuf>,
+    /// The instructions to use instead of the processor's best.
+    pub simd: Option<SimdPath>,
 }
 
 /// One parameter point of a benchmark.
@@ -118,6 +123,10 @@ impl Arguments {
                 }
                 Long("seed") => seed = Some(parser.value().and_then(|value| value.parse()).map_err(usage)?),
                 Long("input") => arguments.input = Some(parser.value().map_err(usage)?.into()),
+                Long("simd") => {
+                    let path = text(&mut parser)?.parse::<SimdPath>().and_then(SimdPath::require);
+                    arguments.simd = Some(path.map_err(|error| Failure::Usage(error.to_string()))?);
+                }
                 Long("output") => arguments.output = Some(parser.value().map_err(usage)?.into()),
                 other => return Err(usage(other.unexpected())),
             }

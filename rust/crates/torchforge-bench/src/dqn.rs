@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use torchforge_env::{CartPole, TimeLimit};
-use torchforge_nn::{AdamOptions, DenseDqn, TensorWriter};
+use torchforge_nn::{AdamOptions, DenseDqn, SimdPath, TensorWriter};
 use torchforge_rl::{Dqn, DqnOptions, Episode, Stream};
 
 use crate::protocol::{self, Figure, Progress};
@@ -75,8 +75,10 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         |error: &dyn std::fmt::Display| Failure::Work(format!("the training of {} failed: {error}", case.id));
 
     let mut weights = Stream::Weights.of(arguments.seed);
-    let network =
-        DenseDqn::new(&LAYERS, options.batch, options.gamma, adam, &mut weights).map_err(|e| work(&e))?;
+    let path = arguments.simd.unwrap_or_else(SimdPath::detect);
+    let network = DenseDqn::new(&LAYERS, options.batch, options.gamma, adam, &mut weights)
+        .and_then(|network| network.on_path(path))
+        .map_err(|e| work(&e))?;
     let environment = TimeLimit::new(CartPole::new(), EPISODE_LIMIT);
     let mut agent = Dqn::new(environment, network, options, arguments.seed).map_err(|e| work(&e))?;
     let mut episodes = Vec::new();
@@ -92,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     let training_seconds = training_started.elapsed().as_secs_f64();
 
     let update =
-        parity::update(&input.join(&case.id).join("parity.safetensors"), &LAYERS, options.gamma, adam)?;
+        parity::update(&input.join(&case.id).join("parity.safetensors"), &LAYERS, options.gamma, adam, path)?;
     if let Some(output) = &arguments.output {
         let folder = files::case_folder(output, &case.id)?;
         let episodes = serde_json::to_vec(&episodes).expect("episodes are numbers");

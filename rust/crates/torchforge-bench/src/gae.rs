@@ -65,6 +65,11 @@ impl Parameters {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let input = arguments.input()?;
+    if let Some(path) = arguments.simd {
+        return Err(Failure::Usage(format!(
+            "gae has one path, and --simd {path} names another; leave it out"
+        )));
+    }
     let mut cases = Vec::new();
     for case in &arguments.cases {
         cases.push((case, Parameters::read(case)?));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use torchforge_nn::{AdamOptions, DenseDqn, Minibatch, Mlp, QNetwork, TensorReader, TensorWriter};
+use torchforge_nn::{AdamOptions, DenseDqn, Minibatch, Mlp, QNetwork, SimdPath, TensorReader, TensorWriter};
 
 use crate::{Failure, files};
 
@@ -13,9 +13,10 @@ pub(crate) fn update(
     sizes: &[usize],
     gamma: f64,
     adam: AdamOptions,
+    simd: SimdPath,
 ) -> Result<Vec<u8>, Failure> {
     let bytes = files::read(path)?;
-    compute(&bytes, sizes, gamma, adam)
+    compute(&bytes, sizes, gamma, adam, simd)
         .map_err(|error| Failure::Input { path: path.to_owned(), reason: error.to_string() })
 }
 
@@ -24,6 +25,7 @@ fn compute(
     sizes: &[usize],
     gamma: f64,
     adam: AdamOptions,
+    simd: SimdPath,
 ) -> Result<Vec<u8>, torchforge_nn::Error> {
     let tensors = TensorReader::new(bytes)?;
     let online = Mlp::read(sizes, "online.", &tensors)?;
@@ -40,7 +42,7 @@ fn compute(
         .map(|action| u32::try_from(action).unwrap_or(u32::MAX))
         .collect();
 
-    let mut network = DenseDqn::from_networks(online, target, batch, gamma, adam)?;
+    let mut network = DenseDqn::from_networks(online, target, batch, gamma, adam)?.on_path(simd)?;
     let loss = network.update(Minibatch {
         observations: &observations,
         next_observations: &next_observations,

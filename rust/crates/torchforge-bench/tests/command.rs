@@ -6,9 +6,12 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use torchforge_env::Pcg64;
-use torchforge_nn::{Mlp, TensorReader, TensorWriter};
+use torchforge_nn::{Mlp, SimdPath, TensorReader, TensorWriter};
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../runner/schemas/measurement.schema.json");
+
+/// CleanRL's network for CartPole.
+const SIZES: [usize; 4] = [4, 120, 84, 2];
 
 fn torchforge(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_torchforge")).args(words).output().expect("the binary starts")
@@ -76,25 +79,47 @@ fn gae_measures_every_case_once_and_writes_its_outputs() {
     assert_eq!(fs::read(folder.join("T=8/returns.npy")).unwrap().len(), 128 + 8 * 8);
 }
 
-#[test]
-fn dqn_trains_counts_its_steps_and_writes_its_outputs() {
-    let folder = folder("dqn");
-    let sizes = [4, 120, 84, 2];
+/// A folder with the inputs of a DQN on CartPole.
+fn dqn_input(test: &str) -> PathBuf {
+    let folder = folder(test);
     let (mut tensors, mut rng) = (TensorWriter::new(), Pcg64::new(42));
     for prefix in ["online.", "target."] {
-        let network = Mlp::new(&sizes, &mut rng).unwrap();
+        let network = Mlp::new(&SIZES, &mut rng).unwrap();
         network.write(prefix, network.parameters(), &mut tensors);
     }
     fs::create_dir_all(folder.join("CartPole-v1")).unwrap();
     let parity = with_minibatch(tensors, &mut rng);
     fs::write(folder.join("CartPole-v1/parity.safetensors"), parity).unwrap();
+    folder
+}
+
+fn train_dqn(folder: &Path, options: &[&str]) -> Output {
     let path = folder.to_str().unwrap();
     let parameters =
         r#"{"environment":"CartPole-v1","steps":1500,"learning_starts":1000,"train_frequency":10}"#;
     let words = ["dqn", "--case", "CartPole-v1", "--parameters", parameters, "--seed", "1"];
-    let words = [&words[..], &["--input", path, "--output", path]].concat();
+    torchforge(&[&words[..], &["--input", path, "--output", path], options].concat())
+}
 
-    let lines = lines(&torchforge(&words));
+#[test]
+fn dqn_gives_the_same_bytes_on_every_simd_path() {
+    let trained = |options: &[&str]| {
+        let folder = dqn_input(&format!("dqn{}", options.concat()));
+        lines(&train_dqn(&folder, options));
+        ["episodes.json", "weights.safetensors", "update.safetensors"]
+            .map(|name| fs::read(folder.join("CartPole-v1").join(name)).unwrap())
+    };
+    let expected = trained(&["--simd", "portable"]);
+    for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
+        assert!(trained(&["--simd", &path.to_string()]) == expected, "{path}");
+    }
+    assert!(trained(&[]) == expected);
+}
+
+#[test]
+fn dqn_trains_counts_its_steps_and_writes_its_outputs() {
+    let folder = dqn_input("dqn");
+    let lines = lines(&train_dqn(&folder, &[]));
     let measurement = lines.last().unwrap();
     assert_eq!(measurement["counts"]["environment_steps"], 1500);
     assert_eq!(measurement["counts"]["gradient_steps"], 49);
@@ -107,7 +132,7 @@ fn dqn_trains_counts_its_steps_and_writes_its_outputs() {
     assert_eq!(episodes[0]["return"].as_f64(), episodes[0]["length"].as_f64());
 
     let weights = fs::read(folder.join("CartPole-v1/weights.safetensors")).unwrap();
-    Mlp::read(&sizes, "", &TensorReader::new(&weights).unwrap()).unwrap();
+    Mlp::read(&SIZES, "", &TensorReader::new(&weights).unwrap()).unwrap();
     let update = fs::read(folder.join("CartPole-v1/update.safetensors")).unwrap();
     let update = TensorReader::new(&update).unwrap();
     assert!(update.f32("loss", &[1]).unwrap()[0] > 0.0);
@@ -152,6 +177,7 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
         (gae.to_vec(), "no seed is given"),
         ([&gae[..], &["--seed", "x"]].concat(), "see `torchforge --help`"),
         ([&gae[..], &["--seed", "1"]].concat(), "give --input DIR"),
+        (vec!["dqn", "--simd", "sse9"], "there is no SIMD path"),
         (vec!["gae", "--case", "../a", "--parameters", "{}"], "\"../a\" is no case"),
         (vec!["gae", "--case", "a", "--seed", "1"], "case \"a\" has no parameters"),
         (vec!["gae", "--parameters", "{}"], "belongs to no case"),

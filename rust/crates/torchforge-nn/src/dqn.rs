@@ -2,8 +2,9 @@
 
 use rand_core::Rng;
 
-use crate::matrix::Packing;
+use crate::kernels::transpose;
 use crate::mlp::Activations;
+use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
 use crate::{Adam, AdamOptions, Error, Mlp};
 
 /// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
@@ -46,9 +47,12 @@ pub struct DenseDqn {
     gradients: Vec<f32>,
     activations: Activations,
     target_activations: Activations,
-    row_activations: Activations,
+    row_activations: Vec<Vec<f32>>,
     errors: Activations,
-    packing: Packing,
+    observations: Vec<f32>,
+    next_observations: Vec<f32>,
+    transposed: Vec<f32>,
+    path: SimdPath,
 }
 
 impl DenseDqn {
@@ -84,12 +88,20 @@ impl DenseDqn {
             gradients: vec![0.0; len],
             activations: online.activations(batch),
             target_activations: online.activations(batch),
-            row_activations: online.activations(1),
+            row_activations: online.row_activations(),
             errors: online.activations(batch),
-            packing: online.packing(batch),
+            observations: vec![0.0; online.inputs() * batch.next_multiple_of(LANES)],
+            next_observations: vec![0.0; online.inputs() * batch.next_multiple_of(LANES)],
+            transposed: online.transposed(batch),
+            path: SimdPath::detect(),
             online,
             target,
         })
+    }
+
+    /// The same network on this path instead of the fastest; the bytes stay the same.
+    pub fn on_path(self, path: SimdPath) -> Result<Self, Error> {
+        Ok(Self { path: path.require()?, ..self })
     }
 
     /// The network that acts and learns.
@@ -116,21 +128,40 @@ impl DenseDqn {
         }
     }
 
+    #[inline(always)]
+    fn update_with<S: Simd>(&mut self, simd: S, minibatch: &Minibatch<'_>) -> f32 {
+        let (inputs, width) = (self.online.inputs(), self.activations.batch());
+        transpose(minibatch.observations, inputs, &mut self.observations, width);
+        transpose(minibatch.next_observations, inputs, &mut self.next_observations, width);
+        self.target.forward(simd, &self.next_observations, &mut self.target_activations);
+        self.online.forward(simd, &self.observations, &mut self.activations);
+        let loss = self.loss(minibatch);
+        self.online.backward(
+            simd,
+            &self.observations,
+            &self.activations,
+            &mut self.errors,
+            &mut self.gradients,
+            &mut self.transposed,
+        );
+        self.adam.step_with(simd, self.online.parameters_mut(), &self.gradients);
+        loss
+    }
+
     /// Writes the loss's gradient with respect to the online outputs and returns the loss.
     fn loss(&mut self, minibatch: &Minibatch<'_>) -> f32 {
-        let outputs = self.online.outputs();
+        let width = self.activations.batch();
         let scale = 2.0 / self.batch as f32;
         let mut sum = 0.0_f64;
-        let rows = self.activations.output().chunks_exact(outputs);
-        let next_rows = self.target_activations.output().chunks_exact(outputs);
-        let error_rows = self.errors.output_mut().chunks_exact_mut(outputs);
-        for (row, ((values, next_values), errors)) in rows.zip(next_rows).zip(error_rows).enumerate() {
-            let action = minibatch.actions[row] as usize;
-            let best = largest(next_values);
+        let (values, next_values) = (self.activations.output(), self.target_activations.output());
+        let errors = self.errors.output_mut();
+        errors.fill(0.0);
+        for row in 0..self.batch {
+            let chosen = minibatch.actions[row] as usize * width + row;
+            let best = largest(next_values[row..].iter().step_by(width));
             let target = minibatch.rewards[row] + self.gamma * best * (1.0 - minibatch.terminations[row]);
-            let difference = values[action] - target;
-            errors.fill(0.0);
-            errors[action] = scale * difference;
+            let difference = values[chosen] - target;
+            errors[chosen] = scale * difference;
             sum += f64::from(difference * difference);
         }
         (sum / self.batch as f64) as f32
@@ -140,28 +171,45 @@ impl DenseDqn {
 impl QNetwork for DenseDqn {
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
         check_len("the observation", self.online.inputs(), observation.len())?;
-        self.online.forward_row(observation, &mut self.row_activations);
-        Ok(self.row_activations.output())
+        dispatch(self.path, Act { dqn: self, observation });
+        Ok(&self.row_activations[self.row_activations.len() - 1])
     }
 
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
         self.check(&minibatch)?;
-        self.target.forward(minibatch.next_observations, &mut self.target_activations, &mut self.packing);
-        self.online.forward(minibatch.observations, &mut self.activations, &mut self.packing);
-        let loss = self.loss(&minibatch);
-        self.online.backward(
-            minibatch.observations,
-            &self.activations,
-            &mut self.errors,
-            &mut self.gradients,
-            &mut self.packing,
-        );
-        self.adam.step(self.online.parameters_mut(), &self.gradients);
-        Ok(loss)
+        Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch }))
     }
 
     fn copy_to_target(&mut self) {
         self.target.parameters_mut().copy_from_slice(self.online.parameters());
+    }
+}
+
+struct Act<'a> {
+    dqn: &'a mut DenseDqn,
+    observation: &'a [f32],
+}
+
+impl Work for Act<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) {
+        self.dqn.online.forward_row(simd, self.observation, &mut self.dqn.row_activations);
+    }
+}
+
+struct Update<'a> {
+    dqn: &'a mut DenseDqn,
+    minibatch: &'a Minibatch<'a>,
+}
+
+impl Work for Update<'_> {
+    type Done = f32;
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) -> f32 {
+        self.dqn.update_with(simd, self.minibatch)
     }
 }
 
@@ -170,12 +218,10 @@ fn check_len(what: &'static str, expected: usize, found: usize) -> Result<(), Er
 }
 
 /// The largest value, compared and selected; a NaN, once met, is kept.
-fn largest(values: &[f32]) -> f32 {
-    let mut best = values[0];
-    for &value in &values[1..] {
-        if value > best || value.is_nan() {
-            best = value;
-        }
-    }
-    best
+#[inline(always)]
+fn largest<'a>(values: impl Iterator<Item = &'a f32>) -> f32 {
+    values
+        .copied()
+        .reduce(|best, value| if value > best || value.is_nan() { value } else { best })
+        .unwrap_or(f32::NAN)
 }

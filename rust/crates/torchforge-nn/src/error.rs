@@ -23,6 +23,18 @@ pub enum Error {
         /// Values given.
         found: usize,
     },
+    /// There is no path of this name.
+    #[error("there is no SIMD path {text:?}; the paths are avx512, avx2, neon and portable")]
+    UnknownPath {
+        /// The name given.
+        text: String,
+    },
+    /// This processor lacks the path's instructions.
+    #[error("this processor cannot take the SIMD path {path}: choose another, or none for the fastest")]
+    NoSuchPath {
+        /// The path given.
+        path: crate::SimdPath,
+    },
     /// A minibatch holds an action that the network has no output for.
     #[error("action {action} does not exist: the network has {count} outputs")]
     Action {

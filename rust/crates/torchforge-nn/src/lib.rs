@@ -29,27 +29,27 @@
 //!
 //! # The same bytes everywhere
 //!
-//! Every sum is one chain of additions in a fixed order; only additions, multiplications, divisions and
-//! square roots are used, which IEEE 754 rounds exactly; no libm; no fused multiply-adds. The compiler
-//! vectorises over outputs, never over a sum. Denormals are set to zero by comparison in [`Adam`],
-//! never by a mode of the processor.
+//! The kernels are written once over vectors of sixteen `f32` and compiled for AVX-512, AVX2, NEON and no
+//! instruction set at all; [`SimdPath`] is chosen when the program runs. Every output of a matrix product is one
+//! chain of fused multiply-adds in a fixed order, every sum over lanes one fixed tree; the rest are additions,
+//! products, quotients and square roots, which IEEE 754 rounds exactly. No libm, no minimum or maximum
+//! instructions, no estimates. Denormals are set to zero by comparison in [`Adam`], never by a mode of the processor.
 //!
 //! # The seam
 //!
 //! [`QNetwork`] is a whole update. An implementation with faster kernels, or one on another library,
 //! takes the place of [`DenseDqn`] behind it.
 
-#![forbid(unsafe_code)]
-
-mod adam;
 mod dqn;
 mod error;
-mod matrix;
+mod kernels;
 mod mlp;
+mod simd;
 mod tensors;
 
-pub use adam::{Adam, AdamOptions};
 pub use dqn::{DenseDqn, Minibatch, QNetwork};
 pub use error::Error;
+pub use kernels::{Adam, AdamOptions};
 pub use mlp::Mlp;
+pub use simd::SimdPath;
 pub use tensors::{TensorReader, TensorWriter};

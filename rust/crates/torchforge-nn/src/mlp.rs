@@ -2,12 +2,14 @@
 
 use rand_core::Rng;
 
-use crate::matrix::{Matrix, Packing, multiply, multiply_row};
+use crate::kernels::{
+    ByColumns, ByRows, Plain, Relu, WherePositive, multiply, multiply_row, products_over_lanes,
+    sums_over_lanes, transpose,
+};
+use crate::simd::{LANES, Simd};
 use crate::{Error, TensorReader, TensorWriter};
 
-/// Where a layer lies in the flat vector of parameters: its weight, (inputs, outputs), then its bias.
-///
-/// PyTorch keeps weights as (outputs, inputs); with outputs contiguous the inner loops need no shuffles.
+/// Where a layer lies in the flat vector of parameters: its weight, (outputs, inputs), then its bias.
 #[derive(Debug, Clone, Copy)]
 struct Layer {
     inputs: usize,
@@ -27,11 +29,6 @@ impl Layer {
     fn bias(self, flat: &[f32]) -> &[f32] {
         &flat[self.offset + self.inputs * self.outputs..][..self.outputs]
     }
-
-    /// Index of a weight in the flat vector.
-    fn weight_index(self, output: usize, input: usize) -> usize {
-        self.offset + input * self.outputs + output
-    }
 }
 
 /// A dense network: linear layers with ReLU between them, as PyTorch's
@@ -50,17 +47,12 @@ impl Mlp {
         let mut network = Self::zeroed(sizes)?;
         for layer in network.layers.clone() {
             let bound = 1.0 / (layer.inputs as f64).sqrt();
-            let mut draw = || {
+            let draw = || {
                 let unit = (rng.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
                 (-bound + 2.0 * bound * unit) as f32
             };
-            for output in 0..layer.outputs {
-                for input in 0..layer.inputs {
-                    network.parameters[layer.weight_index(output, input)] = draw();
-                }
-            }
-            let bias = layer.offset + layer.inputs * layer.outputs;
-            network.parameters[bias..][..layer.outputs].fill_with(draw);
+            // Row after row of the weight, then the bias: in the order in which they lie.
+            network.parameters[layer.offset..][..layer.len()].fill_with(draw);
         }
         Ok(network)
     }
@@ -72,13 +64,10 @@ impl Mlp {
         for (number, layer) in network.layers.clone().into_iter().enumerate() {
             let name = |kind| format!("{prefix}{}.{kind}", 2 * number);
             let weight = tensors.f32(&name("weight"), &[layer.outputs, layer.inputs])?;
-            for (output, row) in weight.chunks_exact(layer.inputs).enumerate() {
-                for (input, &value) in row.iter().enumerate() {
-                    network.parameters[layer.weight_index(output, input)] = value;
-                }
-            }
             let bias = tensors.f32(&name("bias"), &[layer.outputs])?;
-            network.parameters[layer.offset + weight.len()..][..layer.outputs].copy_from_slice(&bias);
+            let parameters = &mut network.parameters[layer.offset..][..layer.len()];
+            parameters[..weight.len()].copy_from_slice(&weight);
+            parameters[weight.len()..].copy_from_slice(&bias);
         }
         Ok(network)
     }
@@ -103,10 +92,8 @@ impl Mlp {
         assert_eq!(values.len(), self.parameters.len(), "one value a parameter");
         for (number, &layer) in self.layers.iter().enumerate() {
             let name = |kind| format!("{prefix}{}.{kind}", 2 * number);
-            let by_output = (0..layer.outputs).flat_map(|output| {
-                (0..layer.inputs).map(move |input| values[layer.weight_index(output, input)])
-            });
-            tensors.push(name("weight"), vec![layer.outputs, layer.inputs], by_output);
+            let weight = layer.weight(values).iter().copied();
+            tensors.push(name("weight"), vec![layer.outputs, layer.inputs], weight);
             tensors.push(name("bias"), vec![layer.outputs], layer.bias(values).iter().copied());
         }
     }
@@ -121,7 +108,7 @@ impl Mlp {
         self.layers[self.layers.len() - 1].outputs
     }
 
-    /// All parameters: for each layer its weight as (inputs, outputs), then its bias.
+    /// All parameters: for each layer its weight as (outputs, inputs), then its bias.
     pub fn parameters(&self) -> &[f32] {
         &self.parameters
     }
@@ -131,32 +118,34 @@ impl Mlp {
         &mut self.parameters
     }
 
-    /// Computes the outputs of `inputs`, (batch, inputs), and leaves every layer's in `activations`.
-    pub(crate) fn forward(&self, inputs: &[f32], activations: &mut Activations, packing: &mut Packing) {
-        let batch = inputs.len() / self.inputs();
+    /// Computes every layer's outputs of `inputs`, (inputs, batch), into `activations`.
+    #[inline(always)]
+    pub(crate) fn forward<S: Simd>(&self, simd: S, inputs: &[f32], activations: &mut Activations) {
+        let batch = activations.batch;
         for (number, &layer) in self.layers.iter().enumerate() {
             let (before, after) = activations.layers.split_at_mut(number);
-            let input = Matrix::new(before.last().map_or(inputs, |out| out), batch, layer.inputs);
-            let weight = Matrix::new(layer.weight(&self.parameters), layer.inputs, layer.outputs);
-            let bias = layer.bias(&self.parameters);
+            let input = before.last().map_or(inputs, |out| out);
+            let weight = ByRows { values: layer.weight(&self.parameters), depth: layer.inputs };
+            let (size, bias) = ((layer.outputs, batch, batch), layer.bias(&self.parameters));
             if number + 1 == self.layers.len() {
-                multiply(input, weight, bias, |x| x, &mut after[0], packing);
+                multiply(simd, size, weight, input, bias, Plain, &mut after[0]);
             } else {
-                multiply(input, weight, bias, relu, &mut after[0], packing);
+                multiply(simd, size, weight, input, bias, Relu, &mut after[0]);
             }
         }
     }
 
-    /// Computes the outputs of one input row; the same bits as [`forward`](Self::forward)'s.
-    pub(crate) fn forward_row(&self, inputs: &[f32], activations: &mut Activations) {
+    /// Computes every layer's outputs of one input row.
+    #[inline(always)]
+    pub(crate) fn forward_row<S: Simd>(&self, simd: S, input: &[f32], activations: &mut [Vec<f32>]) {
         for (number, &layer) in self.layers.iter().enumerate() {
-            let (before, after) = activations.layers.split_at_mut(number);
-            let input = before.last().map_or(inputs, |out| out);
+            let (before, after) = activations.split_at_mut(number);
+            let input = before.last().map_or(input, |out| out);
             let (weight, bias) = (layer.weight(&self.parameters), layer.bias(&self.parameters));
             if number + 1 == self.layers.len() {
-                multiply_row(input, weight, bias, |x| x, &mut after[0]);
+                multiply_row(simd, weight, input, bias, Plain, &mut after[0]);
             } else {
-                multiply_row(input, weight, bias, relu, &mut after[0]);
+                multiply_row(simd, weight, input, bias, Relu, &mut after[0]);
             }
         }
     }
@@ -165,53 +154,82 @@ impl Mlp {
     ///
     /// `activations` are those of [`forward`](Self::forward) on `inputs`; `errors` holds the gradient of
     /// the loss with respect to the outputs in its last layer, and room for the others.
-    pub(crate) fn backward(
+    #[inline(always)]
+    pub(crate) fn backward<S: Simd>(
         &self,
+        simd: S,
         inputs: &[f32],
         activations: &Activations,
         errors: &mut Activations,
         gradients: &mut [f32],
-        packing: &mut Packing,
+        transposed: &mut [f32],
     ) {
-        let batch = inputs.len() / self.inputs();
+        let batch = activations.batch;
         for (number, &layer) in self.layers.iter().enumerate().rev() {
             let (before, after) = errors.layers.split_at_mut(number);
-            let error = Matrix::new(&after[0], batch, layer.outputs);
+            let error = &after[0];
             let input = if number == 0 { inputs } else { &activations.layers[number - 1] };
             let gradient = &mut gradients[layer.offset..][..layer.len()];
             let (weight_gradient, bias_gradient) = gradient.split_at_mut(layer.inputs * layer.outputs);
-            let transposed = Matrix::new(input, batch, layer.inputs).transposed();
-            multiply(transposed, error, &[], |x| x, weight_gradient, packing);
-            sum_rows(&after[0], bias_gradient);
+            if layer.inputs < LANES {
+                products_over_lanes(simd, error, input, batch, weight_gradient);
+            } else {
+                let width = layer.inputs.next_multiple_of(LANES);
+                let transposed = &mut transposed[..batch * width];
+                transpose(input, batch, transposed, width);
+                let size = (layer.outputs, layer.inputs, width);
+                let error = ByRows { values: error, depth: batch };
+                multiply(simd, size, error, transposed, &[], Plain, weight_gradient);
+            }
+            sums_over_lanes(simd, error, batch, bias_gradient);
             if let Some(input_error) = before.last_mut() {
-                let weight = Matrix::new(layer.weight(&self.parameters), layer.inputs, layer.outputs);
-                multiply(error, weight.transposed(), &[], |x| x, input_error, packing);
-                for (error, &activation) in input_error.iter_mut().zip(input) {
-                    *error = if activation > 0.0 { *error } else { 0.0 };
-                }
+                let weight = ByColumns { values: layer.weight(&self.parameters), stride: layer.inputs };
+                multiply(
+                    simd,
+                    (layer.inputs, batch, batch),
+                    weight,
+                    error,
+                    &[],
+                    WherePositive(input),
+                    input_error,
+                );
             }
         }
     }
 
-    /// Room for the outputs of every layer for `batch` rows.
+    /// Room for the outputs of every layer for `batch` rows, padded to whole vectors.
     pub(crate) fn activations(&self, batch: usize) -> Activations {
-        Activations { layers: self.layers.iter().map(|layer| vec![0.0; batch * layer.outputs]).collect() }
+        let batch = batch.next_multiple_of(LANES);
+        Activations {
+            batch,
+            layers: self.layers.iter().map(|layer| vec![0.0; batch * layer.outputs]).collect(),
+        }
     }
 
-    /// Room for every product of a forward and a backward pass over `batch` rows.
-    pub(crate) fn packing(&self, batch: usize) -> Packing {
-        let widest = self.layers.iter().map(|layer| layer.inputs.max(layer.outputs)).max();
-        let size = widest.unwrap_or(0).max(batch);
-        Packing::new(size, size)
+    /// Room for the outputs of every layer for one row.
+    pub(crate) fn row_activations(&self) -> Vec<Vec<f32>> {
+        self.layers.iter().map(|layer| vec![0.0; layer.outputs]).collect()
+    }
+
+    /// Room for the transpose of every layer's inputs for `batch` rows.
+    pub(crate) fn transposed(&self, batch: usize) -> Vec<f32> {
+        let widest = self.layers.iter().map(|layer| layer.inputs.next_multiple_of(LANES)).max();
+        vec![0.0; batch.next_multiple_of(LANES) * widest.unwrap_or(0)]
     }
 }
 
-/// One (batch, outputs) matrix a layer.
+/// One (outputs, batch) matrix a layer.
 pub(crate) struct Activations {
+    batch: usize,
     layers: Vec<Vec<f32>>,
 }
 
 impl Activations {
+    /// Rows of the batch, those of the padding among them.
+    pub(crate) fn batch(&self) -> usize {
+        self.batch
+    }
+
     pub(crate) fn output(&self) -> &[f32] {
         &self.layers[self.layers.len() - 1]
     }
@@ -219,20 +237,5 @@ impl Activations {
     pub(crate) fn output_mut(&mut self) -> &mut [f32] {
         let last = self.layers.len() - 1;
         &mut self.layers[last]
-    }
-}
-
-/// Compared and selected: maximum instructions treat signed zeros and NaN differently by machine.
-#[inline(always)]
-fn relu(value: f32) -> f32 {
-    if value < 0.0 { 0.0 } else { value }
-}
-
-fn sum_rows(rows: &[f32], sums: &mut [f32]) {
-    sums.fill(0.0);
-    for row in rows.chunks_exact(sums.len()) {
-        for (sum, &value) in sums.iter_mut().zip(row) {
-            *sum += value;
-        }
     }
 }

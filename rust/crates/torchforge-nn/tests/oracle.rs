@@ -1,68 +1,13 @@
 //! A whole update against the same mathematics in f64, written as plainly as possible.
 
-use std::convert::Infallible;
+mod common;
 
-use rand_core::{Rng, TryRng};
+use common::{Data, SplitMix};
 use torchforge_nn::{AdamOptions, DenseDqn, Error, Minibatch, Mlp, QNetwork, TensorReader, TensorWriter};
 
 const SIZES: [usize; 4] = [4, 13, 10, 3];
 const BATCH: usize = 9;
 const GAMMA: f64 = 0.99;
-
-/// SplitMix64: enough of a generator for a test.
-struct SplitMix(u64);
-
-impl TryRng for SplitMix {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok((self.try_next_u64()? >> 32) as u32)
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        Ok(z ^ (z >> 31))
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        bytes.fill(0);
-        Ok(())
-    }
-}
-
-struct Data {
-    observations: Vec<f32>,
-    next_observations: Vec<f32>,
-    actions: Vec<u32>,
-    rewards: Vec<f32>,
-    terminations: Vec<f32>,
-}
-
-impl Data {
-    fn new(rng: &mut SplitMix) -> Self {
-        let mut draw = |len| (0..len).map(|_| (rng.next_u64() >> 40) as f32 / 8_388_608.0 - 1.0).collect();
-        Self {
-            observations: draw(BATCH * SIZES[0]),
-            next_observations: draw(BATCH * SIZES[0]),
-            actions: (0..BATCH as u32).map(|row| row % 3).collect(),
-            rewards: draw(BATCH),
-            terminations: (0..BATCH).map(|row| f32::from(u8::from(row == 4))).collect(),
-        }
-    }
-
-    fn minibatch(&self) -> Minibatch<'_> {
-        Minibatch {
-            observations: &self.observations,
-            next_observations: &self.next_observations,
-            actions: &self.actions,
-            rewards: &self.rewards,
-            terminations: &self.terminations,
-        }
-    }
-}
 
 /// The outputs for one row; parameters are laid out as `Mlp::parameters` documents.
 fn forward(parameters: &[f64], input: &[f32]) -> Vec<f64> {
@@ -73,7 +18,7 @@ fn forward(parameters: &[f64], input: &[f32]) -> Vec<f64> {
         let (bias, after) = after.split_at(pair[1]);
         rest = after;
         let output =
-            |o: usize| bias[o] + (0..pair[0]).map(|i| values[i] * weight[i * pair[1] + o]).sum::<f64>();
+            |o: usize| bias[o] + (0..pair[0]).map(|i| values[i] * weight[o * pair[0] + i]).sum::<f64>();
         let last = number + 2 == SIZES.len();
         values = (0..pair[1]).map(|o| if last { output(o) } else { output(o).max(0.0) }).collect();
     }
@@ -96,7 +41,7 @@ fn loss(online: &[f64], target: &[f64], data: &Data) -> f64 {
 fn one_update_has_the_loss_gradients_and_parameters_of_the_mathematics() {
     let mut rng = SplitMix(3);
     let (online, target) = (Mlp::new(&SIZES, &mut rng).unwrap(), Mlp::new(&SIZES, &mut rng).unwrap());
-    let data = Data::new(&mut rng);
+    let data = Data::new(&SIZES, BATCH, &mut rng);
     let exact = |network: &Mlp| network.parameters().iter().copied().map(f64::from).collect::<Vec<_>>();
     let (exact_online, exact_target) = (exact(&online), exact(&target));
     let adam = AdamOptions::default();
@@ -148,7 +93,7 @@ fn a_network_written_is_read_back_in_pytorchs_layout() {
     let reader = TensorReader::new(&bytes).unwrap();
     assert_eq!(reader.shape("online.2.weight").unwrap(), [10, 13]);
     let weight = reader.f32("online.0.weight", &[13, 4]).unwrap();
-    assert_eq!(weight[4], network.parameters()[1], "output 1, input 0");
+    assert_eq!(weight[4], network.parameters()[4], "output 1, input 0");
     assert_eq!(Mlp::read(&SIZES, "online.", &reader).unwrap().parameters(), network.parameters());
 
     let missing = Mlp::read(&SIZES, "target.", &reader).unwrap_err();
@@ -160,7 +105,7 @@ fn a_network_written_is_read_back_in_pytorchs_layout() {
 fn a_minibatch_that_does_not_fit_is_an_error() {
     let mut rng = SplitMix(9);
     let mut dqn = DenseDqn::new(&SIZES, BATCH, GAMMA, AdamOptions::default(), &mut rng).unwrap();
-    let data = Data::new(&mut rng);
+    let data = Data::new(&SIZES, BATCH, &mut rng);
     let short = Minibatch { rewards: &data.rewards[1..], ..data.minibatch() };
     let expected = Error::Len { what: "rewards", expected: BATCH, found: BATCH - 1 };
     assert_eq!(dqn.update(short).unwrap_err(), expected);

@@ -1,5 +1,7 @@
 //! Adam, as `torch.optim.Adam` computes it.
 
+use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
+
 /// Adam's constants; the defaults are PyTorch's, but for the learning rate of 2.5e-4.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdamOptions {
@@ -48,31 +50,53 @@ impl Adam {
 
     /// Moves `parameters` one step against `gradients`. All three vectors have the length given to `new`.
     pub fn step(&mut self, parameters: &mut [f32], gradients: &[f32]) {
+        dispatch(SimdPath::detect(), Step { adam: self, parameters, gradients });
+    }
+
+    /// [`step`](Self::step) as a part of a larger update.
+    #[inline(always)]
+    pub(crate) fn step_with<S: Simd>(&mut self, simd: S, parameters: &mut [f32], gradients: &[f32]) {
         assert_eq!(parameters.len(), self.first.len(), "parameters and moments");
         assert_eq!(gradients.len(), self.first.len(), "gradients and moments");
         let AdamOptions { learning_rate, beta1, beta2, epsilon } = self.options;
         self.beta1_power *= beta1;
         self.beta2_power *= beta2;
-        let step_size = (learning_rate / (1.0 - self.beta1_power)) as f32;
-        let correction = (1.0 - self.beta2_power).sqrt() as f32;
-        let (gain1, decay2, gain2) = ((1.0 - beta1) as f32, beta2 as f32, (1.0 - beta2) as f32);
-        let epsilon = epsilon as f32;
+        let step_size = simd.splat((learning_rate / (1.0 - self.beta1_power)) as f32);
+        let correction = simd.splat((1.0 / (1.0 - self.beta2_power).sqrt()) as f32);
+        let (gain1, decay2) = (simd.splat((1.0 - beta1) as f32), simd.splat(beta2 as f32));
+        let (gain2, epsilon) = (simd.splat((1.0 - beta2) as f32), simd.splat(epsilon as f32));
 
-        let moments = self.first.iter_mut().zip(&mut self.second);
-        for ((parameter, &gradient), (first, second)) in parameters.iter_mut().zip(gradients).zip(moments) {
-            let gradient = flushed(gradient, GRADIENT_FLOOR);
-            *first = flushed(*first + gain1 * (gradient - *first), FIRST_MOMENT_FLOOR);
-            *second = flushed(*second * decay2 + gain2 * gradient * gradient, SECOND_MOMENT_FLOOR);
-            let denominator = second.sqrt() / correction + epsilon;
-            *parameter -= step_size * *first / denominator;
+        let moments = self.first.chunks_mut(LANES).zip(self.second.chunks_mut(LANES));
+        let both = parameters.chunks_mut(LANES).zip(gradients.chunks(LANES));
+        for ((parameters, gradients), (first, second)) in both.zip(moments) {
+            let gradient = simd.flush(simd.load_up_to(gradients), GRADIENT_FLOOR);
+            let old = simd.load_up_to(first);
+            let new_first = simd.flush(simd.mul_add(gain1, simd.sub(gradient, old), old), FIRST_MOMENT_FLOOR);
+            let square = simd.mul(simd.mul(gain2, gradient), gradient);
+            let new_second =
+                simd.flush(simd.mul_add(decay2, simd.load_up_to(second), square), SECOND_MOMENT_FLOOR);
+            let denominator = simd.mul_add(simd.sqrt(new_second), correction, epsilon);
+            let step = simd.div(simd.mul(step_size, new_first), denominator);
+            simd.store_up_to(new_first, first);
+            simd.store_up_to(new_second, second);
+            simd.store_up_to(simd.sub(simd.load_up_to(parameters), step), parameters);
         }
     }
 }
 
-#[inline(always)]
-fn flushed(value: f32, floor: f32) -> f32 {
-    // Written so that NaN passes: a broken gradient must show.
-    if value.abs() < floor { 0.0 } else { value }
+struct Step<'a> {
+    adam: &'a mut Adam,
+    parameters: &'a mut [f32],
+    gradients: &'a [f32],
+}
+
+impl Work for Step<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) {
+        self.adam.step_with(simd, self.parameters, self.gradients);
+    }
 }
 
 #[cfg(test)]

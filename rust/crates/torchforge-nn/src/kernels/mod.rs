@@ -1,0 +1,16 @@
+//! What an update is made of, written once over [`Simd`](crate::simd::Simd).
+//!
+//! Batches lie across: a matrix of activations is (features, rows of the batch), padded to whole vectors, so that a
+//! vector holds one feature of sixteen transitions, whatever the layer's size. Weights lie as PyTorch's.
+
+mod adam;
+mod multiply;
+mod row;
+mod sums;
+mod transpose;
+
+pub use adam::{Adam, AdamOptions};
+pub(crate) use multiply::{ByColumns, ByRows, Finish, Plain, Relu, WherePositive, multiply};
+pub(crate) use row::multiply_row;
+pub(crate) use sums::{products_over_lanes, sums_over_lanes};
+pub(crate) use transpose::transpose;

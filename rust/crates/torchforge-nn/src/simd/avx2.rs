@@ -1,0 +1,140 @@
+//! Two 256-bit registers a vector.
+
+use std::arch::x86_64::*;
+
+use super::{LANES, Simd, Work};
+
+/// Made only where the processor has AVX2 and FMA.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx2(());
+
+/// Lanes 0 to 7 and 8 to 15.
+type Halves = [__m256; 2];
+
+impl Avx2 {
+    pub(crate) fn new() -> Option<Self> {
+        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Self(()))
+    }
+}
+
+/// SAFETY of every block below: a value of `Avx2` exists only after the features were detected; pointers come from
+/// slices whose length is asserted beside them.
+impl Simd for Avx2 {
+    type Vector = Halves;
+    type Mask = Halves;
+    const TILE_VECTORS: usize = 1;
+
+    #[inline(always)]
+    fn run<W: Work>(self, work: W) -> W::Done {
+        #[target_feature(enable = "avx2,fma")]
+        fn compiled<W: Work>(simd: Avx2, work: W) -> W::Done {
+            work.with(simd)
+        }
+        // SAFETY: as above.
+        unsafe { compiled(self, work) }
+    }
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_set1_ps(value); 2] }
+    }
+
+    #[inline(always)]
+    fn load(self, values: &[f32]) -> Halves {
+        assert!(values.len() >= LANES);
+        // SAFETY: as above.
+        unsafe { [_mm256_loadu_ps(values.as_ptr()), _mm256_loadu_ps(values.as_ptr().add(8))] }
+    }
+
+    #[inline(always)]
+    fn store(self, vector: Halves, values: &mut [f32]) {
+        assert!(values.len() >= LANES);
+        // SAFETY: as above.
+        unsafe {
+            _mm256_storeu_ps(values.as_mut_ptr(), vector[0]);
+            _mm256_storeu_ps(values.as_mut_ptr().add(8), vector[1]);
+        }
+    }
+
+    #[inline(always)]
+    fn add(self, a: Halves, b: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_add_ps(a[0], b[0]), _mm256_add_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: Halves, b: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_sub_ps(a[0], b[0]), _mm256_sub_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: Halves, b: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_mul_ps(a[0], b[0]), _mm256_mul_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn div(self, a: Halves, b: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_div_ps(a[0], b[0]), _mm256_div_ps(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: Halves, b: Halves, c: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_fmadd_ps(a[1], b[1], c[1])] }
+    }
+
+    #[inline(always)]
+    fn sqrt(self, a: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_sqrt_ps(a[0]), _mm256_sqrt_ps(a[1])] }
+    }
+
+    #[inline(always)]
+    fn abs(self, a: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe {
+            let sign = _mm256_set1_ps(-0.0);
+            [_mm256_andnot_ps(sign, a[0]), _mm256_andnot_ps(sign, a[1])]
+        }
+    }
+
+    #[inline(always)]
+    fn less(self, a: Halves, b: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_cmp_ps::<_CMP_LT_OQ>(a[0], b[0]), _mm256_cmp_ps::<_CMP_LT_OQ>(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn select(self, mask: Halves, yes: Halves, no: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_blendv_ps(no[0], yes[0], mask[0]), _mm256_blendv_ps(no[1], yes[1], mask[1])] }
+    }
+
+    #[inline(always)]
+    fn sums(self, v: [Halves; LANES]) -> Halves {
+        // SAFETY: as above.
+        unsafe {
+            let mut halves = [_mm256_setzero_ps(); 2];
+            for (first, half) in [0, 8].into_iter().zip(&mut halves) {
+                let mut fours = [*half; 4];
+                for (j, four) in (first..).zip(&mut fours) {
+                    let (a, b) = (_mm256_add_ps(v[j][0], v[j][1]), _mm256_add_ps(v[j + 4][0], v[j + 4][1]));
+                    *four = _mm256_add_ps(
+                        _mm256_permute2f128_ps::<0x20>(a, b),
+                        _mm256_permute2f128_ps::<0x31>(a, b),
+                    );
+                }
+                let [a, b, c, d] = fours;
+                let low = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xEE>(a, b));
+                let high = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(c, d), _mm256_shuffle_ps::<0xEE>(c, d));
+                *half =
+                    _mm256_add_ps(_mm256_shuffle_ps::<0x88>(low, high), _mm256_shuffle_ps::<0xDD>(low, high));
+            }
+            halves
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! One 512-bit register a vector.
+
+use std::arch::x86_64::*;
+
+use super::{LANES, Simd, Work};
+
+/// Made only where the processor has AVX-512F.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    pub(crate) fn new() -> Option<Self> {
+        is_x86_feature_detected!("avx512f").then_some(Self(()))
+    }
+}
+
+/// SAFETY of every block below: a value of `Avx512` exists only after the feature was detected; pointers come from
+/// slices whose length is asserted beside them.
+impl Simd for Avx512 {
+    type Vector = __m512;
+    type Mask = __mmask16;
+    const TILE_VECTORS: usize = 4;
+
+    #[inline(always)]
+    fn run<W: Work>(self, work: W) -> W::Done {
+        #[target_feature(enable = "avx512f,avx2,fma")]
+        fn compiled<W: Work>(simd: Avx512, work: W) -> W::Done {
+            work.with(simd)
+        }
+        // SAFETY: as above; every processor with AVX-512F has AVX2 and FMA.
+        unsafe { compiled(self, work) }
+    }
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_set1_ps(value) }
+    }
+
+    #[inline(always)]
+    fn load(self, values: &[f32]) -> __m512 {
+        assert!(values.len() >= LANES);
+        // SAFETY: as above.
+        unsafe { _mm512_loadu_ps(values.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn store(self, vector: __m512, values: &mut [f32]) {
+        assert!(values.len() >= LANES);
+        // SAFETY: as above.
+        unsafe { _mm512_storeu_ps(values.as_mut_ptr(), vector) }
+    }
+
+    #[inline(always)]
+    fn load_up_to(self, values: &[f32]) -> __m512 {
+        let mask = first_lanes(values.len());
+        // SAFETY: as above; lanes that are masked out are not read.
+        unsafe { _mm512_maskz_loadu_ps(mask, values.as_ptr()) }
+    }
+
+    #[inline(always)]
+    fn store_up_to(self, vector: __m512, values: &mut [f32]) {
+        let mask = first_lanes(values.len());
+        // SAFETY: as above; lanes that are masked out are not written.
+        unsafe { _mm512_mask_storeu_ps(values.as_mut_ptr(), mask, vector) }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_add_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_sub_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_mul_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn div(self, a: __m512, b: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_div_ps(a, b) }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_fmadd_ps(a, b, c) }
+    }
+
+    #[inline(always)]
+    fn sqrt(self, a: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_sqrt_ps(a) }
+    }
+
+    #[inline(always)]
+    fn abs(self, a: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_abs_ps(a) }
+    }
+
+    #[inline(always)]
+    fn less(self, a: __m512, b: __m512) -> __mmask16 {
+        // SAFETY: as above.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b) }
+    }
+
+    #[inline(always)]
+    fn select(self, mask: __mmask16, yes: __m512, no: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe { _mm512_mask_blend_ps(mask, no, yes) }
+    }
+
+    #[inline(always)]
+    fn sums(self, v: [__m512; LANES]) -> __m512 {
+        // SAFETY: as above.
+        unsafe {
+            // Halves of two vectors side by side, so that each addition does the work of two.
+            let mut fours = [_mm512_setzero_ps(); 4];
+            for (j, four) in fours.iter_mut().enumerate() {
+                // Block i of a group of four is its vector 4 i + j: the last step puts the sums in order.
+                let a = _mm512_add_ps(
+                    _mm512_shuffle_f32x4::<0x44>(v[j], v[j + 4]),
+                    _mm512_shuffle_f32x4::<0xEE>(v[j], v[j + 4]),
+                );
+                let b = _mm512_add_ps(
+                    _mm512_shuffle_f32x4::<0x44>(v[j + 8], v[j + 12]),
+                    _mm512_shuffle_f32x4::<0xEE>(v[j + 8], v[j + 12]),
+                );
+                *four = _mm512_add_ps(_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xDD>(a, b));
+            }
+            let [a, b, c, d] = fours;
+            let low = _mm512_add_ps(_mm512_shuffle_ps::<0x44>(a, b), _mm512_shuffle_ps::<0xEE>(a, b));
+            let high = _mm512_add_ps(_mm512_shuffle_ps::<0x44>(c, d), _mm512_shuffle_ps::<0xEE>(c, d));
+            _mm512_add_ps(_mm512_shuffle_ps::<0x88>(low, high), _mm512_shuffle_ps::<0xDD>(low, high))
+        }
+    }
+}
+
+#[inline(always)]
+fn first_lanes(count: usize) -> __mmask16 {
+    if count >= LANES { !0 } else { (1 << count) - 1 }
+}

@@ -1,0 +1,150 @@
+//! Four 128-bit registers a vector. Every 64-bit ARM processor has them, and their fused multiply-add.
+
+use std::arch::aarch64::*;
+
+use super::{LANES, Simd, Work};
+
+/// Always there.
+#[derive(Clone, Copy)]
+pub(crate) struct Neon;
+
+/// One expression for each of the four registers; not a closure, which nothing could force to be inlined.
+macro_rules! each {
+    ($i:ident => $expression:expr) => {
+        [
+            {
+                let $i = 0;
+                $expression
+            },
+            {
+                let $i = 1;
+                $expression
+            },
+            {
+                let $i = 2;
+                $expression
+            },
+            {
+                let $i = 3;
+                $expression
+            },
+        ]
+    };
+}
+
+/// Lanes 0 to 3, 4 to 7, 8 to 11, 12 to 15.
+type Quarters = [float32x4_t; 4];
+
+/// SAFETY of every block below: NEON is part of the architecture; pointers come from slices whose length is asserted
+/// beside them.
+impl Simd for Neon {
+    type Vector = Quarters;
+    type Mask = [uint32x4_t; 4];
+    const TILE_VECTORS: usize = 1;
+
+    #[inline(always)]
+    fn run<W: Work>(self, work: W) -> W::Done {
+        work.with(self)
+    }
+
+    #[inline(always)]
+    fn splat(self, value: f32) -> Quarters {
+        // SAFETY: as above.
+        unsafe { [vdupq_n_f32(value); 4] }
+    }
+
+    #[inline(always)]
+    fn load(self, values: &[f32]) -> Quarters {
+        assert!(values.len() >= LANES);
+        // SAFETY: as above.
+        unsafe { each!(i => vld1q_f32(values.as_ptr().add(4 * i))) }
+    }
+
+    #[inline(always)]
+    fn store(self, vector: Quarters, values: &mut [f32]) {
+        assert!(values.len() >= LANES);
+        for (quarter, values) in vector.into_iter().zip(values.chunks_exact_mut(4)) {
+            // SAFETY: as above.
+            unsafe { vst1q_f32(values.as_mut_ptr(), quarter) }
+        }
+    }
+
+    #[inline(always)]
+    fn add(self, a: Quarters, b: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe { each!(i => vaddq_f32(a[i], b[i])) }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: Quarters, b: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe { each!(i => vsubq_f32(a[i], b[i])) }
+    }
+
+    #[inline(always)]
+    fn mul(self, a: Quarters, b: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe { each!(i => vmulq_f32(a[i], b[i])) }
+    }
+
+    #[inline(always)]
+    fn div(self, a: Quarters, b: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe { each!(i => vdivq_f32(a[i], b[i])) }
+    }
+
+    #[inline(always)]
+    fn mul_add(self, a: Quarters, b: Quarters, c: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe { each!(i => vfmaq_f32(c[i], a[i], b[i])) }
+    }
+
+    #[inline(always)]
+    fn sqrt(self, a: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe { each!(i => vsqrtq_f32(a[i])) }
+    }
+
+    #[inline(always)]
+    fn abs(self, a: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe { each!(i => vabsq_f32(a[i])) }
+    }
+
+    #[inline(always)]
+    fn less(self, a: Quarters, b: Quarters) -> [uint32x4_t; 4] {
+        // SAFETY: as above.
+        unsafe { each!(i => vcltq_f32(a[i], b[i])) }
+    }
+
+    #[inline(always)]
+    fn select(self, mask: [uint32x4_t; 4], yes: Quarters, no: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe { each!(i => vbslq_f32(mask[i], yes[i], no[i])) }
+    }
+
+    #[inline(always)]
+    fn sums(self, v: [Quarters; LANES]) -> Quarters {
+        // SAFETY: as above.
+        unsafe {
+            let mut quarters = [vdupq_n_f32(0.0); 4];
+            for (v, quarter) in v.as_chunks::<4>().0.iter().zip(&mut quarters) {
+                let [a, b, c, d] =
+                    each!(i => vaddq_f32(vaddq_f32(v[i][0], v[i][2]), vaddq_f32(v[i][1], v[i][3])));
+                *quarter = vpaddq_f32(twos(a, b), twos(c, d));
+            }
+            quarters
+        }
+    }
+}
+
+/// Lanes 2 and 3 of both added to lanes 0 and 1.
+#[inline(always)]
+fn twos(a: float32x4_t, b: float32x4_t) -> float32x4_t {
+    // SAFETY: as above.
+    unsafe {
+        let (a, b) = (vreinterpretq_f64_f32(a), vreinterpretq_f64_f32(b));
+        let (low, high) = (vtrn1q_f64(a, b), vtrn2q_f64(a, b));
+        vaddq_f32(vreinterpretq_f32_f64(low), vreinterpretq_f32_f64(high))
+    }
+}

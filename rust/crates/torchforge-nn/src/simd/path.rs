@@ -1,0 +1,89 @@
+//! Which instruction set is used, found once when the program runs.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Simd, Work};
+use crate::Error;
+
+/// A path through the kernels. All of them give the same bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SimdPath {
+    /// 512-bit registers (x86-64).
+    Avx512,
+    /// 256-bit registers with fused multiply-add (x86-64).
+    Avx2,
+    /// 128-bit registers (64-bit ARM).
+    Neon,
+    /// Plain Rust; the oracle of the others, and slow where the processor has no fused multiply-add.
+    Portable,
+}
+
+impl SimdPath {
+    /// Every path, the fastest first.
+    pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
+
+    /// The fastest path of this processor.
+    pub fn detect() -> Self {
+        Self::ALL.into_iter().find(|path| path.is_available()).unwrap_or(Self::Portable)
+    }
+
+    /// Whether this processor has it.
+    pub fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => super::Avx512::new().is_some(),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => super::Avx2::new().is_some(),
+            Self::Neon => cfg!(target_arch = "aarch64"),
+            Self::Portable => true,
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
+    }
+
+    /// This path, if the processor has it.
+    pub fn require(self) -> Result<Self, Error> {
+        if self.is_available() { Ok(self) } else { Err(Error::NoSuchPath { path: self }) }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Avx512 => "avx512",
+            Self::Avx2 => "avx2",
+            Self::Neon => "neon",
+            Self::Portable => "portable",
+        }
+    }
+}
+
+impl fmt::Display for SimdPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for SimdPath {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|path| path.name() == text)
+            .ok_or_else(|| Error::UnknownPath { text: text.to_owned() })
+    }
+}
+
+/// Does `work` on a path. One that this processor lacks cannot get here: [`SimdPath::require`] refused it.
+#[inline(always)]
+pub(crate) fn dispatch<W: Work>(path: SimdPath, work: W) -> W::Done {
+    match path {
+        #[cfg(target_arch = "x86_64")]
+        SimdPath::Avx512 => super::Avx512::new().expect("checked when it was chosen").run(work),
+        #[cfg(target_arch = "x86_64")]
+        SimdPath::Avx2 => super::Avx2::new().expect("checked when it was chosen").run(work),
+        #[cfg(target_arch = "aarch64")]
+        SimdPath::Neon => super::Neon.run(work),
+        _ => super::Portable.run(work),
+    }
+}

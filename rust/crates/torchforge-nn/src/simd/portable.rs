@@ -1,0 +1,77 @@
+//! No instruction set at all: what the other paths are checked against. Without a fused multiply-add in hardware
+//! it is very slow.
+
+use super::{LANES, Simd, Work};
+
+/// Always there.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+impl Simd for Portable {
+    type Vector = [f32; LANES];
+    type Mask = [bool; LANES];
+    const TILE_VECTORS: usize = 1;
+
+    fn run<W: Work>(self, work: W) -> W::Done {
+        work.with(self)
+    }
+
+    fn splat(self, value: f32) -> [f32; LANES] {
+        [value; LANES]
+    }
+
+    fn load(self, values: &[f32]) -> [f32; LANES] {
+        *values.first_chunk().expect("sixteen values")
+    }
+
+    fn store(self, vector: [f32; LANES], values: &mut [f32]) {
+        *values.first_chunk_mut().expect("room for sixteen values") = vector;
+    }
+
+    fn add(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        std::array::from_fn(|i| a[i] + b[i])
+    }
+
+    fn sub(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        std::array::from_fn(|i| a[i] - b[i])
+    }
+
+    fn mul(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        std::array::from_fn(|i| a[i] * b[i])
+    }
+
+    fn div(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        std::array::from_fn(|i| a[i] / b[i])
+    }
+
+    fn mul_add(self, a: [f32; LANES], b: [f32; LANES], c: [f32; LANES]) -> [f32; LANES] {
+        std::array::from_fn(|i| a[i].mul_add(b[i], c[i]))
+    }
+
+    fn sqrt(self, a: [f32; LANES]) -> [f32; LANES] {
+        a.map(f32::sqrt)
+    }
+
+    fn abs(self, a: [f32; LANES]) -> [f32; LANES] {
+        a.map(f32::abs)
+    }
+
+    fn less(self, a: [f32; LANES], b: [f32; LANES]) -> [bool; LANES] {
+        std::array::from_fn(|i| a[i] < b[i])
+    }
+
+    fn select(self, mask: [bool; LANES], yes: [f32; LANES], no: [f32; LANES]) -> [f32; LANES] {
+        std::array::from_fn(|i| if mask[i] { yes[i] } else { no[i] })
+    }
+
+    fn sums(self, vectors: [[f32; LANES]; LANES]) -> [f32; LANES] {
+        vectors.map(|mut lanes| {
+            for half in [8, 4, 2, 1] {
+                for lane in 0..half {
+                    lanes[lane] += lanes[lane + half];
+                }
+            }
+            lanes[0]
+        })
+    }
+}

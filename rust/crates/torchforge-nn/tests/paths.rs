@@ -1,0 +1,55 @@
+//! The same bytes whatever the processor offers.
+
+mod common;
+
+use common::{Data, SplitMix};
+use torchforge_nn::{AdamOptions, DenseDqn, Error, Mlp, QNetwork, SimdPath};
+
+/// Odd sizes meet every remainder of a tile; CleanRL's are what is trained.
+const NETWORKS: [(&[usize], usize, usize); 3] =
+    [(&[4, 120, 84, 2], 128, 200), (&[3, 17, 40, 21, 5], 37, 60), (&[33, 1, 7], 1, 60)];
+
+/// Parameters, losses and action values after training on fresh minibatches.
+fn trained(path: SimdPath, sizes: &[usize], batch: usize, updates: usize) -> Vec<u32> {
+    let mut rng = SplitMix(11);
+    let (online, target) = (Mlp::new(sizes, &mut rng).unwrap(), Mlp::new(sizes, &mut rng).unwrap());
+    let mut network = DenseDqn::from_networks(online, target, batch, 0.99, AdamOptions::default())
+        .unwrap()
+        .on_path(path)
+        .unwrap();
+    let mut found = Vec::new();
+    for update in 0..updates {
+        let data = Data::new(sizes, batch, &mut rng);
+        found.push(network.update(data.minibatch()).unwrap().to_bits());
+        found.extend(
+            network.q_values(&data.observations[..sizes[0]]).unwrap().iter().map(|value| value.to_bits()),
+        );
+        if update % 50 == 0 {
+            network.copy_to_target();
+        }
+    }
+    found
+        .extend(network.gradients().iter().chain(network.online().parameters()).map(|value| value.to_bits()));
+    found
+}
+
+#[test]
+fn hundreds_of_updates_give_the_same_bytes_on_every_path() {
+    for (sizes, batch, updates) in NETWORKS {
+        let expected = trained(SimdPath::Portable, sizes, batch, updates);
+        for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
+            assert!(trained(path, sizes, batch, updates) == expected, "{path} differs on {sizes:?}");
+        }
+    }
+}
+
+#[test]
+fn a_path_that_is_unknown_or_not_here_is_an_error() {
+    assert_eq!("avx512".parse(), Ok(SimdPath::Avx512));
+    assert_eq!("sse9".parse::<SimdPath>(), Err(Error::UnknownPath { text: "sse9".into() }));
+    let missing = SimdPath::ALL.into_iter().find(|path| !path.is_available()).expect("no processor has all");
+    let mut rng = SplitMix(1);
+    let network = DenseDqn::new(&[1, 1], 1, 0.9, AdamOptions::default(), &mut rng).unwrap();
+    assert_eq!(network.on_path(missing).err(), Some(Error::NoSuchPath { path: missing }));
+    assert!(SimdPath::detect().is_available());
+}
