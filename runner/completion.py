@@ -64,6 +64,9 @@ def script(
             # shtab reads what completes an argument from this attribute.
             kind = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE
             action.complete = kind  # type: ignore[attr-defined]
+        elif isinstance(action.choices, (list, tuple)):
+            # Where nothing at all may be given, argparse wants the empty list among them.
+            action.choices = [each for each in action.choices if isinstance(each, str)]
     return shtab.complete(everything, shell=shell)
 
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import select
 import struct
 import subprocess
@@ -41,13 +42,13 @@ class Terminal:
         os.write(self._ours, text.encode())
 
     def read_until(self, needle: str) -> None:
-        """Wait until ``needle`` was shown since the last call.
+        """Wait until ``needle`` was shown since the last call, whatever steered the terminal meanwhile.
 
         Raises:
             TimeoutError: it was not, with what was shown instead.
         """
         start, deadline = len(self.shown), time.monotonic() + PATIENCE_SECONDS
-        while needle not in self.shown[start:]:
+        while needle not in re.sub(r"\033\[[\d;?]*[A-Za-z]", "", self.shown[start:]):
             if time.monotonic() > deadline or not self._read(deadline):
                 raise TimeoutError(f"{needle!r} was not shown: {self.shown[start:]!r}")
 
