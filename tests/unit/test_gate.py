@@ -112,6 +112,24 @@ def test_missing_nan_misshapen_and_unreadable_outputs_each_fail_by_their_own_rea
         assert judge_gae(tmp_path / str(index), outputs).failure.kind is kind, outputs.name
 
 
+@pytest.mark.filterwarnings("error")
+def test_numbers_further_apart_than_any_number_are_wrong_and_no_warning(tmp_path):
+    huge = gae_outputs(tmp_path / "mine", (1.7e308, -1.7e308, 3.0, 4.0))
+    assert judge_gae(tmp_path, huge).failure.kind is FailureKind.WRONG_OUTPUT
+    (tmp_path / "again").mkdir()
+    reference = gae_outputs(tmp_path / "huge", (-1.7e308, 1.7e308, 3.0, 4.0))
+    judgement = judge(
+        GAE,
+        parameters=GAE_PARAMETERS,
+        measurement=gae_measurement(),
+        wall_seconds=1.0,
+        outputs=huge,
+        reference=reference,
+    )
+    assert judgement.failure.kind is FailureKind.WRONG_OUTPUT
+    assert next(each for each in judgement.checks if each.check == "advantages.npy").share is None
+
+
 def dqn_outputs(
     directory: Path, loss=1.0, gradient=1.0, episodes=({"step": 19, "length": 20, "return": 20.0},)
 ) -> Path:
@@ -158,11 +176,10 @@ def test_loss_and_gradients_have_bounds_of_their_own(tmp_path, change):
         ({"step": 119, "length": 120, "return": 120.0},),
     ],
 )
-def test_episodes_that_do_not_add_up_fail(tmp_path, episodes):
-    assert (
-        judge_dqn(tmp_path, dqn_outputs(tmp_path / "mine", episodes=episodes)).failure.kind
-        is FailureKind.WRONG_OUTPUT
-    )
+def test_episodes_that_do_not_add_up_fail_and_are_not_kept(tmp_path, episodes):
+    judgement = judge_dqn(tmp_path, dqn_outputs(tmp_path / "mine", episodes=episodes))
+    assert judgement.failure.kind is FailureKind.WRONG_OUTPUT
+    assert judgement.episodes is None
 
 
 def test_expected_counts_are_those_of_the_published_work():

@@ -76,12 +76,37 @@ def test_nan_and_infinity_are_never_figures():
         json.dumps(GOOD | {"case": "T=10"}),
         json.dumps(GOOD | {"memory": {"vmhwm_bytes": 0, "cgroup_peak_bytes": None}}),
         "[" * 100_000,
+        "[" * 100_000 + "]" * 100_000,
+        "[" + "[]," * 10_000 + "[]]",
+        '{"event":' * 900 + "1" + "}" * 900,
+        json.dumps(GOOD | {"counts": {"elements": 10**4000}}),
+        json.dumps(GOOD | {"metrics": {"seconds": 10**400}}),
+        "1" * 5000,
+        # What is not UTF-8 arrives so.
+        json.dumps(GOOD).replace("elements", "ele\ufffdments"),
+        '{"event":"progress","done":1,"total":2,"unit":"\ufffd"}',
     ],
 )
 def test_whatever_breaks_the_contract_fails_every_case_of_the_launch(line):
     reader = read(json.dumps(GOOD), line)
     assert kind(reader) is FailureKind.MALFORMED_OUTPUT
     assert len(reader.failure_of("T=8").detail) < 400
+
+
+def test_after_the_first_breach_nothing_is_looked_at_any_more():
+    seen: list[float] = []
+    reader = Reader(cases=("T=8",), on_progress=seen.append)
+    for line in ("rubbish", '{"event":"progress","done":1,"total":4,"unit":"step"}', json.dumps(GOOD)):
+        reader.line(line)
+    assert (seen, reader.measurements) == ([], {})
+    assert kind(reader) is FailureKind.MALFORMED_OUTPUT
+    assert "rubbish" in reader.failure_of("T=8").detail
+
+
+def test_a_measurement_of_many_repetitions_and_metrics_is_no_rubbish():
+    metrics = {f"m{number}": [1e-6] * 1000 for number in range(500)}
+    reader = read(json.dumps(GOOD | {"metrics": metrics}))
+    assert kind(reader) is None
 
 
 @given(st.text(max_size=300))

@@ -138,6 +138,7 @@ def make_record(
     episodes: Sequence[Mapping[str, Any]] | None = None,
     gate: Sequence[Mapping[str, Any]] = (COUNTED,),
     failure: tuple[str, str] | None = None,
+    stderr_tail: str = "",
     minute: int = 0,
     profile: str = "quick",
 ) -> Record:
@@ -192,7 +193,7 @@ def make_record(
                 "exit_code": 0,
                 "out_of_memory": False,
                 "state": dict(state),
-                "stderr_tail": "",
+                "stderr_tail": stderr_tail,
             },
             "inputs": {"input": digest(f"input of {benchmark} {case}")},
             "outputs": dict(
