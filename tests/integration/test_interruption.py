@@ -4,9 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import psutil
 import pytest
-from conftest import ROOT
+from conftest import HOST, ROOT
+
+from runner.orphans import OWNER_VARIABLE
+from runner.owner import Owner
 
 KINDS = ("sigkill", "ctrl-c", "launch-kill", "sigterm", "two-runners", "full-disk", "cut", "ctrl-c-twice")
 SEED = 1
@@ -34,4 +39,49 @@ def test_after_a_fault_nothing_is_lost_or_left_and_the_next_call_goes_on(outcome
     assert outcomes[kind]["struck"]
     assert outcomes[kind]["violations"] == [], (
         f"again: python -m tests.interruption --seed {SEED} --only-run N"
+    )
+
+
+BUILDER = """
+import sys
+from pathlib import Path
+from runner.images.command import builder, docker
+docker("buildx", "build", "--builder", builder(), "--progress", "plain", sys.argv[1], log=Path(sys.argv[2]))
+"""
+
+
+def children_of(owner: Owner) -> list[psutil.Process]:
+    """What a runner has started, wherever it went."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(OWNER_VARIABLE) == str(owner):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_an_image_build_does_not_outlive_a_runner_that_is_killed(images, tmp_path):
+    context, log = tmp_path / "context", tmp_path / "build.log"
+    context.mkdir()
+    # The path makes the step a new one: nothing of it is in the cache.
+    (context / "Dockerfile").write_text(
+        f"FROM forge-bench:core-trixie-{HOST}\nRUN echo begun {tmp_path} && python3 -c 'import time; time.sleep(600)'\n"
+    )
+    runner = subprocess.Popen([sys.executable, "-c", BUILDER, str(context), str(log)], cwd=ROOT)
+    owner = Owner.of(runner.pid)
+    while not has_begun(log):
+        assert runner.poll() is None, log.read_text()
+    children = children_of(owner)
+    assert any("buildx" in " ".join(child.cmdline()) for child in children)
+    runner.kill()
+    runner.wait()
+    assert psutil.wait_procs(children, timeout=60)[1] == []
+
+
+def has_begun(log: Path) -> bool:
+    """Whether the build has come to its last step, and that to its program."""
+    return log.exists() and any(
+        "begun /" in line and "RUN" not in line for line in log.read_text().splitlines()
     )

@@ -156,9 +156,13 @@ class DaemonAudit:
         self._alone = alone
         self._volumes_before = self._all_volumes() if alone else frozenset()
 
-    def running_containers(self, owners: Iterable[Owner]) -> list[str]:
-        """The ids of those that run, of these runners."""
-        return [each["Id"] for each in self._containers(owners) if each["State"] == "running"]
+    def running_containers(self, owners: Iterable[Owner]) -> dict[str, str]:
+        """The names of those that run, of these runners, and their ids."""
+        return {
+            each["Names"][0].lstrip("/"): each["Id"]
+            for each in self._containers(owners)
+            if each["State"] == "running"
+        }
 
     def kill(self, container: str) -> None:
         """SIGKILL, as anybody on the machine could send it."""

@@ -18,6 +18,7 @@ from tests.interruption.audit import DaemonAudit
 from tests.interruption.calls import Call
 from tests.interruption.relay import Relay
 
+LAUNCH_KILLED, KEEPER_KILLED = "launch killed", "keeper killed"
 _DISK_BYTES = 64 * 2**20
 _KILL_WITHIN_SECONDS = 60.0
 
@@ -77,13 +78,14 @@ def _kill_launch(stage: Stage) -> str:
             if stage.daemon is not None:
                 running = stage.daemon.running_containers([stage.call.owner])
                 if running:
-                    stage.daemon.kill(stage.chance.choice(sorted(running)))
-                    return "container killed"
+                    name = stage.chance.choice(sorted(running))
+                    stage.daemon.kill(running[name])
+                    return KEEPER_KILLED if name.startswith("forge-bench-keeper") else LAUNCH_KILLED
             else:
                 for child in psutil.Process(stage.call.process.pid).children(recursive=True):
                     if child.environ().get(OWNER_VARIABLE) == str(stage.call.owner):
                         child.kill()
-                        return "process killed"
+                        return LAUNCH_KILLED
     return "nothing ran"
 
 

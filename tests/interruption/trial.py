@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.owner import Owner
+from runner.record import Record
 from runner.store import Store
 from tests.interruption.audit import (
     DaemonAudit,
@@ -22,13 +23,16 @@ from tests.interruption.audit import (
     check_words,
 )
 from tests.interruption.calls import Call, Surroundings
-from tests.interruption.faults import FAULTS, Fault, Stage, small_disk
+from tests.interruption.faults import FAULTS, KEEPER_KILLED, LAUNCH_KILLED, Fault, Stage, small_disk
 from tests.interruption.matrix import write_matrix
 from tests.interruption.moments import Timeline, draw, wait_for
 from tests.interruption.relay import Relay
 
 _SOCKET = Path("/var/run/docker.sock")
 _GIVEN_PROBES = 0.8
+_FAILURES = {LAUNCH_KILLED: {"signal"}, KEEPER_KILLED: {"lost", "not-started"}}
+# A connection that broke once, where another could be made.
+_OTHER_FAILURES = {"lost", "not-started"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +130,7 @@ class Ground:
                 *reader.violations,
                 *check_words(hit.text),
                 *_check_code(fault, outcome.code, hit),
+                *_check_failures(Store(results).records(), outcome.struck),
                 *(self._left(trial, [hit.owner]) if fault.tidies_up else ()),
                 *(check_temporary(temporary) if fault.tidies_up else ()),
             ]
@@ -238,6 +243,15 @@ def _give_probes(measure: Measure, results: Path, chance: random.Random) -> None
     """An image's first launch imports PyTorch; most trials are spared that, and begin with what it printed."""
     if measure.probes.is_dir() and chance.random() < _GIVEN_PROBES:
         shutil.copytree(measure.probes, results / "probes")
+
+
+def _check_failures(records: Iterable[Record], struck: str) -> Iterable[str]:
+    """A cell that a fault brought down says how; where it was the reference, the others say that."""
+    for record in records:
+        if record.failed:
+            kind = record.data["failure"]["kind"]
+            if kind not in {*_FAILURES.get(struck, _OTHER_FAILURES), "no-reference"}:
+                yield f"a cell failed with {kind}: {record.data['failure']['detail']}"
 
 
 def _check_code(fault: Fault, code: int | None, call: Call) -> Iterable[str]:
