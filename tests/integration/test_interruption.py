@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,7 +47,8 @@ BUILDER = """
 import sys
 from pathlib import Path
 from runner.images.command import builder, docker
-docker("buildx", "build", "--builder", builder(), "--progress", "plain", sys.argv[1], log=Path(sys.argv[2]))
+words = ("buildx", "build", "--builder", builder(), "--progress", "plain", "--network", "none", sys.argv[1])
+docker(*words, log=Path(sys.argv[2]))
 """
 
 
