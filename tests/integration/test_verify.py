@@ -2,8 +2,10 @@
 
 import json
 import os
+import queue
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -197,27 +199,37 @@ def registry(tmp_path_factory) -> Iterator[str]:
         f"version: 0.1\nstorage: {{filesystem: {{rootdirectory: {directory / 'data'}}}}}\n"
         "http: {addr: '127.0.0.1:0'}\nlog: {level: info, accesslog: {disabled: true}}\n"
     )
-    log = (directory / "registry.log").open("w+")
     process = subprocess.Popen(
         [str(directory / "root/usr/bin/docker-registry"), "serve", str(configuration)],
-        stderr=subprocess.PIPE, stdout=log, text=True, bufsize=1,
-    )  # fmt: skip
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    # Read to the end: a full pipe would stop the registry.
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    reader = threading.Thread(target=_drain, args=(process, lines))
+    reader.start()
     try:
-        yield f"{_address(process)}/forge-bench"
+        yield f"{_address(lines)}/forge-bench"
     finally:
         process.terminate()
         process.wait(timeout=30)
-        log.close()
+        reader.join(timeout=30)
         shutil.rmtree(directory)
 
 
-def _address(process: "subprocess.Popen[str]") -> str:
-    """Where it listens: the system chose the port, the registry says it."""
+def _drain(process: "subprocess.Popen[str]", lines: "queue.SimpleQueue[str | None]") -> None:
     for line in process.stderr:
+        lines.put(line)
+    lines.put(None)
+
+
+def _address(lines: "queue.SimpleQueue[str | None]") -> str:
+    """Where it listens: the system chose the port, the registry says it."""
+    while (line := lines.get(timeout=60)) is not None:
         _, found, rest = line.partition("listening on ")
         if found:
             return rest.split('"')[0].split(",")[0].strip()
-    raise AssertionError(f"the registry ended with {process.wait()}")
+    raise AssertionError("the registry ended by itself")
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +237,7 @@ def pushed(registry, twin, core) -> Iterator[dict[str, str]]:
     """References to the core image, to its twin, and to an index of the twin and a foreign image that is no more."""
     build(
         f"{registry}:foreign", FOREIGN,
-        "FROM scratch\nCOPY <<EOF /mark\nforeign\nEOF\nLABEL forge-bench.target=core forge-bench.identity=foreign\n",
+        "FROM scratch\nWORKDIR /mark\nLABEL forge-bench.target=core forge-bench.identity=foreign\n",
     )  # fmt: skip
     docker("tag", core, f"{registry}:core")
     docker("tag", twin, f"{registry}:twin")
@@ -254,9 +266,9 @@ def pushed(registry, twin, core) -> Iterator[dict[str, str]]:
 
 
 def digest_of(reference: str) -> str:
-    result = docker("buildx", "imagetools", "inspect", "--format", "{{.Manifest.Digest}}", reference)
+    result = docker("buildx", "imagetools", "inspect", "--format", "{{json .Manifest}}", reference)
     assert result.returncode == 0, result.stderr
-    return result.stdout.strip()
+    return json.loads(result.stdout)["digest"]
 
 
 def test_the_image_of_a_record_is_found_in_a_registry_by_tag_and_not_fetched_again(one, pushed, core):
@@ -293,7 +305,7 @@ def test_an_index_without_the_records_architecture_says_what_it_offers(one, push
     alone = f"{pushed['foreign']}-index"
     assert docker("buildx", "imagetools", "create", "--tag", alone, pushed["foreign"]).returncode == 0
     result = forge_bench("verify", str(one), "--image", alone)
-    assert result.returncode in (19, 20), result.stderr
+    assert result.returncode == 19, result.stderr
     assert FOREIGN in result.stderr
 
 
