@@ -43,10 +43,12 @@ def _find(context: Context) -> list[Area]:
     if wanted and context.executor_name == "docker":
         try:
             # Imported here: only a host has the library.
-            from runner.host.clean.daemon import Daemon  # noqa: PLC0415
+            from runner.host.clean.daemon import find_on_daemon  # noqa: PLC0415
 
-            context.progress.say("asking the Docker daemon what it holds; this may take a minute")
-            found += Daemon(context.root).areas(wanted)
+            context.progress.say(
+                "asking the Docker daemon what it holds; for its cache this may take minutes"
+            )
+            found += find_on_daemon(context.root, wanted)
         except (DockerUnavailable, ModuleNotFoundError) as error:
             if context.own.area:
                 raise
@@ -71,7 +73,7 @@ def _listing(areas: Sequence[Area]) -> str:
         lines.append("what stays")
         lines += [wrap(f"  {text}", width) for text in stays]
     total = sum(item.size_bytes or 0 for area in areas for item in area.items)
-    lines.append(f"in all up to {size(total)}; images share layers")
+    lines.append(f"in all at most {size(total)}: layers that images share are counted with each")
     return "\n".join(lines)
 
 
@@ -91,9 +93,15 @@ def _agreed(context: Context) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
+def _area(word: str) -> str:
+    if word not in _AREAS:
+        raise argparse.ArgumentTypeError(f'no area "{word}"; there are {", ".join(_AREAS)}')
+    return word
+
+
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "area", nargs="*", choices=[*_AREAS, []], metavar="AREA", help=f"only these: {', '.join(_AREAS)}"
+        "area", nargs="*", type=_area, metavar="AREA", help=f"only these: {', '.join(_AREAS)}"
     )
     parser.add_argument("--dry-run", action="store_true", help="only list what would be removed")
     parser.add_argument("--yes", action="store_true", help="do not ask")

@@ -89,8 +89,9 @@ def prune(client: docker.DockerClient, steps: Sequence[Step]) -> int:
     """Remove these steps one by one; returns the bytes that were freed. What another step stands on stays."""
     freed = 0
     for step in steps:
+        filters: Any = {"id": step.identifier}
         try:
-            answer = client.api.prune_builds(filters={"id": step.identifier}, all=True)
+            answer = client.api.prune_builds(filters=filters, all=True)
         except BROKEN_CONNECTION:
             continue
         freed += int(answer.get("SpaceReclaimed") or 0)

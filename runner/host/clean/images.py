@@ -18,39 +18,47 @@ from runner.images.build import IDENTITY_LABEL
 _OURS = ("forge-bench:", "forge-bench-base:")
 
 
-def find_images(client: docker.DockerClient, listed: Sequence[Mapping[str, Any]]) -> Area:
-    """Ours of the images that ``docker system df`` lists."""
-    items, stays = [], []
-    for image in listed:
+def find_images(client: docker.DockerClient) -> Area:
+    """Ours of the images that a daemon holds: those of our names each, and together the earlier builds that lost theirs."""
+    items, stays, nameless = [], [], []
+    for image in client.api.images():
         names = [name for name in image.get("RepoTags") or [] if name != "<none>:<none>"]
         ours = [name for name in names if name.startswith(_OURS)]
         foreign = [name for name in names if not name.startswith(_OURS)]
         labelled = IDENTITY_LABEL in (image.get("Labels") or {})
         if ours:
-            items.append(_item(client, image, ours))
+            items.append(_item(client, ", ".join(ours), [image], ours))
         elif labelled and not names:
-            items.append(_item(client, image, [str(image["Id"])]))
+            nameless.append(image)
         if foreign and (ours or labelled):
             stays.append(f"{', '.join(foreign)}: a name that somebody else gave (docker rmi NAME)")
+    if nameless:
+        identifiers = [str(image["Id"]) for image in nameless]
+        items.append(_item(client, "earlier builds that have no name any more", nameless, identifiers))
     return Area(name="images", items=tuple(items), stays=tuple(stays))
 
 
-def _item(client: docker.DockerClient, image: Mapping[str, Any], references: Sequence[str]) -> Item:
-    shown = ", ".join(name.removeprefix("sha256:")[:40] for name in references)
+def _item(
+    client: docker.DockerClient, name: str, images: Sequence[Mapping[str, Any]], references: Sequence[str]
+) -> Item:
     return Item(
-        name=shown, size_bytes=int(image.get("Size") or 0), remove=partial(_remove, client, tuple(references))
+        name=name,
+        count=len(images),
+        size_bytes=sum(int(image.get("Size") or 0) for image in images),
+        remove=partial(_remove, client, tuple(references)),
     )
 
 
 def _remove(client: docker.DockerClient, references: Sequence[str]) -> str | None:
     """Never by force: an image that a container uses is in use, whoever's container that is."""
+    problem = None
     for reference in references:
         try:
             client.api.remove_image(reference)
         except ImageNotFound:
             continue
         except APIError as error:
-            return str(error.explanation or error)
+            problem = str(error.explanation or error)
         except BROKEN_CONNECTION as error:
             return str(error)
-    return None
+    return problem
