@@ -19,7 +19,7 @@ _OURS = ("forge-bench:", "forge-bench-base:")
 
 
 def find_images(client: docker.DockerClient) -> Area:
-    """Ours of the images that a daemon holds: those of our names each, and together the earlier builds that lost theirs."""
+    """Ours of the images that a daemon holds: each that has a name, and together the earlier builds that lost it."""
     items, stays, nameless = [], [], []
     for image in client.api.images():
         names = [name for name in image.get("RepoTags") or [] if name != "<none>:<none>"]
