@@ -194,12 +194,18 @@ def test_a_hostile_launch_is_a_failed_cell_with_its_typed_reason_and_leaves_noth
     assert list(scratch.iterdir()) == []
 
 
-def test_a_launch_past_its_deadline_is_killed_with_all_its_children(forge, store):
+@pytest.mark.parametrize("answer", ["SIG_DFL", "SIG_IGN"])
+def test_a_launch_past_its_deadline_is_killed_with_all_its_children_whatever_they_answer(
+    forge, store, answer
+):
     data = small_matrix()
     forge(data, "--profile", "smoke")
     # All else is there already: only the slow one meets the short deadline, however slow this machine is.
     marker = uuid4().hex
-    hangs = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import time; time.sleep(600)', '{marker}'])"
+    hangs = (
+        f"import signal, subprocess, sys\nsignal.signal(signal.SIGTERM, signal.{answer})\n"
+        f"subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)', '{marker}'])"
+    )
     data["benchmarks"]["double"]["implementations"]["slow"] = {"command": [sys.executable, "-c", hangs]}
     data["profiles"]["smoke"]["deadline_seconds"]["native"] = 1.5
     code, _, _ = forge(data, "--profile", "smoke")
