@@ -86,6 +86,12 @@ class Keeper:
                         _write(entries, entry, directory.joinpath(*parts))
         except (tarfile.TarError, FileExistsError, NotADirectoryError) as error:
             refused = Failure(kind=FailureKind.UNREADABLE_OUTPUT, detail=f"the daemon's archive: {error}")
+        self._container.reload()
+        if self._container.status != "running":
+            # The daemon mounts the volume anew for us then, and it is empty: nothing of that is the launch's doing.
+            refused = Failure(
+                kind=FailureKind.LOST, detail="its keeper was killed, and what it wrote went with it"
+            )
         if refused is not None:
             empty(directory)
         return refused
