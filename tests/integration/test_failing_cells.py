@@ -303,7 +303,10 @@ def test_nothing_that_is_written_is_without_an_end(outcome):
     ):
         assert 0.9 * most * 2**20 < bytes_written(outcome.record(name)) <= most * 2**20
     assert "No space left on device" in outcome.record("fills_tmp")["failure"]["detail"]
-    assert f"files written: {MOST_FILES + 1}" in outcome.record("writes_a_million_files")["launch"]["stderr_tail"]
+    assert (
+        f"files written: {MOST_FILES + 1}"
+        in outcome.record("writes_a_million_files")["launch"]["stderr_tail"]
+    )
     # A hole costs nothing until somebody copies it.
     assert "a terabyte: [Errno 27] File too large" in outcome.record("writes_holes")["launch"]["stderr_tail"]
     assert "a link to /etc/passwd" in outcome.record("links_outside")["failure"]["detail"]
