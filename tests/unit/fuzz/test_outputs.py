@@ -26,7 +26,9 @@ LIMITS = Limits(name="here", cpus=1, memory_bytes=64 * 2**20, pids=1, threads=1)
 
 
 class Container:
-    """What the keeper asks of a container: its mounts, and the archive of its outputs."""
+    """What the keeper asks of a container: its mounts, whether it runs, and the archive of its outputs."""
+
+    status = "running"
 
     def __init__(self, archive: bytes) -> None:
         self.archive = archive
