@@ -16,6 +16,7 @@ from runner.hashes import file_hashes
 from runner.inputs import ensure_inputs, inputs_of_launch
 from runner.pins import verified_software
 from runner.plan import Launch, Plan, PlannedCell
+from runner.privacy import without_host
 from runner.progress import Progress
 from runner.protocol import Reader, arguments
 from runner.record import SCHEMA_VERSION, Record, seal
@@ -125,6 +126,7 @@ def _run_launch(
         )
         # Work that is done is kept: a wish to stop waits until all cells of this launch are stored.
         keeping.enter_context(uninterrupted())
+        result = replace(result, stderr=without_host(result.stderr))
         if result.stderr:
             write_atomically(store.log_path(name), result.stderr)
         facts = {
@@ -181,7 +183,10 @@ def _run_launch(
                             "gate": [asdict(check) for check in judgement.checks],
                             "failure": None
                             if judgement.failure is None
-                            else {"kind": judgement.failure.kind.value, "detail": judgement.failure.detail},
+                            else {
+                                "kind": judgement.failure.kind.value,
+                                "detail": without_host(judgement.failure.detail),
+                            },
                         }
                     )
                 )
