@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, NoReturn
 
 from runner import terminal
 from runner.errors import UsageError
+from runner.matrix.faults import did_you_mean
 
 if TYPE_CHECKING:
     from runner.commands.base import Command
 
 PROGRAM = "forge-bench"
+_SEEDS = 2**32
 _CLOSING = (
     "A BENCHMARK (see list) runs that one alone and prints its table on stdout.",
     f"{PROGRAM} COMMAND --help says what a command takes.",
@@ -44,10 +46,13 @@ class Options:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        known = [*self._option_string_actions, *common_parser()._option_string_actions]
+        unknown = message.removeprefix("unrecognized arguments: ").split()
+        meant = did_you_mean(unknown[0], known) if unknown[0].startswith("-") else ""
         raise UsageError(
-            what=f"{PROGRAM}: {message}",
-            why="the command line does not say what to do",
-            fix=f"see {PROGRAM} --help",
+            what=f"{message}{meant}",
+            why=f"{self.prog} does not understand this command line",
+            fix=f"see {self.prog} --help",
         )
 
 
@@ -122,10 +127,11 @@ def own_parser(command: "Command") -> argparse.ArgumentParser:
 
 
 def _seeds(text: str) -> tuple[int, ...]:
-    seeds = tuple(dict.fromkeys(int(word) for word in text.split(",")))
-    if any(seed < 0 or seed >= 2**32 for seed in seeds):
-        raise argparse.ArgumentTypeError("a seed is a whole number from 0 to 4294967295")
-    return seeds
+    words = text.split(",")
+    # A sign, a blank, an underscore or a digit of another script: Python's own int() would take them all.
+    if not all(word.isascii() and word.isdigit() and int(word) < _SEEDS for word in words):
+        raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 to {_SEEDS - 1}, not {text!r}")
+    return tuple(dict.fromkeys(map(int, words)))
 
 
 def _help(commands: "Mapping[str, Command]", name: str) -> str:

@@ -124,7 +124,7 @@ ELSEWHERE = {
     "executed otherwise: kind native, was emulated; emulator none, was qemu-x 9": lambda data: data.update(
         execution={"kind": "emulated", "emulator": "qemu-x 9"}
     ),
-    "files of the checkout changed": lambda data: data["image"].update(execution_hash="host:1"),
+    "files of the checkout changed": lambda data: data["image"].update(execution_hash="host:" + "1" * 64),
 }
 
 
@@ -194,3 +194,18 @@ def test_an_old_record_of_another_key_whose_every_field_is_the_same_names_what_i
         "executor": "local",
     }
     assert differences(old, now) == ("its gate, counts, headline, inputs or reference changed",)
+
+
+def test_other_files_in_an_image_are_told_from_other_files_of_a_checkout(plan):
+    plan.run(small_matrix())
+    record = plan.store.records()[0]
+    elsewhere = of_another(record, lambda data: data["image"].update(execution_hash="1" * 64))
+    now = {
+        **{"command": record.data["command"], "parameters": record.data["parameters"], "executor": "local"},
+        **{"machine": machine.fingerprint(), "architecture": record.data["image"]["architecture"]},
+        "execution": record.data["execution"],
+    }
+    del elsewhere.data["work"]
+    elsewhere.data["schema"] = 1
+    assert differences(elsewhere, {**now, "execution_hash": "2" * 64}) == ("inputs of the image changed",)
+    assert differences(elsewhere, {**now, "execution_hash": "host:2"}) == ("files of the checkout changed",)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pseudo_terminal import ROOT, forge_bench
 
+from runner.cli import main
 from runner.commands import COMMANDS
 from runner.options import parse
 from runner.terminal import red, shorten, wrap
@@ -207,3 +208,21 @@ def test_no_color_counts_where_it_is_not_empty(monkeypatch, value, coloured):
 def test_a_file_is_never_coloured(tmp_path):
     with (tmp_path / "file").open("w") as stream:
         assert red("text", stream) == "text"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["export", "--formt", "csv"], 'unrecognized arguments: --formt csv; did you mean "--format"?'),
+        (["--profil", "smoke"], 'did you mean "--profile"?'),
+        (["--seeds", "1,x"], "a seed is a whole number from 0 to 4294967295, not '1,x'"),
+        (["--seeds", "-1"], "not '-1'"),
+        (["--seeds", "1_0"], "not '1_0'"),
+        (["--seeds", "4294967296"], "not '4294967296'"),
+    ],
+)
+def test_what_is_wrong_with_a_command_line_is_said_once_and_plainly(arguments, said, capsys):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("forge-bench: ") == 1
