@@ -8,6 +8,7 @@ from runner.cells import Cell
 from runner.errors import StoreError
 from runner.executors.base import Executor, ImageFacts, LaunchRequest
 from runner.hashes import file_hashes
+from runner.host.space import is_full, no_space
 from runner.protocol import arguments
 from runner.record import content_hash
 from runner.scratch import scratch_directory
@@ -23,6 +24,7 @@ def ensure_inputs(
     """The directory with one sub-folder of input files per case of the cell's benchmark.
 
     Raises:
+        NoSpace: there is no room for them.
         StoreError: the generator did not end well; there is nothing to measure then.
     """
     benchmark, cases = cell.benchmark, _cases(cell)
@@ -45,6 +47,8 @@ def ensure_inputs(
             )
         )
         written = file_hashes(temporary)
+        if result.failure is not None and is_full(result.failure.detail):
+            raise no_space(f"making the input files of {benchmark.name} failed", result.failure.detail)
         if result.failure is not None or {name.split("/")[0] for name in written} != set(benchmark.cases):
             raise StoreError(
                 what=f"the input files of {benchmark.name} could not be made",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from runner.owner import Fate, Owner
+from runner.signals import uninterrupted
 
 _PREFIX = "forge-bench-"
 
@@ -15,10 +16,16 @@ _PREFIX = "forge-bench-"
 @contextlib.contextmanager
 def scratch_directory(purpose: str) -> Iterator[Path]:
     """An empty directory below the system's temporary one, gone at the end of the block."""
-    with tempfile.TemporaryDirectory(
-        prefix=f"{_PREFIX}{purpose}-{Owner.current()}-", ignore_cleanup_errors=True
-    ) as name:
-        yield Path(name)
+    made: Path | None = None
+    try:
+        # A wish to stop waits for both: a directory must not be made unknown to us, nor half removed.
+        with uninterrupted():
+            made = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{purpose}-{Owner.current()}-"))
+        yield made
+    finally:
+        if made is not None:
+            with uninterrupted():
+                shutil.rmtree(made, ignore_errors=True)
 
 
 def abandoned_scratch() -> tuple[Path, ...]:
