@@ -69,8 +69,7 @@ def _read(path: Path) -> dict[str, Any]:
     if not is_intact(data):
         raise ValueError("its content does not match its own hash: it was altered or cut off")
     if not schema(SCHEMA).allows(data):
-        fault = next(schema(SCHEMA).faults(data), None)
-        raise ValueError(f"its hash is right, but it is not a record: {fault.message[:300] if fault else ''}")
+        raise ValueError(f"its hash is right, but it is not a record: {schema(SCHEMA).why_not(data)}")
     return data
 
 
