@@ -71,9 +71,7 @@ def changes(changelog: str, version: str) -> str:
     Raises:
         SystemExit: there is none.
     """
-    found = re.search(
-        rf"^## \[?{re.escape(version)}\]?[^\n]*\n(.*?)(?=^## |^\[|\Z)", changelog, re.M | re.S
-    )
+    found = re.search(rf"^## \[?{re.escape(version)}\]?[^\n]*\n(.*?)(?=^## |^\[|\Z)", changelog, re.M | re.S)
     if found is None:
         raise SystemExit(f"release: CHANGELOG.md has no section for {version}")
     return found.group(1).strip()
