@@ -9,6 +9,7 @@ from typing import Any
 
 from tabulate import tabulate
 
+from runner import printable
 from runner.comparison import natural_order
 from runner.record import Record
 from runner.statistics import Interval
@@ -20,6 +21,7 @@ _WIDTH = 80
 # What a column may take; the names of figures get the rest of the line.
 _CELL, _COUNT, _GAP = 24, 3, 2
 _MOST_NAMED = 12
+_LONGEST_LINE = 1000
 _RULE = (
     "Bytes and counts must be equal. A time is reproduced where the 95 % interval of now/then lies within "
     f"{TOLERANCE[0]:g} to {TOLERANCE[1]:g}, or holds 1 with its middle in there; it differs where it lies outside. "
@@ -80,7 +82,8 @@ def as_text(report: Report) -> str:
         if reasons:
             lines += ["", f"{heading}:", *reasons]
     lines += ["", *_wrapped(_RULE, indent=0), "", *_wrapped(report.summary(), indent=0)]
-    return "\n".join(lines)
+    # Names of files and versions of software are whatever a record says.
+    return printable.lines("\n".join(lines), _LONGEST_LINE)
 
 
 def as_json(report: Report) -> str:
@@ -200,7 +203,7 @@ def _intervals(members: Sequence[Judged]) -> str:
                 figure_value(found.now or 0.0, found.figure),
                 "not formed"
                 if found.ratio is None
-                else f"{significant(found.ratio.value)}{bounds(found.ratio)}",
+                else f"{significant(found.ratio.value)}x{bounds(found.ratio)}",
             ]
             for each in members
             for found in _times(each)
