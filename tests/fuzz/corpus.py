@@ -11,6 +11,12 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
+from runner.cells import Cell
+from runner.executors.base import ImageFacts
+from runner.matrix import load_matrix
+from runner.record import seal
+from runner.work import work_of
+
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "results" / "published"
 QUICK = "2026-11-21-quick"
@@ -37,13 +43,37 @@ def records() -> tuple[bytes, ...]:
     for text in _published("T=2048", "CartPole-v1"):
         cell = json.loads(text)["cell"]
         chosen.setdefault((cell["benchmark"], cell["implementation"], cell["platform"]), text)
-    return tuple(chosen.values())
+    return (*chosen.values(), *map(_of_today, chosen.values()))
 
 
 @cache
 def company() -> tuple[bytes, ...]:
     """All seeds of the operation at T=2048 on the native platform: enough for figures, ratios and verdicts."""
-    return tuple(text for text in _published("T=2048") if json.loads(text)["execution"]["kind"] == "native")
+    native = (text for text in _published("T=2048") if json.loads(text)["execution"]["kind"] == "native")
+    return tuple(map(_of_today, native))
+
+
+def _of_today(text: bytes) -> bytes:
+    """A record of the first schema as one of the second: with the work behind it, which the matrix says."""
+    value = json.loads(text)
+    del value["content_sha256"]
+    matrix = load_matrix(ROOT / "matrix.yaml")
+    names, image = value["cell"], ImageFacts(**value["image"])
+    benchmark = matrix.benchmarks[names["benchmark"]]
+    cell = Cell(
+        benchmark=benchmark,
+        case=benchmark.cases[names["case"]],
+        implementation=benchmark.implementations[names["implementation"]],
+        toolchain=next(iter(matrix.toolchains.values())),
+        platform=matrix.platforms[names["platform"]],
+        limits=matrix.limits[names["limits"]],
+        seed=names["seed"],
+        parameters=value["parameters"],
+    )
+    value["schema"] = 2
+    value["work"] = work_of(cell, reference_seed=1, core=image)
+    value["launch"]["cases"] = [names["case"]]
+    return json.dumps(seal(value)).encode()
 
 
 def _published(*cases: str) -> list[bytes]:

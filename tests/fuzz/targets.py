@@ -36,6 +36,13 @@ from runner.store import Store, newest_by_key
 from runner.tables.markdown import render_table
 from runner.tables.pages import render_pages
 from runner.tables.write import write_tables
+from runner.verify.images import Likeness
+from runner.verify.judge import Pair
+from runner.verify.judge import judge as judge_pairs
+from runner.verify.read import read_records
+from runner.verify.report import Report, first_difference
+from runner.verify.report import as_json as verification_as_json
+from runner.verify.report import as_text as verification_as_text
 from runner.work import lacks, load_work
 from tests.fuzz import corpus
 from tests.fuzz.mutate import mutate_bytes, mutate_json, mutate_yaml
@@ -149,6 +156,8 @@ def stored_record(data: bytes) -> None:
         folder = store.records_directory / "gae"
         folder.mkdir(parents=True)
         (folder / "x.json").write_bytes(data)
+        with contextlib.suppress(ForgeBenchError):
+            _verify(read_records(folder / "x.json")[0])
         try:
             records = store.records()
         except ForgeBenchError as error:
@@ -158,6 +167,21 @@ def stored_record(data: bytes) -> None:
         _use_records([*_company(), *records], directory)
         outside = [path for path in set(directory.rglob("*")) - before if "tables" not in path.parts]
         expect(not outside, f"written beside the tables: {outside}")
+
+
+def _verify(record: Record) -> None:
+    """As if its cell had been run again, and given what honest records of other cells and machines say."""
+    others = [*_company()[:3], Record(data=json.loads(corpus.records()[-1])), record]
+    pairs = [Pair(old=record, new=None, why_not="not run", likeness=Likeness.SAME)]
+    # Only of what holds its work there is ever a new record.
+    if lacks(record) is None:
+        pairs += [Pair(old=record, new=other, why_not=None, likeness=Likeness.SAME) for other in others]
+        pairs += [Pair(old=other, new=record, why_not=None, likeness=Likeness.REBUILT) for other in others]
+    report = Report(judged=judge_pairs(pairs), stands=(), launches=1, machine="x")
+    json.loads(verification_as_json(report))
+    for text in (verification_as_text(report), first_difference(report)):
+        text.encode()
+        expect(all(each.isprintable() or each == "\n" for each in text), f"not fit for a terminal: {text!r}")
 
 
 @cache
