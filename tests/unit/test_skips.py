@@ -99,4 +99,6 @@ def test_the_list_names_tests_that_exist():
     for entry in yaml.safe_load((TESTS / "skips.yaml").read_text(encoding="utf-8")):
         path, _, name = entry["test"].partition("::")
         source = (TESTS.parent / path).read_text(encoding="utf-8")
-        assert re.search(rf"def {re.escape(name.partition('[')[0])}\(", source), entry
+        # Up to the first star or parameter; a name is whole where neither follows.
+        stem, rest = re.fullmatch(r"([^*[]*)(.*)", name).groups()
+        assert re.search(rf"def {re.escape(stem)}" + (r"" if rest.startswith("*") else r"\("), source), entry
