@@ -8,6 +8,7 @@ from typing import Any
 from runner.cells import Cell, content
 from runner.errors import StoreError
 from runner.execution import Execution, ExecutionKind
+from runner.printable import one_line
 from runner.record import Record
 from runner.work import lacks, load_work
 
@@ -36,7 +37,7 @@ _WITH_VALUES = frozenset(
     {"machine", "executor", "execution", "architecture", "toolchain", "parameters", "limits", "headline"}
 )
 _UNSEEN = "its gate, counts, headline, inputs or reference changed"
-_LONGEST_VALUE = 40
+_LONGEST_VALUE, _LONGEST_CHANGE = 40, 400
 _GIB = 2**30
 
 
@@ -67,7 +68,8 @@ def differences(record: Record, now: Content) -> tuple[str, ...]:
     then = _content_of(record, fingerprint=now["machine"])
     now = _plain(now)
     found = tuple(
-        _in_words(part, now[part], then[part])
+        # What a record says may be anything, and this goes to a terminal.
+        one_line(_in_words(part, now[part], then[part]), _LONGEST_CHANGE)
         for part in _SUBJECTS
         if part in then and then[part] != now[part]
     )
@@ -139,7 +141,7 @@ def _keys(now: Mapping[str, Any], then: Mapping[str, Any]) -> Sequence[str]:
 def _value(key: str, value: Any) -> str:
     if value is None:
         return "none"
-    if key.endswith("_bytes"):
+    if key.endswith("_bytes") and isinstance(value, int | float):
         return f"{value / _GIB:.4g} GiB"
     text = str(value)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 2] + ".."

@@ -6,6 +6,7 @@ it. Whatever the text is, that takes seconds and megabytes at most.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,10 @@ _LONGEST_KEY = 200
 _LONGEST_NUMBER = 40
 # What JSON readers of every language take.
 _LARGEST_INTEGER = 2**63 - 1
+# Control characters but for tabs and ends of lines, what reorders text, and halves of surrogate pairs.
+_NO_TEXT = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _TAG = "tag:yaml.org,2002:"
 _PLAIN = frozenset({"str", "int", "float", "bool", "null", "timestamp"})
 
@@ -145,7 +150,7 @@ class _Reader:
             # The parser's own, where a tag is forced onto a text that it does not fit.
             raise ValueError(f"this is no {kind}") from error
         if isinstance(value, str) and not _is_text(value):
-            raise ValueError("this holds what is no text: a NUL character, or half of a surrogate pair")
+            raise ValueError("this holds what is no text: a control character, or half of a surrogate pair")
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError("this is not a finite number")
         if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
@@ -154,5 +159,5 @@ class _Reader:
 
 
 def _is_text(value: str) -> bool:
-    """Whether it can be an argument of a process, and be written to a file: escapes can spell what cannot."""
-    return "\0" not in value and not any("\ud800" <= each <= "\udfff" for each in value)
+    """Whether a process can be given it, a file can hold it and a terminal show it: escapes can spell what cannot."""
+    return _NO_TEXT.search(value) is None

@@ -15,7 +15,7 @@ import yaml
 from runner import comparison, machine
 from runner.cells import Selection, content_key, select
 from runner.changes import Earlier
-from runner.errors import ForgeBenchError, MatrixError
+from runner.errors import ForgeBenchError, MatrixError, VerificationDiffers
 from runner.estimates import Durations
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import ImageFacts
@@ -179,9 +179,9 @@ def _verify(record: Record) -> None:
         pairs += [Pair(old=other, new=record, why_not=None, likeness=Likeness.REBUILT) for other in others]
     report = Report(judged=judge_pairs(pairs), stands=(), launches=1, machine="x")
     json.loads(verification_as_json(report))
-    for text in (verification_as_text(report), first_difference(report)):
-        text.encode()
-        expect(all(each.isprintable() or each == "\n" for each in text), f"not fit for a terminal: {text!r}")
+    told = VerificationDiffers(what="x", why=first_difference(report), fix="x")
+    for text in (verification_as_text(report), str(told)):
+        _expect_shown(text)
 
 
 @cache
@@ -214,6 +214,8 @@ def _use_records(records: list[Record], directory: Path) -> None:
             comparison.as_json(found)
             comparison.as_text(found)
     plan = make_plan(matrix, Selection(profile="quick"), Still(), store)
+    for each in plan.cells:
+        _expect_shown(each.why)
     Durations(records).total(plan.launches)
     Earlier(records)
     for record in records:
@@ -402,12 +404,18 @@ def _expect_line(text: str) -> None:
     expect(len(text) <= 1000, f"{len(text)} characters of detail")
 
 
+def _expect_shown(text: str) -> None:
+    """What goes to a terminal does not steer it."""
+    text.encode()
+    expect(all(each.isprintable() or each == "\n" for each in text), f"not fit for a terminal: {text!r}")
+
+
 def _expect_message(error: ForgeBenchError) -> None:
     text = str(error)
     text.encode()
     expect(all(part for part in (error.what, error.why, error.fix)), f"an empty part: {text!r}")
     expect(len(text) < 200_000, f"{len(text)} characters of message")
-    expect(all(each.isprintable() or each == "\n" for each in text), f"not fit for a terminal: {text!r}")
+    _expect_shown(text)
 
 
 IMAGE = ImageFacts(
