@@ -332,8 +332,10 @@ def _output(name: str) -> Callable[[bytes], None]:
     return run
 
 
-class _Container:
-    """What the keeper asks of a container: only the archive of its outputs."""
+class StoredContainer:
+    """What the keeper asks of a container: the archive of its outputs, and whether it still runs."""
+
+    status = "running"
 
     def __init__(self, archive: bytes) -> None:
         self._archive = archive
@@ -358,7 +360,7 @@ def _archive(data: bytes) -> None:
         outputs = outer / "a" / "b" / "outputs"
         outputs.mkdir(parents=True)
         limits = Limits(name="fuzz", cpus=1, memory_bytes=64 * 2**20, pids=1, threads=1)
-        container: Any = _Container(data)
+        container: Any = StoredContainer(data)
         failure = Keeper(container, limits).fetch(outputs)
         expect(failure is None or isinstance(failure, Failure), f"{failure!r}")
         if failure is not None:

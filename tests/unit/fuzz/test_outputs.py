@@ -5,7 +5,6 @@ import json
 import os
 import struct
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,25 +20,9 @@ from runner.failure import Failure, FailureKind
 from runner.hashes import file_hashes
 from runner.matrix import Limits
 from runner.record import content_hash
+from tests.fuzz.targets import StoredContainer
 
 LIMITS = Limits(name="here", cpus=1, memory_bytes=64 * 2**20, pids=1, threads=1)
-
-
-class Container:
-    """What the keeper asks of a container: its mounts, whether it runs, and the archive of its outputs."""
-
-    status = "running"
-
-    def __init__(self, archive: bytes) -> None:
-        self.archive = archive
-        self.attrs: dict[str, Any] = {"Mounts": []}
-
-    def reload(self) -> None:
-        return
-
-    def get_archive(self, path: str) -> tuple[Iterator[bytes], dict[str, Any]]:
-        assert path == "/outputs"
-        return (self.archive[at : at + 999] for at in range(0, len(self.archive), 999)), {}
 
 
 def archive(*entries: tuple[str, bytes, str]) -> bytes:
@@ -60,7 +43,7 @@ def fetch(tmp_path: Path, content: bytes) -> tuple[Failure | None, Path]:
     """Take an archive in; nothing may appear beside the directory for it."""
     outputs = tmp_path / "a" / "b" / "outputs"
     outputs.mkdir(parents=True)
-    container: Any = Container(content)
+    container: Any = StoredContainer(content)
     failure = Keeper(container, LIMITS).fetch(outputs)
     for path in tmp_path.rglob("*"):
         assert path.is_relative_to(outputs) or outputs.is_relative_to(path), path
