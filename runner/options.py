@@ -47,8 +47,9 @@ class Options:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         known = [*self._option_string_actions, *common_parser()._option_string_actions]
-        unknown = message.removeprefix("unrecognized arguments: ").split()
-        meant = did_you_mean(unknown[0], known) if unknown[0].startswith("-") else ""
+        # An empty word is a word too.
+        unknown = message.removeprefix("unrecognized arguments: ").partition(" ")[0]
+        meant = did_you_mean(unknown, known) if unknown.startswith("-") else ""
         raise UsageError(
             what=f"{message}{meant}",
             why=f"{self.prog} does not understand this command line",

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import random
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from runner.export.table import table_of_records, table_of_repetitions
 from runner.export.write import as_csv, as_parquet
 from runner.failure import Failure
 from runner.gate import expected_counts, judge
+from runner.images.spec import ImageSpec
 from runner.matrix import Limits, Matrix, load_matrix
 from runner.matrix.expressions import ExpressionError, evaluate, names_in
 from runner.path_names import portable
@@ -71,6 +73,10 @@ class Target:
                 if draw.random() < 0.8:
                     return data
         return mutate_bytes(data, seeds, draw)
+
+
+# Docker's own grammar of a local name with a tag.
+_TAG = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
 class Broken(AssertionError):
@@ -120,7 +126,16 @@ def _use_matrix(matrix: Matrix) -> None:
                 expect(not word.startswith("-"), f"{word!r} would be an option")
             names = [str(each) for each in cell.names().values()]
             names += [output.file for output in cell.benchmark.gate.outputs]
+            # As runner.run names a launch, its container and its log.
+            launch = f"{cell.benchmark.name}-{cell.implementation.name}-{cell.platform.name}-s{cell.seed}"
+            names.append(f"{launch}-{'0' * 8}.log")
             expect(all(portable(name) for name in names), f"a name that is no file's: {names}")
+            spec = ImageSpec(
+                target=cell.implementation.image,
+                architecture=cell.platform.architecture,
+                toolchain=cell.toolchain,
+            )
+            expect(_TAG.fullmatch(spec.tag) is not None, f"no tag of an image: {spec.tag!r}")
         render_pages(matrix, [], profile=profile)
 
 
