@@ -41,7 +41,7 @@ class TookTooLong(BaseException):
 
 
 def fuzz(
-    seconds: float, seed: int, targets: Sequence[Target] = TARGETS, *, first_seeds: bool = True
+    seconds: float, seed: int, targets: Sequence[Target] = TARGETS, *, unchanged: int | None = None
 ) -> Outcome:
     """Feed the targets with mutated inputs until the time is up; the same finding is kept once.
 
@@ -49,16 +49,16 @@ def fuzz(
         seconds: how long in all.
         seed: of the mutations. How far it gets in the time depends on the machine.
         targets: what is fed.
-        first_seeds: whether every unchanged input is fed first.
+        unchanged: how many inputs of each target are fed first as they are; all where None.
     """
     draw = random.Random(seed)  # noqa: S311 (mutations, not secrets)
     outcome = Outcome()
     seen: set[tuple[str, str]] = set()
     chosen = [target for target in targets for _ in range(target.weight)]
     start = time.monotonic()
-    unchanged = [(target, data) for target in targets for data in target.seeds()] if first_seeds else []
-    while unchanged or time.monotonic() - start < seconds:
-        target, data = unchanged.pop() if unchanged else (picked := draw.choice(chosen), picked.draw(draw))
+    first = [(target, data) for target in targets for data in target.seeds()[:unchanged]]
+    while first or time.monotonic() - start < seconds:
+        target, data = first.pop() if first else (picked := draw.choice(chosen), picked.draw(draw))
         finding = execute(target, data, outcome)
         if finding is not None and (target.name, finding.where) not in seen:
             seen.add((target.name, finding.where))
