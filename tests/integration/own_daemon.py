@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import tarfile
 import tempfile
@@ -78,17 +77,10 @@ class OwnDaemon:
 
     def kill(self) -> None:
         """End it as a crash would."""
-        self._end(signal.SIGKILL)
-
-    def stop(self) -> None:
-        """End it in order, if it is up."""
-        self._end(signal.SIGTERM)
-
-    def _end(self, number: signal.Signals) -> None:
         if self._process is not None:
             # It is the first process of its namespace: with it go all others.
             for child in psutil.Process(self._process.pid).children():
-                child.send_signal(number)
+                child.kill()
             self._process.wait(timeout=_PATIENCE)
             self._process = None
 
@@ -123,7 +115,7 @@ def own_daemon() -> Iterator[OwnDaemon]:
         try:
             yield daemon
         finally:
-            daemon.stop()
+            daemon.kill()
 
 
 def ending() -> bytes:
