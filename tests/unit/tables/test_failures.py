@@ -12,8 +12,12 @@ from tables.records import MACHINE, dqn_records, gae_records, make_record
 
 FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 # What a page is made of, with what steers terminals and renderers.
+# No half of a surrogate pair: what was printed is decoded with replacement, and no record could be sealed with one.
 NASTY = st.text(
-    alphabet=st.one_of(st.characters(), st.sampled_from("`|<>#~*_\\\r\n\t\x1b\u202e $[]()-=")), max_size=400
+    alphabet=st.one_of(
+        st.characters(exclude_categories=["Cs"]), st.sampled_from("`|<>#~*_\\\r\n\t\x1b\u202e $[]()-=")
+    ),
+    max_size=400,
 )
 
 
