@@ -49,6 +49,18 @@ def test_the_errors_stand_in_the_order_of_their_codes_with_nothing_left_empty() 
     assert all(all(row) for row in rows if row[1])
 
 
+def test_what_the_page_quotes_is_what_the_code_says() -> None:
+    """Piece by piece: names and numbers of an example stand for what the code puts in there."""
+    sources = " ".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "runner").rglob("*.py")))
+    # A message that is wrapped over lines of source is one.
+    sources = " ".join(re.sub(r'"\s+f?"', "", sources).split())
+    examples = r'"[^"]*"|\S*\d\S*|…|torchrl|trixie|gea|matrix\.yaml|docker buildx|forge-bench:'
+    quoted = [span for row in table_of("## Exit codes") for span in re.findall(r"`([^`]+)`", row[2])]
+    pieces = [piece.strip(" ,;") for span in quoted for piece in re.split(examples, span)]
+    assert [piece for piece in pieces if piece and piece not in sources] == []
+    assert len(pieces) > len(list(errors()))
+
+
 def test_every_failure_stands_in_the_page_as_the_code_explains_it() -> None:
     lines = ["| in the table | meaning | what to do |", "|---|---|---|"]
     lines += [
