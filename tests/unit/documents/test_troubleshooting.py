@@ -54,7 +54,7 @@ def test_what_the_page_quotes_is_what_the_code_says() -> None:
     sources = " ".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "runner").rglob("*.py")))
     # A message that is wrapped over lines of source is one.
     sources = " ".join(re.sub(r'"\s+f?"', "", sources).split())
-    examples = r'"[^"]*"|\S*\d\S*|…|torchrl|trixie|gea|matrix\.yaml|docker buildx|forge-bench:'
+    examples = r'"[^"]*"|\S*\d\S*|…|torchrl|trixie|gea|matrix\.yaml|docker buildx|emulation|forge-bench:'
     quoted = [span for row in table_of("## Exit codes") for span in re.findall(r"`([^`]+)`", row[2])]
     pieces = [piece.strip(" ,;") for span in quoted for piece in re.split(examples, span)]
     assert [piece for piece in pieces if piece and piece not in sources] == []
