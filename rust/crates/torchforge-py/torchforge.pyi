@@ -1,6 +1,7 @@
 """Fast, exactly reproducible reinforcement learning, written in Rust."""
 
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy
 from numpy.typing import NDArray
@@ -49,4 +50,91 @@ def compute_gae_batched(
     """Advantages and returns of several trajectories: `compute_gae` for every row of (batch, length) arrays.
 
     `last_values` has shape (batch,); `out` holds arrays of shape (batch, length).
+    """
+
+class Environment:
+    """One environment with the episodes of Gymnasium's, to the bit; made by `make`."""
+
+    def reset(self, *, seed: int | None = None) -> tuple[NDArray[numpy.float32], dict[str, Any]]:
+        """Begin an episode; returns its first observation, (values,), and an empty dictionary.
+
+        A seed below 2**64 starts the environment's generator anew; without one it goes on where it is.
+
+        Raises:
+            RuntimeError: the first reset came without a seed.
+        """
+
+    def step(
+        self, action: int | NDArray[numpy.float32]
+    ) -> tuple[NDArray[numpy.float32], float, bool, bool, dict[str, Any]]:
+        """Take a discrete action, or a continuous one of shape (dimensions,).
+
+        Returns the observation, the reward, whether the task ended, whether the episode was cut off, and an empty
+        dictionary.
+
+        Raises:
+            RuntimeError: no episode is under way.
+            ValueError: there is no such action, or it has another type or shape.
+        """
+
+class VectorEnvironment:
+    """Environments of one kind that take their steps together, as Gymnasium's `SyncVectorEnv`; made by `make_vec`."""
+
+    def reset(
+        self, *, seed: int | None = None, reset_mask: NDArray[numpy.bool_] | None = None
+    ) -> tuple[NDArray[numpy.float32], dict[str, Any]]:
+        """Begin an episode everywhere, or where `reset_mask`, (n,), is true.
+
+        Environment i gets the seed `seed + i`. Returns all observations, (n, values), and an empty dictionary.
+        """
+
+    def step(
+        self, actions: NDArray[numpy.int64] | NDArray[numpy.float32]
+    ) -> tuple[
+        NDArray[numpy.float32],
+        NDArray[numpy.float64],
+        NDArray[numpy.bool_],
+        NDArray[numpy.bool_],
+        dict[str, Any],
+    ]:
+        """Take discrete actions, (n,) of int64, or continuous ones, (n, dimensions) of float32.
+
+        Returns observations, (n, values), rewards, terminations and truncations, (n,) each, and a dictionary. In
+        the mode SameStep, where episodes ended, it has `final_obs`, (n, values), whose rows `_final_obs`, (n,), are
+        true hold last observations; the other rows mean nothing.
+
+        Raises:
+            RuntimeError: no episode is under way; in the mode Disabled also where one ended and was not begun anew.
+            ValueError: there is no such action, or they have another type or shape.
+        """
+
+def make(id: str) -> Environment:  # noqa: A002 - Gymnasium's name
+    """The environment that Gymnasium registers as `id`, its limit of steps included.
+
+    Raises:
+        ValueError: there is no such environment here; the names that there are are in the message.
+    """
+
+def make_vec(
+    id: str,  # noqa: A002 - Gymnasium's name
+    num_envs: int,
+    autoreset_mode: Literal["NextStep", "SameStep", "Disabled"] = "NextStep",
+) -> VectorEnvironment:
+    """`num_envs` environments of one name. The modes are the values of Gymnasium's `AutoresetMode`.
+
+    Raises:
+        ValueError: there is no such environment or mode, or `num_envs` is 0.
+    """
+
+def dqn_in(make: Callable[[str], Any], words: Sequence[str], age: float) -> int:
+    """Train DQN as the command `torchforge dqn` does, in an environment of Gymnasium.
+
+    Args:
+        make: gives the environment by the name in the case's parameters: discrete actions, and observations of float32
+            with one axis.
+        words: the command's options, as `torchforge --help` lists them for dqn.
+        age: seconds since the process began, from which `wall_seconds` is counted.
+
+    Prints the measurement on stdout and returns the exit code, after one line on stderr if it is not 0. What the
+    environment raises in its episodes is raised.
     """

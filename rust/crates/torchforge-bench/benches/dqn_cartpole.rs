@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use torchforge_env::{CartPole, TimeLimit};
-use torchforge_nn::{AdamOptions, DenseDqn, Minibatch, QNetwork};
+use torchforge_nn::{AdamOptions, DenseDqn, DqnUpdate, Minibatch};
 use torchforge_rl::{Dqn, DqnOptions, Stream};
 
 fn network() -> DenseDqn {

@@ -7,14 +7,18 @@ use lexopt::prelude::*;
 use serde::de::DeserializeOwned;
 use torchforge_nn::SimdPath;
 
-use crate::Failure;
+use crate::backend::Library;
+use crate::{Backend, Failure, Standalone};
 
 pub(crate) const USAGE: &str = "\
-Usage: torchforge gae|dqn --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
-                          --input DIR [--output DIR] [--simd avx512|avx2|neon|portable]
-       torchforge version
+Usage: torchforge gae|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
+                          --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--backend candle|burn]
+       torchforge dqn [--seed N] [--steps N] [--simd ...]
+       torchforge version | sleep
 
---simd takes dqn through these instructions instead of the processor's best; the bytes stay the same.
+Without a case dqn trains on CartPole-v1 with nothing else given (seed 1, 500,000 steps) and prints a table.
+--simd takes a training through these instructions instead of the processor's best; the bytes stay the same.
+--backend has another library compute dqn, where this program was compiled with it.
 
 Prints JSON Lines on stdout: progress events, then one measurement for each case.
 Reads DIR/<case>/<file> of --input and writes DIR/<case>/<file> of --output.";
@@ -30,6 +34,14 @@ pub enum Command {
     Gae(Arguments),
     /// DQN training.
     Dqn(Arguments),
+    /// PPO training.
+    Ppo(Arguments),
+    /// SAC training.
+    Sac(Arguments),
+    /// DQN training with nothing given.
+    StandaloneDqn(Standalone),
+    /// Nothing, until the process is ended: what the runner's keeper executes where an image has no other program.
+    Sleep,
 }
 
 /// The arguments of a benchmark.
@@ -45,6 +57,8 @@ pub struct Arguments {
     pub output: Option<PathBuf>,
     /// The instructions to use instead of the processor's best.
     pub simd: Option<SimdPath>,
+    /// Who computes, where it is not our kernels at the processor's best.
+    pub backend: Option<Backend>,
 }
 
 /// One parameter point of a benchmark.
@@ -87,10 +101,21 @@ impl Command {
         match command.as_str() {
             "help" => Ok(Self::Help),
             "version" => Ok(Self::Version),
+            "sleep" => Ok(Self::Sleep),
             "gae" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Gae)),
-            "dqn" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Dqn)),
+            "ppo" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Ppo)),
+            "sac" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Sac)),
+            "dqn" => {
+                let words: Vec<OsString> = parser.raw_args().map_err(usage)?.collect();
+                let parser = lexopt::Parser::from_args(&words);
+                if names_a_case(&words) {
+                    Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Dqn))
+                } else {
+                    Standalone::parse(parser).map(|found| found.map_or(Self::Help, Self::StandaloneDqn))
+                }
+            }
             _ => Err(Failure::Usage(format!(
-                "there is no benchmark {command:?}; the benchmarks are gae and dqn, see `torchforge --help`"
+                "there is no benchmark {command:?}; the benchmarks are gae, dqn, ppo and sac, see `torchforge --help`"
             ))),
         }
     }
@@ -123,10 +148,8 @@ impl Arguments {
                 }
                 Long("seed") => seed = Some(parser.value().and_then(|value| value.parse()).map_err(usage)?),
                 Long("input") => arguments.input = Some(parser.value().map_err(usage)?.into()),
-                Long("simd") => {
-                    let path = text(&mut parser)?.parse::<SimdPath>().and_then(SimdPath::require);
-                    arguments.simd = Some(path.map_err(|error| Failure::Usage(error.to_string()))?);
-                }
+                Long("simd") => arguments.simd = Some(simd_path(&mut parser)?),
+                Long("backend") => arguments.backend = Some(backend(&mut parser)?),
                 Long("output") => arguments.output = Some(parser.value().map_err(usage)?.into()),
                 other => return Err(usage(other.unexpected())),
             }
@@ -137,8 +160,16 @@ impl Arguments {
         if arguments.cases.is_empty() {
             return Err(Failure::Usage("no case is given; give --case ID --parameters JSON".into()));
         }
+        if arguments.simd.is_some() && arguments.backend.is_some() {
+            return Err(Failure::Usage("--simd is of our own kernels; give either that or --backend".into()));
+        }
         arguments.seed = seed.ok_or_else(|| Failure::Usage("no seed is given; give --seed N".into()))?;
         Ok(Some(arguments))
+    }
+
+    /// Who computes.
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend.unwrap_or_else(|| self.simd.map_or_else(Backend::default, Backend::Own))
     }
 
     /// The folder of the inputs, which this command cannot make itself.
@@ -150,6 +181,34 @@ impl Arguments {
             )
         })
     }
+}
+
+impl Standalone {
+    /// None when help was asked for.
+    fn parse(mut parser: lexopt::Parser) -> Result<Option<Self>, Failure> {
+        let mut asked = Self::default();
+        while let Some(argument) = parser.next().map_err(usage)? {
+            match argument {
+                Long("help") | Short('h') => return Ok(None),
+                Long("seed") => asked.seed = parser.value().and_then(|value| value.parse()).map_err(usage)?,
+                Long("steps") => {
+                    asked.steps = parser.value().and_then(|value| value.parse()).map_err(usage)?;
+                }
+                Long("simd") => asked.simd = Some(simd_path(&mut parser)?),
+                Long(of_a_case @ ("parameters" | "input" | "output")) => {
+                    return Err(Failure::Usage(format!(
+                        "no case is given, and --{of_a_case} belongs to one; give --case ID --parameters JSON"
+                    )));
+                }
+                other => return Err(usage(other.unexpected())),
+            }
+        }
+        Ok(Some(asked))
+    }
+}
+
+fn names_a_case(words: &[OsString]) -> bool {
+    words.iter().any(|word| word == "--case" || word.as_encoded_bytes().starts_with(b"--case="))
 }
 
 /// A case's name becomes a folder's: the schema's pattern keeps it inside.
@@ -168,6 +227,15 @@ fn check_id(id: &str) -> Result<(), Failure> {
 
 fn text(parser: &mut lexopt::Parser) -> Result<String, Failure> {
     parser.value().and_then(ValueExt::string).map_err(usage)
+}
+
+fn simd_path(parser: &mut lexopt::Parser) -> Result<SimdPath, Failure> {
+    let path = text(parser)?.parse::<SimdPath>().and_then(SimdPath::require);
+    path.map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn backend(parser: &mut lexopt::Parser) -> Result<Backend, Failure> {
+    text(parser)?.parse().and_then(Library::backend).map_err(Failure::Usage)
 }
 
 fn without_parameters(id: &str) -> Failure {

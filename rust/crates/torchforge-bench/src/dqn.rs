@@ -1,20 +1,20 @@
 //! The benchmark `dqn`: a whole training, timed without instruments inside.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
-use serde::{Deserialize, Serialize};
-use torchforge_env::{CartPole, TimeLimit};
-use torchforge_nn::{AdamOptions, DenseDqn, SimdPath, TensorWriter};
-use torchforge_rl::{Dqn, DqnOptions, Episode, Stream};
+use serde::Deserialize;
+use torchforge_env::{AnyEnvironment, Discrete, DiscreteEnvironment, Environment, ids, make};
+use torchforge_nn::{AdamOptions, Mlp, TensorWriter};
+use torchforge_rl::{Dqn, DqnOptions, DqnTrace, Stream};
 
-use crate::protocol::{self, Figure, Progress};
-use crate::{Arguments, Case, Failure, files, parity};
+use crate::backend::AnyDqn;
+use crate::parity::{DqnParity, Parity};
+use crate::protocol::Progress;
+use crate::training::{Clock, Trained, failed, only_case, parity_file};
+use crate::{Arguments, Case, Failure};
 
-/// CleanRL's network for CartPole: 4 observations, two hidden layers, 2 actions.
-const LAYERS: [usize; 4] = [4, 120, 84, 2];
-/// Steps of an episode of CartPole-v1 at most.
-const EPISODE_LIMIT: u32 = 500;
+/// The hidden layers of CleanRL's network; the environment's observation and actions are the outer ones.
+pub(crate) const HIDDEN: [usize; 2] = [120, 84];
 /// Steps between two looks at the clock for the progress.
 const PROGRESS_STEPS: u64 = 1024;
 
@@ -26,43 +26,51 @@ struct Parameters {
     steps: u64,
     learning_starts: u64,
     train_frequency: u64,
+    parity_updates: usize,
 }
 
 impl Parameters {
     fn read(case: &Case) -> Result<Self, Failure> {
         let parameters: Self = case.parameters()?;
-        if parameters.environment != "CartPole-v1" {
-            let name = &parameters.environment;
-            return Err(case.fault(&format!("there is no environment {name:?} here; use \"CartPole-v1\"")));
-        }
-        if parameters.steps == 0 || parameters.train_frequency == 0 {
-            return Err(case.fault("steps or train_frequency is 0; give at least 1"));
+        if parameters.steps == 0 || parameters.train_frequency == 0 || parameters.parity_updates == 0 {
+            return Err(case.fault("steps, train_frequency or parity_updates is 0; give at least 1"));
         }
         Ok(parameters)
     }
 }
 
-/// An episode as the runner stores it.
-#[derive(Serialize)]
-struct EpisodeRecord {
-    step: u64,
-    length: u64,
-    r#return: f64,
+/// The environment of that name, if it has discrete actions.
+pub(crate) fn environment(case: &Case, name: &str) -> Result<DiscreteEnvironment, Failure> {
+    make(name).and_then(AnyEnvironment::discrete).ok_or_else(|| {
+        let known: Vec<_> =
+            ids().filter(|id| make(id).and_then(AnyEnvironment::discrete).is_some()).collect();
+        let known = known.join(", ");
+        case.fault(&format!("there is no environment {name:?} with discrete actions; use one of {known}"))
+    })
 }
 
-impl From<Episode> for EpisodeRecord {
-    fn from(episode: Episode) -> Self {
-        Self { step: episode.step, length: episode.length, r#return: episode.total_reward }
-    }
-}
-
-/// `wall_seconds` is counted from the first line of `main`; what the loader does before takes about a millisecond.
+/// Trains the one case asked for. The process began at `started`.
 pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure> {
-    let [case] = &arguments.cases[..] else {
-        return Err(Failure::Usage("a training takes one case; start one process for each".into()));
-    };
+    run_in(arguments, started, environment)
+}
+
+/// Trains as `torchforge dqn` does, in the environment that `environment` makes of the case and the name in it.
+///
+/// It prints the same lines and writes the same files. `wall_seconds` is counted from `started`.
+pub fn run_in<E>(
+    arguments: &Arguments,
+    started: Instant,
+    environment: impl FnOnce(&Case, &str) -> Result<E, Failure>,
+) -> Result<(), Failure>
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+{
+    let case = only_case(arguments)?;
     let parameters = Parameters::read(case)?;
-    let input = arguments.input()?;
+    let environment = environment(case, &parameters.environment)?;
+    let [first, second] = HIDDEN;
+    let layers = [environment.observation_len(), first, second, environment.action_space().count as usize];
+    let given = parity_file(arguments, case)?;
 
     let options = DqnOptions {
         steps: parameters.steps,
@@ -71,50 +79,45 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         ..DqnOptions::default()
     };
     let adam = AdamOptions::default();
-    let work =
-        |error: &dyn std::fmt::Display| Failure::Work(format!("the training of {} failed: {error}", case.id));
-
-    let mut weights = Stream::Weights.of(arguments.seed);
-    let path = arguments.simd.unwrap_or_else(SimdPath::detect);
-    let network = DenseDqn::new(&LAYERS, options.batch, options.gamma, adam, &mut weights)
-        .and_then(|network| network.on_path(path))
-        .map_err(|e| work(&e))?;
-    let environment = TimeLimit::new(CartPole::new(), EPISODE_LIMIT);
-    let mut agent = Dqn::new(environment, network, options, arguments.seed).map_err(|e| work(&e))?;
+    let backend = arguments.backend();
+    let initial = Mlp::new(&layers, &mut Stream::Weights.of(arguments.seed)).map_err(|e| failed(case, &e))?;
+    let mut trace = TensorWriter::new();
+    initial.write_bounds("initial.", &mut trace);
+    let network = AnyDqn::new(backend, &initial, &initial, options.batch, options.gamma, adam)
+        .map_err(|e| failed(case, &e))?;
+    let mut agent = Dqn::new(environment, network, options, arguments.seed).map_err(|e| failed(case, &e))?;
     let mut episodes = Vec::new();
     let mut progress = Progress::new(parameters.steps, "environment step");
 
-    let training_started = Instant::now();
+    let clock = Clock::start(started);
     while agent.environment_steps() < parameters.steps {
-        episodes.extend(agent.step().map_err(|e| work(&e))?.map(EpisodeRecord::from));
+        episodes.extend(agent.step().map_err(|e| failed(case, &e))?);
         if agent.environment_steps().is_multiple_of(PROGRESS_STEPS) {
             progress.done(agent.environment_steps())?;
         }
     }
-    let training_seconds = training_started.elapsed().as_secs_f64();
+    let times = clock.stop();
 
+    write_trace(agent.trace(), &mut trace);
+    let mut weights = TensorWriter::new();
+    let parameters_now = agent.network().parameters().map_err(|e| failed(case, &e))?;
+    initial.write("", &parameters_now, &mut weights);
     let update =
-        parity::update(&input.join(&case.id).join("parity.safetensors"), &LAYERS, options.gamma, adam, path)?;
-    if let Some(output) = &arguments.output {
-        let folder = files::case_folder(output, &case.id)?;
-        let episodes = serde_json::to_vec(&episodes).expect("episodes are numbers");
-        files::write(&folder.join("episodes.json"), &episodes)?;
-        let mut tensors = TensorWriter::new();
-        let online = agent.network().online();
-        online.write("", online.parameters(), &mut tensors);
-        files::write(&folder.join("weights.safetensors"), &tensors.into_bytes())?;
-        files::write(&folder.join("update.safetensors"), &update)?;
-    }
-    protocol::measurement(
-        &case.id,
-        BTreeMap::from([
-            ("initialisation_seconds", Figure::One((training_started - started).as_secs_f64())),
-            ("training_seconds", Figure::One(training_seconds)),
-            ("wall_seconds", Figure::One(started.elapsed().as_secs_f64())),
-        ]),
-        BTreeMap::from([
-            ("environment_steps", agent.environment_steps()),
-            ("gradient_steps", agent.gradient_steps()),
-        ]),
-    )
+        DqnParity { layers, gamma: options.gamma, updates: parameters.parity_updates, backend }.of(&given)?;
+    let (environment_steps, gradient_steps) = (agent.environment_steps(), agent.gradient_steps());
+    Trained { times, environment_steps, gradient_steps, episodes, weights, trace, update }
+        .tell(arguments, case)
+}
+
+fn write_trace(trace: &DqnTrace, tensors: &mut TensorWriter) {
+    tensors.push_whole("update_steps", &trace.update_steps);
+    tensors.push_f64("epsilon", &trace.epsilons);
+    tensors.push_whole("buffer_rows", &trace.buffer_rows);
+    tensors.push_whole("batch_rows", &trace.batch_rows);
+    tensors.push_whole("copy_steps", &trace.copy_steps);
+    let remainders = trace.copy_remainders.iter().copied();
+    tensors.push("copy_remainder".into(), vec![trace.copy_remainders.len()], remainders);
+    let truncations = trace.truncations;
+    tensors.push_whole("truncations_stored_as_ends", &[truncations.stored_as_ends]);
+    tensors.push("last_observation_error".into(), vec![1], [truncations.last_observation_error]);
 }

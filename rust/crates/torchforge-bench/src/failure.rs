@@ -37,7 +37,12 @@ pub enum Failure {
 
 impl Failure {
     /// 2 for arguments that can never work, otherwise 1.
+    pub fn code(&self) -> u8 {
+        if matches!(self, Self::Usage(_)) { 2 } else { 1 }
+    }
+
+    /// The same for `main`.
     pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(if matches!(self, Self::Usage(_)) { 2 } else { 1 })
+        ExitCode::from(self.code())
     }
 }

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod backend;
 mod dqn;
 mod failure;
 mod files;
@@ -23,11 +24,18 @@ mod gae;
 mod memory;
 mod npy;
 mod parity;
+mod ppo;
 mod protocol;
+mod sac;
+mod standalone;
+mod training;
 mod version;
 
 pub use arguments::{Arguments, Case, Command};
+pub use backend::Backend;
+pub use dqn::run_in as run_dqn_in;
 pub use failure::Failure;
+pub use standalone::Standalone;
 pub use version::version;
 
 use std::time::Instant;
@@ -42,5 +50,11 @@ pub fn run(
         Command::Version => protocol::print_line(&version()),
         Command::Gae(arguments) => gae::run(&arguments),
         Command::Dqn(arguments) => dqn::run(&arguments, started),
+        Command::Ppo(arguments) => ppo::run(&arguments, started),
+        Command::Sac(arguments) => sac::run(&arguments, started),
+        Command::StandaloneDqn(asked) => standalone::dqn(asked),
+        Command::Sleep => loop {
+            std::thread::park();
+        },
     }
 }

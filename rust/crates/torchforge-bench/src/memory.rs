@@ -24,6 +24,11 @@ impl Memory {
             cgroup_peak_bytes: peak.and_then(|text| text.trim().parse().ok()).filter(|&bytes| bytes > 0),
         }
     }
+
+    /// The process's own peak.
+    pub(crate) fn vmhwm_bytes(self) -> Option<u64> {
+        self.vmhwm_bytes
+    }
 }
 
 fn vmhwm_bytes(status: &str) -> Option<u64> {

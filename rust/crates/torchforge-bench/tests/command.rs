@@ -6,7 +6,9 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use torchforge_env::Pcg64;
-use torchforge_nn::{Mlp, SimdPath, TensorReader, TensorWriter};
+use torchforge_nn::{
+    ActionRange, DenseSac, Mlp, SacLossOptions, SacNetworks, SimdPath, TensorReader, TensorWriter,
+};
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../runner/schemas/measurement.schema.json");
 
@@ -79,35 +81,164 @@ fn gae_measures_every_case_once_and_writes_its_outputs() {
     assert_eq!(fs::read(folder.join("T=8/returns.npy")).unwrap().len(), 128 + 8 * 8);
 }
 
-/// A folder with the inputs of a DQN on CartPole.
-fn dqn_input(test: &str) -> PathBuf {
+/// Minibatches of a parity file.
+const MINIBATCHES: usize = 3;
+
+/// Writes the tensors of consecutive minibatches: uniform numbers, and actions 0 and 1 in turn.
+fn minibatches(tensors: &mut TensorWriter, rng: &mut Pcg64, fields: &[(&str, &[usize])]) {
+    for &(name, shape) in fields {
+        let shape = [&[MINIBATCHES], shape].concat();
+        let len = shape.iter().product::<usize>();
+        let values = (0..len).map(|_| rng.uniform(-1.0, 1.0) as f32);
+        tensors.push(name.into(), shape, values);
+    }
+}
+
+/// The bytes of a safetensors file with whole numbers of (minibatches, batch) beside the tensors.
+fn with_actions(tensors: TensorWriter, batch: usize) -> Vec<u8> {
+    let mut tensors = tensors;
+    let actions: Vec<u64> = (0..MINIBATCHES * batch).map(|row| row as u64 % 2).collect();
+    tensors.push_whole_as("actions", vec![MINIBATCHES, batch], &actions);
+    tensors.into_bytes()
+}
+
+fn parity_file(folder: &Path, case: &str, bytes: &[u8]) {
+    fs::create_dir_all(folder.join(case)).unwrap();
+    fs::write(folder.join(case).join("parity.safetensors"), bytes).unwrap();
+}
+
+/// A folder with the inputs of a DQN whose network has these layers.
+fn dqn_input(test: &str, environment: &str, sizes: [usize; 4]) -> PathBuf {
     let folder = folder(test);
     let (mut tensors, mut rng) = (TensorWriter::new(), Pcg64::new(42));
     for prefix in ["online.", "target."] {
-        let network = Mlp::new(&SIZES, &mut rng).unwrap();
+        let network = Mlp::new(&sizes, &mut rng).unwrap();
         network.write(prefix, network.parameters(), &mut tensors);
     }
-    fs::create_dir_all(folder.join("CartPole-v1")).unwrap();
-    let parity = with_minibatch(tensors, &mut rng);
-    fs::write(folder.join("CartPole-v1/parity.safetensors"), parity).unwrap();
+    let fields: [(&str, &[usize]); 4] = [
+        ("observations", &[16, sizes[0]]),
+        ("next_observations", &[16, sizes[0]]),
+        ("rewards", &[16]),
+        ("terminations", &[16]),
+    ];
+    minibatches(&mut tensors, &mut rng, &fields);
+    parity_file(&folder, environment, &with_actions(tensors, 16));
     folder
 }
 
-fn train_dqn(folder: &Path, options: &[&str]) -> Output {
+/// A folder with the inputs of a PPO on CartPole.
+fn ppo_input(test: &str) -> PathBuf {
+    let folder = folder(test);
+    let (mut tensors, mut rng) = (TensorWriter::new(), Pcg64::new(42));
+    for (prefix, outputs) in [("actor.", 2), ("critic.", 1)] {
+        let network = Mlp::new(&[4, 64, 64, outputs], &mut rng).unwrap();
+        network.write(prefix, network.parameters(), &mut tensors);
+    }
+    for name in ["rewards", "dones", "values"] {
+        tensors.push(format!("rollout.{name}"), vec![5, 4], (0..20).map(|i| f32::from(u8::from(i % 3 == 0))));
+    }
+    for name in ["next_value", "next_done"] {
+        tensors.push(format!("rollout.{name}"), vec![4], [0.0, 1.0, 0.0, 1.0]);
+    }
+    let fields: [(&str, &[usize]); 5] = [
+        ("observations", &[16, 4]),
+        ("log_probabilities", &[16]),
+        ("advantages", &[16]),
+        ("returns", &[16]),
+        ("values", &[16]),
+    ];
+    minibatches(&mut tensors, &mut rng, &fields);
+    parity_file(&folder, "CartPole-v1", &with_actions(tensors, 16));
+    folder
+}
+
+/// A folder with the inputs of a SAC on Pendulum.
+fn sac_input(test: &str) -> PathBuf {
+    let folder = folder(test);
+    let mut rng = Pcg64::new(42);
+    let critics = [0, 1].map(|_| Mlp::new(&[4, 256, 256, 1], &mut rng).unwrap());
+    let networks = SacNetworks {
+        actor: Mlp::new(&[3, 256, 256, 2], &mut rng).unwrap(),
+        targets: critics.clone(),
+        critics,
+        log_alpha: -0.1,
+    };
+    let range = ActionRange { bias: vec![0.0], scale: vec![2.0] };
+    let mut tensors = TensorWriter::new();
+    DenseSac::new(networks, range, 16, SacLossOptions::default()).unwrap().write("", &mut tensors);
+    let fields: [(&str, &[usize]); 8] = [
+        ("observations", &[16, 3]),
+        ("next_observations", &[16, 3]),
+        ("actions", &[16, 1]),
+        ("rewards", &[16]),
+        ("terminations", &[16]),
+        ("noise.next", &[16, 1]),
+        ("noise.policy", &[2, 16, 1]),
+        ("noise.alpha", &[2, 16, 1]),
+    ];
+    minibatches(&mut tensors, &mut rng, &fields);
+    parity_file(&folder, "Pendulum-v1", &tensors.into_bytes());
+    folder
+}
+
+fn train(benchmark: &str, folder: &Path, case: &str, parameters: &str, options: &[&str]) -> Output {
     let path = folder.to_str().unwrap();
-    let parameters =
-        r#"{"environment":"CartPole-v1","steps":1500,"learning_starts":1000,"train_frequency":10}"#;
-    let words = ["dqn", "--case", "CartPole-v1", "--parameters", parameters, "--seed", "1"];
+    let words = [benchmark, "--case", case, "--parameters", parameters, "--seed", "1"];
     torchforge(&[&words[..], &["--input", path, "--output", path], options].concat())
+}
+
+fn train_dqn(folder: &Path, environment: &str, options: &[&str]) -> Output {
+    let parameters = format!(
+        r#"{{"environment":"{environment}","steps":1500,"learning_starts":1000,"train_frequency":10,"parity_updates":3}}"#
+    );
+    train("dqn", folder, environment, &parameters, options)
+}
+
+const OUTPUTS: [&str; 4] =
+    ["episodes.json", "weights.safetensors", "update.safetensors", "trace.safetensors"];
+
+/// Trains on every path; returns the last line of one of them.
+fn same_files_on_every_path(
+    benchmark: &str,
+    case: &str,
+    parameters: &str,
+    input: impl Fn(&str) -> PathBuf,
+) -> Value {
+    let trained = |options: &[&str]| {
+        let folder = input(&format!("{benchmark}{}", options.concat()));
+        let lines = lines(&train(benchmark, &folder, case, parameters, options));
+        let files = OUTPUTS.map(|name| fs::read(folder.join(case).join(name)).unwrap());
+        (files, lines.last().unwrap().clone())
+    };
+    let (expected, measurement) = trained(&[]);
+    for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
+        assert!(trained(&["--simd", &path.to_string()]).0 == expected, "{benchmark} on {path}");
+    }
+    measurement
+}
+
+#[test]
+fn ppo_gives_the_same_bytes_on_every_simd_path_and_counts_its_steps() {
+    let parameters = r#"{"environment":"CartPole-v1","environments":4,"rollout_steps":32,"minibatches":4,
+        "epochs":2,"iterations":3,"parity_updates":3}"#;
+    let counts = &same_files_on_every_path("ppo", "CartPole-v1", parameters, ppo_input)["counts"];
+    assert_eq!((&counts["environment_steps"], &counts["gradient_steps"]), (&384.into(), &24.into()));
+}
+
+#[test]
+fn sac_gives_the_same_bytes_on_every_simd_path_and_counts_its_steps() {
+    let parameters = r#"{"environment":"Pendulum-v1","learning_starts":200,"batch":16,"steps":211,
+        "parity_updates":3}"#;
+    let counts = &same_files_on_every_path("sac", "Pendulum-v1", parameters, sac_input)["counts"];
+    assert_eq!((&counts["environment_steps"], &counts["gradient_steps"]), (&211.into(), &10.into()));
 }
 
 #[test]
 fn dqn_gives_the_same_bytes_on_every_simd_path() {
     let trained = |options: &[&str]| {
-        let folder = dqn_input(&format!("dqn{}", options.concat()));
-        lines(&train_dqn(&folder, options));
-        ["episodes.json", "weights.safetensors", "update.safetensors"]
-            .map(|name| fs::read(folder.join("CartPole-v1").join(name)).unwrap())
+        let folder = dqn_input(&format!("dqn{}", options.concat()), "CartPole-v1", SIZES);
+        lines(&train_dqn(&folder, "CartPole-v1", options));
+        OUTPUTS.map(|name| fs::read(folder.join("CartPole-v1").join(name)).unwrap())
     };
     let expected = trained(&["--simd", "portable"]);
     for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
@@ -117,14 +248,40 @@ fn dqn_gives_the_same_bytes_on_every_simd_path() {
 }
 
 #[test]
+#[cfg(any(feature = "candle", feature = "burn"))]
+fn every_backend_makes_the_update_and_learns() {
+    let folder = dqn_input("backends", "CartPole-v1", SIZES);
+    let tensors = |name: &str| fs::read(folder.join("CartPole-v1").join(name)).unwrap();
+    lines(&train_dqn(&folder, "CartPole-v1", &[]));
+    let own = tensors("update.safetensors");
+    let names = [(cfg!(feature = "candle"), "candle"), (cfg!(feature = "burn"), "burn")];
+    for (_, backend) in names.into_iter().filter(|(compiled, _)| *compiled) {
+        let lines = lines(&train_dqn(&folder, "CartPole-v1", &["--backend", backend]));
+        assert_eq!(lines.last().unwrap()["counts"]["gradient_steps"], 49);
+        let found = tensors("update.safetensors");
+        let (found, own) = (TensorReader::new(&found).unwrap(), TensorReader::new(&own).unwrap());
+        for (name, shape) in
+            [("loss", &[1][..]), ("gradient.2.weight", &[84, 120]), ("parameter.0.bias", &[120])]
+        {
+            let (found, own) = (found.f32(name, shape).unwrap(), own.f32(name, shape).unwrap());
+            let largest = own.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+            let apart = found.iter().zip(&own).fold(0.0_f32, |most, (f, o)| most.max((f - o).abs()));
+            assert!(apart <= 1e-4 * largest, "{backend} {name}: {apart} of {largest}");
+        }
+        Mlp::read(&SIZES, "", &TensorReader::new(&tensors("weights.safetensors")).unwrap()).unwrap();
+    }
+}
+
+#[test]
 fn dqn_trains_counts_its_steps_and_writes_its_outputs() {
-    let folder = dqn_input("dqn");
-    let lines = lines(&train_dqn(&folder, &[]));
+    let folder = dqn_input("dqn", "CartPole-v1", SIZES);
+    let lines = lines(&train_dqn(&folder, "CartPole-v1", &[]));
     let measurement = lines.last().unwrap();
     assert_eq!(measurement["counts"]["environment_steps"], 1500);
     assert_eq!(measurement["counts"]["gradient_steps"], 49);
     let seconds = |name: &str| measurement["metrics"][name].as_f64().unwrap();
-    assert!(seconds("wall_seconds") >= seconds("training_seconds") + seconds("initialisation_seconds"));
+    let parts = seconds("training_seconds") + seconds("initialisation_seconds");
+    assert!((seconds("wall_seconds") - parts).abs() < 1e-6);
 
     let episodes = fs::read(folder.join("CartPole-v1/episodes.json")).unwrap();
     let episodes: Vec<Value> = serde_json::from_slice(&episodes).unwrap();
@@ -140,21 +297,37 @@ fn dqn_trains_counts_its_steps_and_writes_its_outputs() {
     assert_eq!(update.f32("parameter.4.bias", &[2]).unwrap().len(), 2);
 }
 
-/// Adds the minibatch; the actions are i64, which the writer has no use for elsewhere, so their tensor is
-/// spliced into the file as 8-byte pairs of f32 with the type's name exchanged.
-fn with_minibatch(mut tensors: TensorWriter, rng: &mut Pcg64) -> Vec<u8> {
-    let mut draw = |len: usize| (0..len).map(|_| rng.uniform(-1.0, 1.0) as f32).collect::<Vec<_>>();
-    tensors.push("observations".into(), vec![128, 4], draw(512));
-    tensors.push("next_observations".into(), vec![128, 4], draw(512));
-    tensors.push("rewards".into(), vec![128], draw(128));
-    tensors.push("terminations".into(), vec![128], vec![0.0; 128]);
-    tensors.push("actions".into(), vec![128, 2], vec![0.0; 256]);
-    let mut bytes = tensors.into_bytes();
-    // Replaced by text of equal length, so that the header's own length stays true.
-    let needle = br#""actions":{"dtype":"F32","shape":[128,2]"#;
-    let at = bytes.windows(needle.len()).position(|window| window == needle).expect("the header names it");
-    bytes[at..at + needle.len()].copy_from_slice(br#""actions":{"dtype":"I64","shape":[128]  "#);
-    bytes
+#[test]
+fn dqn_learns_in_every_environment_with_discrete_actions() {
+    for (environment, sizes) in [("Acrobot-v1", [6, 120, 84, 3]), ("MountainCar-v0", [2, 120, 84, 3])] {
+        let folder = dqn_input(environment, environment, sizes);
+        let lines = lines(&train_dqn(&folder, environment, &[]));
+        assert_eq!(lines.last().unwrap()["counts"]["gradient_steps"], 49);
+        let weights = fs::read(folder.join(environment).join("weights.safetensors")).unwrap();
+        Mlp::read(&sizes, "", &TensorReader::new(&weights).unwrap()).unwrap();
+    }
+    let pendulum = train_dqn(&folder("none"), "Pendulum-v1", &[]);
+    assert_eq!(pendulum.status.code(), Some(2));
+    let stderr = String::from_utf8(pendulum.stderr).unwrap();
+    assert!(stderr.contains("use one of Acrobot-v1, CartPole-v1, MountainCar-v0"), "{stderr}");
+}
+
+#[test]
+fn dqn_without_a_case_needs_nothing_and_prints_a_table() {
+    let output = torchforge(&["dqn", "--steps", "12000", "--seed", "3"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let cell = |name: &str| {
+        let row = text.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {text}"));
+        row.split('|').nth(2).unwrap().trim().to_owned()
+    };
+    assert_eq!(cell("environment  "), "CartPole-v1");
+    assert_eq!(cell("seed"), "3");
+    assert_eq!(cell("environment steps  "), "12,000");
+    // Every tenth step after the 10,000th.
+    assert_eq!(cell("gradient steps"), "199");
+    let mean: f64 = cell("mean return of the last 100 episodes").parse().unwrap();
+    assert!((8.0..=500.0).contains(&mean), "{text}");
 }
 
 #[test]
@@ -178,6 +351,12 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
         ([&gae[..], &["--seed", "x"]].concat(), "see `torchforge --help`"),
         ([&gae[..], &["--seed", "1"]].concat(), "give --input DIR"),
         (vec!["dqn", "--simd", "sse9"], "there is no SIMD path"),
+        (vec!["dqn", "--case", "a", "--backend", "torch"], "the backends are candle and burn"),
+        #[cfg(not(feature = "burn"))]
+        (vec!["dqn", "--case", "a", "--backend", "burn"], "compiled without burn"),
+        (vec!["dqn", "--steps", "0"], "see `torchforge --help`"),
+        (vec!["dqn", "--seed", "1", "--input", "."], "no case is given, and --input belongs to one"),
+        (vec!["dqn", "--case=a", "--seed", "1"], "case \"a\" has no parameters"),
         (vec!["gae", "--case", "../a", "--parameters", "{}"], "\"../a\" is no case"),
         (vec!["gae", "--case", "a", "--seed", "1"], "case \"a\" has no parameters"),
         (vec!["gae", "--parameters", "{}"], "belongs to no case"),

@@ -12,17 +12,17 @@
 //! #     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> { bytes.fill(0); Ok(()) }
 //! # }
 //! # let mut rng = Counter(0);
-//! let mut buffer = ReplayBuffer::new(10_000, 4)?; // 10,000 transitions of observations of 4 values
+//! let mut buffer = ReplayBuffer::new(10_000, 4, 1)?; // 10,000 transitions: observations of 4 values, actions of 1
 //! buffer.push(Transition {
 //!     observation: &[0.0, 0.1, 0.2, 0.3],
 //!     next_observation: &[0.1, 0.2, 0.3, 0.4],
-//!     action: 1,
+//!     action: &[1_u32],
 //!     reward: 1.0,
 //!     terminated: false,
 //!     truncated: false,
 //! })?;
 //!
-//! let mut batch = Batch::new(32, 4)?; // made once, filled again and again
+//! let mut batch = Batch::new(32, 4, 1)?; // made once, filled again and again
 //! buffer.sample(&mut rng, &mut batch)?;
 //! assert_eq!(batch.observations().len(), 32 * 4);
 //! assert_eq!(batch.actions()[0], 1);

@@ -5,24 +5,26 @@ use rand_core::Rng;
 /// What a buffer cannot do, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A capacity, batch size or observation length of zero was asked for.
+    /// A capacity, batch size, observation length or action length of zero was asked for.
     #[error("{what} is 0: give at least 1")]
     Zero {
         /// The argument's name.
         what: &'static str,
     },
     /// The arrays would be longer than memory can address.
-    #[error("{rows} rows of {observation_len} values are more than memory can address: use less")]
+    #[error("{rows} rows of {values} values are more than memory can address: use less")]
     TooLarge {
         /// Rows asked for.
         rows: usize,
-        /// Values in one observation.
-        observation_len: usize,
+        /// Values in one observation or action.
+        values: usize,
     },
-    /// An observation has another length than the buffer's.
-    #[error("an observation has {found} values and the buffer holds observations of {expected}")]
-    ObservationLen {
-        /// The buffer's observation length.
+    /// An observation or an action has another length than the buffer's.
+    #[error("{what} has {found} values and the buffer holds {expected}")]
+    Len {
+        /// What was given.
+        what: &'static str,
+        /// The buffer's length.
         expected: usize,
         /// The length that was given.
         found: usize,
@@ -34,13 +36,13 @@ pub enum Error {
 
 /// One step of experience, borrowed from whoever made it.
 #[derive(Debug, Clone, Copy)]
-pub struct Transition<'a> {
+pub struct Transition<'a, A> {
     /// What was seen before the action.
     pub observation: &'a [f32],
     /// What was really seen after it: at an episode's end the last observation, never the reset's.
     pub next_observation: &'a [f32],
-    /// The discrete action taken.
-    pub action: u32,
+    /// The action taken: one number where actions are discrete, one value a dimension where they are continuous.
+    pub action: &'a [A],
     /// The reward received.
     pub reward: f32,
     /// The task itself ended, so nothing is to be gained after this step.
@@ -54,26 +56,19 @@ pub struct Transition<'a> {
 /// Row `i` of every field belongs to the same transition. Flags are `f32` zeros and ones, ready to
 /// multiply with.
 #[derive(Debug, Clone)]
-pub struct Batch {
-    columns: Columns,
-    observation_len: usize,
+pub struct Batch<A> {
+    columns: Columns<A>,
 }
 
-impl Batch {
-    /// Room for `size` transitions whose observations have `observation_len` values.
-    pub fn new(size: usize, observation_len: usize) -> Result<Self, Error> {
-        let columns = Columns::zeroed(size, "batch size", observation_len)?;
-        Ok(Self { columns, observation_len })
+impl<A: Copy + Default> Batch<A> {
+    /// Room for `size` transitions whose observations have `observation_len` values and whose actions `action_len`.
+    pub fn new(size: usize, observation_len: usize, action_len: usize) -> Result<Self, Error> {
+        Ok(Self { columns: Columns::zeroed(size, "batch size", observation_len, action_len)? })
     }
 
     /// Number of transitions.
     pub fn size(&self) -> usize {
-        self.columns.actions.len()
-    }
-
-    /// Values in one observation.
-    pub fn observation_len(&self) -> usize {
-        self.observation_len
+        self.columns.rewards.len()
     }
 
     /// Observations, (size, observation length), row after row.
@@ -86,8 +81,8 @@ impl Batch {
         &self.columns.next_observations
     }
 
-    /// Actions, (size).
-    pub fn actions(&self) -> &[u32] {
+    /// Actions, (size, action length), row after row.
+    pub fn actions(&self) -> &[A] {
         &self.columns.actions
     }
 
@@ -111,19 +106,19 @@ impl Batch {
 ///
 /// All memory is taken and touched when the buffer is made; pushing and sampling allocate nothing.
 #[derive(Debug, Clone)]
-pub struct ReplayBuffer {
-    columns: Columns,
-    observation_len: usize,
+pub struct ReplayBuffer<A> {
+    columns: Columns<A>,
     capacity: usize,
     next: usize,
     len: usize,
 }
 
-impl ReplayBuffer {
-    /// A buffer for `capacity` transitions whose observations have `observation_len` values.
-    pub fn new(capacity: usize, observation_len: usize) -> Result<Self, Error> {
-        let columns = Columns::zeroed(capacity, "capacity", observation_len)?;
-        Ok(Self { columns, observation_len, capacity, next: 0, len: 0 })
+impl<A: Copy + Default> ReplayBuffer<A> {
+    /// A buffer for `capacity` transitions whose observations have `observation_len` values and whose actions
+    /// `action_len`: 1 where they are discrete.
+    pub fn new(capacity: usize, observation_len: usize, action_len: usize) -> Result<Self, Error> {
+        let columns = Columns::zeroed(capacity, "capacity", observation_len, action_len)?;
+        Ok(Self { columns, capacity, next: 0, len: 0 })
     }
 
     /// Transitions held now.
@@ -142,15 +137,17 @@ impl ReplayBuffer {
     }
 
     /// Stores a transition; when the buffer is full it replaces the oldest.
-    pub fn push(&mut self, transition: Transition<'_>) -> Result<(), Error> {
-        self.check_len(transition.observation.len())?;
-        self.check_len(transition.next_observation.len())?;
+    pub fn push(&mut self, transition: Transition<'_, A>) -> Result<(), Error> {
+        let (width, action_len) = (self.columns.observation_len, self.columns.action_len);
+        check_len("an observation", width, transition.observation.len())?;
+        check_len("a next observation", width, transition.next_observation.len())?;
+        check_len("an action", action_len, transition.action.len())?;
         let row = self.next;
-        let values = row * self.observation_len..(row + 1) * self.observation_len;
+        let values = row * width..(row + 1) * width;
         let columns = &mut self.columns;
         columns.observations[values.clone()].copy_from_slice(transition.observation);
         columns.next_observations[values].copy_from_slice(transition.next_observation);
-        columns.actions[row] = transition.action;
+        columns.actions[row * action_len..][..action_len].copy_from_slice(transition.action);
         columns.rewards[row] = transition.reward;
         columns.terminations[row] = f32::from(u8::from(transition.terminated));
         columns.truncations[row] = f32::from(u8::from(transition.truncated));
@@ -159,53 +156,82 @@ impl ReplayBuffer {
         Ok(())
     }
 
+    /// The transition that was stored last.
+    pub fn newest(&self) -> Option<Transition<'_, A>> {
+        if self.is_empty() {
+            return None;
+        }
+        let row = if self.next == 0 { self.capacity - 1 } else { self.next - 1 };
+        let columns = &self.columns;
+        let (width, action_len) = (columns.observation_len, columns.action_len);
+        Some(Transition {
+            observation: &columns.observations[row * width..][..width],
+            next_observation: &columns.next_observations[row * width..][..width],
+            action: &columns.actions[row * action_len..][..action_len],
+            reward: columns.rewards[row],
+            terminated: columns.terminations[row] > 0.0,
+            truncated: columns.truncations[row] > 0.0,
+        })
+    }
+
     /// Fills `batch` with transitions drawn uniformly with replacement.
-    pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch) -> Result<(), Error> {
+    pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch<A>) -> Result<(), Error> {
         if self.is_empty() {
             return Err(Error::Empty);
         }
-        self.check_len(batch.observation_len)?;
-        let width = self.observation_len;
+        check_len("a batch's observation", self.columns.observation_len, batch.columns.observation_len)?;
+        check_len("a batch's action", self.columns.action_len, batch.columns.action_len)?;
         for row in 0..batch.size() {
             let from = index_below(rng, self.len);
-            batch.columns.copy_row(row, &self.columns, from, width);
+            batch.columns.copy_row(row, &self.columns, from);
         }
         Ok(())
     }
+}
 
-    fn check_len(&self, found: usize) -> Result<(), Error> {
-        let expected = self.observation_len;
-        if found == expected { Ok(()) } else { Err(Error::ObservationLen { expected, found }) }
-    }
+fn check_len(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+    if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
 }
 
 /// One array per field, so that a minibatch is copied from, and into, contiguous memory.
 #[derive(Debug, Clone)]
-struct Columns {
+struct Columns<A> {
+    observation_len: usize,
+    action_len: usize,
     observations: Vec<f32>,
     next_observations: Vec<f32>,
-    actions: Vec<u32>,
+    actions: Vec<A>,
     rewards: Vec<f32>,
     terminations: Vec<f32>,
     truncations: Vec<f32>,
 }
 
-impl Columns {
-    fn zeroed(rows: usize, what: &'static str, observation_len: usize) -> Result<Self, Error> {
-        if rows == 0 {
-            return Err(Error::Zero { what });
+impl<A: Copy + Default> Columns<A> {
+    fn zeroed(
+        rows: usize,
+        what: &'static str,
+        observation_len: usize,
+        action_len: usize,
+    ) -> Result<Self, Error> {
+        for (count, what) in
+            [(rows, what), (observation_len, "observation length"), (action_len, "action length")]
+        {
+            if count == 0 {
+                return Err(Error::Zero { what });
+            }
         }
-        if observation_len == 0 {
-            return Err(Error::Zero { what: "observation length" });
-        }
-        let values = rows
-            .checked_mul(observation_len)
-            .filter(|&values| values <= isize::MAX as usize / size_of::<f32>())
-            .ok_or(Error::TooLarge { rows, observation_len })?;
+        let total = |values: usize| {
+            rows.checked_mul(values)
+                .filter(|&total| total <= isize::MAX as usize / size_of::<f32>().max(size_of::<A>()))
+                .ok_or(Error::TooLarge { rows, values })
+        };
+        let (values, action_values) = (total(observation_len)?, total(action_len)?);
         Ok(Self {
+            observation_len,
+            action_len,
             observations: touched(values, 0.0),
             next_observations: touched(values, 0.0),
-            actions: touched(rows, 0),
+            actions: touched(action_values, A::default()),
             rewards: touched(rows, 0.0),
             terminations: touched(rows, 0.0),
             truncations: touched(rows, 0.0),
@@ -213,11 +239,13 @@ impl Columns {
     }
 
     #[inline]
-    fn copy_row(&mut self, row: usize, other: &Self, from: usize, width: usize) {
+    fn copy_row(&mut self, row: usize, other: &Self, from: usize) {
+        let (width, action_len) = (self.observation_len, self.action_len);
         let (into, source) = (row * width..(row + 1) * width, from * width..(from + 1) * width);
         self.observations[into.clone()].copy_from_slice(&other.observations[source.clone()]);
         self.next_observations[into].copy_from_slice(&other.next_observations[source]);
-        self.actions[row] = other.actions[from];
+        self.actions[row * action_len..][..action_len]
+            .copy_from_slice(&other.actions[from * action_len..][..action_len]);
         self.rewards[row] = other.rewards[from];
         self.terminations[row] = other.terminations[from];
         self.truncations[row] = other.truncations[from];

@@ -32,14 +32,14 @@ impl TryRng for SplitMix {
     }
 }
 
-fn push_numbered(buffer: &mut ReplayBuffer, number: u32, width: usize) {
+fn push_numbered(buffer: &mut ReplayBuffer<u32>, number: u32, width: usize) {
     let observation = vec![number as f32; width];
     let next_observation = vec![number as f32 + 0.5; width];
     buffer
         .push(Transition {
             observation: &observation,
             next_observation: &next_observation,
-            action: number,
+            action: &[number],
             reward: -(number as f32),
             terminated: number % 2 == 1,
             truncated: number % 3 == 1,
@@ -56,13 +56,13 @@ proptest! {
         size in 1_usize..50,
         seed in any::<u64>(),
     ) {
-        let mut buffer = ReplayBuffer::new(capacity, width).unwrap();
+        let mut buffer = ReplayBuffer::new(capacity, width, 1).unwrap();
         for number in 0..pushes {
             push_numbered(&mut buffer, number, width);
         }
         prop_assert_eq!(buffer.len(), capacity.min(pushes as usize));
 
-        let mut batch = Batch::new(size, width).unwrap();
+        let mut batch = Batch::new(size, width, 1).unwrap();
         buffer.sample(&mut SplitMix(seed), &mut batch).unwrap();
         for row in 0..size {
             let number = batch.actions()[row];
@@ -79,11 +79,11 @@ proptest! {
 
 #[test]
 fn every_stored_transition_is_drawn_about_equally_often() {
-    let mut buffer = ReplayBuffer::new(10, 1).unwrap();
+    let mut buffer = ReplayBuffer::new(10, 1, 1).unwrap();
     for number in 0..10 {
         push_numbered(&mut buffer, number, 1);
     }
-    let mut batch = Batch::new(100_000, 1).unwrap();
+    let mut batch = Batch::new(100_000, 1, 1).unwrap();
     buffer.sample(&mut SplitMix(7), &mut batch).unwrap();
     for number in 0..10 {
         let drawn = batch.actions().iter().filter(|&&action| action == number).count();
@@ -93,17 +93,44 @@ fn every_stored_transition_is_drawn_about_equally_often() {
 }
 
 #[test]
-fn a_misused_buffer_says_what_is_wrong() {
-    assert_eq!(ReplayBuffer::new(0, 4).unwrap_err(), Error::Zero { what: "capacity" });
-    assert_eq!(Batch::new(3, 0).unwrap_err(), Error::Zero { what: "observation length" });
-    assert!(matches!(ReplayBuffer::new(usize::MAX, 4).unwrap_err(), Error::TooLarge { .. }));
+fn actions_of_several_values_stay_whole_and_the_newest_transition_can_be_read_back() {
+    let mut buffer = ReplayBuffer::new(3, 1, 2).unwrap();
+    assert!(buffer.newest().is_none());
+    for number in 0..7_u8 {
+        let value = f32::from(number);
+        buffer
+            .push(Transition {
+                observation: &[value],
+                next_observation: &[value + 1.0],
+                action: &[value, -value],
+                reward: 0.0,
+                terminated: false,
+                truncated: number == 6,
+            })
+            .unwrap();
+        let newest = buffer.newest().unwrap();
+        assert_eq!((newest.action, newest.next_observation), (&[value, -value][..], &[value + 1.0][..]));
+        assert_eq!((newest.terminated, newest.truncated), (false, number == 6));
+    }
+    let mut batch = Batch::new(50, 1, 2).unwrap();
+    buffer.sample(&mut SplitMix(3), &mut batch).unwrap();
+    for (action, observation) in batch.actions().chunks(2).zip(batch.observations()) {
+        assert_eq!(action, [*observation, -observation]);
+    }
+}
 
-    let mut buffer = ReplayBuffer::new(2, 4).unwrap();
-    let mut batch = Batch::new(2, 4).unwrap();
+#[test]
+fn a_misused_buffer_says_what_is_wrong() {
+    assert_eq!(ReplayBuffer::<u32>::new(0, 4, 1).unwrap_err(), Error::Zero { what: "capacity" });
+    assert_eq!(Batch::<u32>::new(3, 0, 1).unwrap_err(), Error::Zero { what: "observation length" });
+    assert!(matches!(ReplayBuffer::<u32>::new(usize::MAX, 4, 1).unwrap_err(), Error::TooLarge { .. }));
+
+    let mut buffer = ReplayBuffer::new(2, 4, 1).unwrap();
+    let mut batch = Batch::new(2, 4, 1).unwrap();
     assert_eq!(buffer.sample(&mut SplitMix(1), &mut batch).unwrap_err(), Error::Empty);
 
     push_numbered(&mut buffer, 0, 4);
-    let mut narrow = Batch::new(2, 3).unwrap();
-    let expected = Error::ObservationLen { expected: 4, found: 3 };
+    let mut narrow = Batch::new(2, 3, 1).unwrap();
+    let expected = Error::Len { what: "a batch's observation", expected: 4, found: 3 };
     assert_eq!(buffer.sample(&mut SplitMix(1), &mut narrow).unwrap_err(), expected);
 }

@@ -1,5 +1,7 @@
 //! What every environment offers.
 
+use crate::ActionSpace;
+
 /// What an environment cannot do, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -17,14 +19,37 @@ pub enum Error {
         /// How many actions there are.
         count: u32,
     },
-    /// The caller's room for the observation has another length.
-    #[error("an observation has {expected} values and there is room for {found}")]
-    ObservationLen {
-        /// Values in an observation.
+    /// A slice has another length than needed.
+    #[error("{what}: {found} values were given and {expected} are needed")]
+    Len {
+        /// What the slice holds.
+        what: &'static str,
+        /// Values needed.
         expected: usize,
-        /// The room given.
+        /// Values given.
         found: usize,
     },
+    /// No environment was given where at least one is needed.
+    #[error("there is no environment to step: give at least one")]
+    NoEnvironments,
+    /// An episode ended and nothing may begin the next by itself.
+    #[error("the episode of environment {index} has ended: begin its next one with reset_where before step")]
+    Ended {
+        /// The first such environment.
+        index: usize,
+    },
+    /// An environment outside of Rust failed; it keeps what it raised.
+    #[error("the environment failed outside of Rust: see what it raised")]
+    Outside,
+    /// A seed plus an environment's number is beyond 64 bits.
+    #[error("the seeds of the last environments are beyond 64 bits: give a smaller seed")]
+    SeedRange,
+}
+
+/// An error that names `what`, where a slice has not the length needed.
+#[inline]
+pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+    if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
 }
 
 /// What a step brought, the observation apart.
@@ -45,13 +70,20 @@ impl Step {
     }
 }
 
-/// A task with discrete actions and a flat `f32` observation, written into the caller's memory.
+/// A task with a flat `f32` observation, written into the caller's memory.
 pub trait Environment {
+    /// One action: `u32` where they are [`Discrete`](crate::Discrete), `[f32]` where they are
+    /// [`Continuous`](crate::Continuous).
+    type Action: ?Sized;
+
+    /// What describes the actions.
+    type ActionSpace: ActionSpace<Action = Self::Action>;
+
     /// Values in one observation.
     fn observation_len(&self) -> usize;
 
-    /// Number of actions; they are 0, 1, ...
-    fn action_count(&self) -> u32;
+    /// The actions that a step takes.
+    fn action_space(&self) -> &Self::ActionSpace;
 
     /// Begins an episode and writes its first observation.
     ///
@@ -59,5 +91,26 @@ pub trait Environment {
     fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error>;
 
     /// Takes `action` and writes the observation that follows. After an episode's last step comes a reset.
-    fn step(&mut self, action: u32, observation: &mut [f32]) -> Result<Step, Error>;
+    fn step(&mut self, action: &Self::Action, observation: &mut [f32]) -> Result<Step, Error>;
+}
+
+impl<E: Environment + ?Sized> Environment for Box<E> {
+    type Action = E::Action;
+    type ActionSpace = E::ActionSpace;
+
+    fn observation_len(&self) -> usize {
+        (**self).observation_len()
+    }
+
+    fn action_space(&self) -> &E::ActionSpace {
+        (**self).action_space()
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error> {
+        (**self).reset(seed, observation)
+    }
+
+    fn step(&mut self, action: &E::Action, observation: &mut [f32]) -> Result<Step, Error> {
+        (**self).step(action, observation)
+    }
 }

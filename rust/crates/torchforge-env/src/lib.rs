@@ -8,24 +8,31 @@
 //! environment.reset(Some(42), &mut observation)?;
 //! assert_eq!(observation[0], 0.027395604855596334_f64 as f32);
 //!
-//! let step = environment.step(0, &mut observation)?;
+//! let step = environment.step(&0, &mut observation)?;
 //! assert_eq!(step.reward, 1.0);
 //! assert!(!step.terminated && !step.truncated);
 //! # Ok::<(), torchforge_env::Error>(())
 //! ```
 //!
-//! Bit-equality covers the random numbers ([`Pcg64`] is NumPy's `default_rng`), the state, the rewards
-//! and the flags. Sines and cosines come from the platform's libm, as Gymnasium's do through NumPy;
-//! they are the same bits on amd64 and arm64 for one version of glibc on processors with FMA.
+//! Bit-equality covers the random numbers ([`Pcg64`] is NumPy's `default_rng`), the states, the observations,
+//! the rewards and the flags. Sines, cosines and squares come from the platform's libm, as Gymnasium's do through
+//! NumPy; they are the same bits on amd64 and arm64 for one version of glibc on processors with FMA. Where NumPy
+//! has code of its own, the sines and cosines of `f32`, that is followed.
 
 #![forbid(unsafe_code)]
 
-mod cart_pole;
+mod classic_control;
 mod environment;
 mod random;
+mod registry;
+mod space;
 mod time_limit;
+mod vector;
 
-pub use cart_pole::CartPole;
+pub use classic_control::{Acrobot, CartPole, MountainCar, MountainCarContinuous, Pendulum};
 pub use environment::{Environment, Error, Step};
 pub use random::{Pcg64, SeedSequence};
+pub use registry::{AnyEnvironment, ContinuousEnvironment, DiscreteEnvironment, ids, make};
+pub use space::{ActionSpace, Continuous, Discrete};
 pub use time_limit::TimeLimit;
+pub use vector::{AutoresetMode, StepBatch, VectorEnv};

@@ -23,12 +23,15 @@ impl<E> TimeLimit<E> {
 }
 
 impl<E: Environment> Environment for TimeLimit<E> {
+    type Action = E::Action;
+    type ActionSpace = E::ActionSpace;
+
     fn observation_len(&self) -> usize {
         self.environment.observation_len()
     }
 
-    fn action_count(&self) -> u32 {
-        self.environment.action_count()
+    fn action_space(&self) -> &E::ActionSpace {
+        self.environment.action_space()
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error> {
@@ -37,7 +40,7 @@ impl<E: Environment> Environment for TimeLimit<E> {
         Ok(())
     }
 
-    fn step(&mut self, action: u32, observation: &mut [f32]) -> Result<Step, Error> {
+    fn step(&mut self, action: &E::Action, observation: &mut [f32]) -> Result<Step, Error> {
         if self.elapsed >= self.limit {
             return Err(Error::NoEpisode);
         }

@@ -15,7 +15,7 @@ fn seed_42_starts_where_gymnasium_does() {
         environment.inner().state(),
         [0.027395604855596334, -0.006112156024794771, 0.03585979199113824, 0.019736802905936393]
     );
-    environment.step(0, &mut observation).unwrap();
+    environment.step(&0, &mut observation).unwrap();
     let hexadecimal = |mantissa: u64, exponent: i32| mantissa as f64 * 2.0_f64.powi(exponent - 52);
     assert_eq!(
         environment.inner().state(),
@@ -42,7 +42,7 @@ fn every_recorded_step_is_gymnasiums_to_the_bit() {
                 environment.reset(seed, &mut observation).unwrap();
             }
             action => {
-                let step = environment.step(action.parse().unwrap(), &mut observation).unwrap();
+                let step = environment.step(&action.parse().unwrap(), &mut observation).unwrap();
                 let flags = [step.reward == 1.0, step.terminated, step.truncated];
                 assert_eq!(flags, [0; 3].map(|_| word() == "1"), "line {}", number + 1);
                 truncations += u32::from(step.truncated);
@@ -61,14 +61,14 @@ fn misuse_is_an_error_and_no_undefined_episode() {
     let mut environment = cart_pole_v1();
     let mut observation = [0.0; 4];
     assert_eq!(environment.reset(None, &mut observation), Err(Error::Unseeded));
-    assert_eq!(environment.step(0, &mut observation), Err(Error::NoEpisode));
+    assert_eq!(environment.step(&0, &mut observation), Err(Error::NoEpisode));
 
     environment.reset(Some(1), &mut observation).unwrap();
-    let no_such_action = environment.step(2, &mut observation);
+    let no_such_action = environment.step(&2, &mut observation);
     assert_eq!(no_such_action, Err(Error::Action { action: 2, count: 2 }));
-    let too_short = environment.step(0, &mut observation[..3]);
-    assert_eq!(too_short, Err(Error::ObservationLen { expected: 4, found: 3 }));
+    let too_short = environment.step(&0, &mut observation[..3]);
+    assert_eq!(too_short, Err(Error::Len { what: "the observation", expected: 4, found: 3 }));
 
-    while !environment.step(0, &mut observation).unwrap().terminated {}
-    assert_eq!(environment.step(0, &mut observation), Err(Error::NoEpisode));
+    while !environment.step(&0, &mut observation).unwrap().terminated {}
+    assert_eq!(environment.step(&0, &mut observation), Err(Error::NoEpisode));
 }

@@ -2,6 +2,8 @@
 
 use rand_core::Rng;
 
+use crate::backends::largest_difference;
+use crate::error::check_len;
 use crate::kernels::transpose;
 use crate::mlp::Activations;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
@@ -22,8 +24,23 @@ pub struct Minibatch<'a> {
     pub terminations: &'a [f32],
 }
 
+impl Minibatch<'_> {
+    /// That every field holds `rows` rows, for a network of so many inputs and actions.
+    pub(crate) fn check(&self, rows: usize, inputs: usize, actions: usize) -> Result<(), Error> {
+        check_len("observations", rows * inputs, self.observations.len())?;
+        check_len("next observations", rows * inputs, self.next_observations.len())?;
+        check_len("actions", rows, self.actions.len())?;
+        check_len("rewards", rows, self.rewards.len())?;
+        check_len("terminations", rows, self.terminations.len())?;
+        match self.actions.iter().find(|&&action| action as usize >= actions) {
+            Some(&action) => Err(Error::Action { action, count: actions }),
+            None => Ok(()),
+        }
+    }
+}
+
 /// An action-value network that learns by whole updates.
-pub trait QNetwork {
+pub trait DqnUpdate {
     /// The values of all actions for one observation.
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error>;
 
@@ -35,9 +52,12 @@ pub trait QNetwork {
 
     /// Makes the target network equal to the online network.
     fn copy_to_target(&mut self);
+
+    /// The largest difference of a parameter of the target network and of the online one: zero right after a copy.
+    fn largest_target_difference(&self) -> f32;
 }
 
-/// [`QNetwork`] on an [`Mlp`] with [`Adam`]. After it is made, it allocates nothing.
+/// [`DqnUpdate`] on an [`Mlp`] with [`Adam`]. After it is made, it allocates nothing.
 pub struct DenseDqn {
     online: Mlp,
     target: Mlp,
@@ -114,25 +134,11 @@ impl DenseDqn {
         &self.gradients
     }
 
-    fn check(&self, minibatch: &Minibatch<'_>) -> Result<(), Error> {
-        let (rows, values) = (self.batch, self.batch * self.online.inputs());
-        check_len("observations", values, minibatch.observations.len())?;
-        check_len("next observations", values, minibatch.next_observations.len())?;
-        check_len("actions", rows, minibatch.actions.len())?;
-        check_len("rewards", rows, minibatch.rewards.len())?;
-        check_len("terminations", rows, minibatch.terminations.len())?;
-        let count = self.online.outputs();
-        match minibatch.actions.iter().find(|&&action| action as usize >= count) {
-            Some(&action) => Err(Error::Action { action, count }),
-            None => Ok(()),
-        }
-    }
-
     #[inline(always)]
     fn update_with<S: Simd>(&mut self, simd: S, minibatch: &Minibatch<'_>) -> f32 {
         let (inputs, width) = (self.online.inputs(), self.activations.batch());
-        transpose(minibatch.observations, inputs, &mut self.observations, width);
-        transpose(minibatch.next_observations, inputs, &mut self.next_observations, width);
+        transpose(simd, minibatch.observations, inputs, &mut self.observations, width);
+        transpose(simd, minibatch.next_observations, inputs, &mut self.next_observations, width);
         self.target.forward(simd, &self.next_observations, &mut self.target_activations);
         self.online.forward(simd, &self.observations, &mut self.activations);
         let loss = self.loss(minibatch);
@@ -168,7 +174,7 @@ impl DenseDqn {
     }
 }
 
-impl QNetwork for DenseDqn {
+impl DqnUpdate for DenseDqn {
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
         check_len("the observation", self.online.inputs(), observation.len())?;
         dispatch(self.path, Act { dqn: self, observation });
@@ -176,12 +182,16 @@ impl QNetwork for DenseDqn {
     }
 
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
-        self.check(&minibatch)?;
+        minibatch.check(self.batch, self.online.inputs(), self.online.outputs())?;
         Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch }))
     }
 
     fn copy_to_target(&mut self) {
         self.target.parameters_mut().copy_from_slice(self.online.parameters());
+    }
+
+    fn largest_target_difference(&self) -> f32 {
+        largest_difference(self.target.parameters(), self.online.parameters())
     }
 }
 
@@ -211,10 +221,6 @@ impl Work for Update<'_> {
     fn with<S: Simd>(self, simd: S) -> f32 {
         self.dqn.update_with(simd, self.minibatch)
     }
-}
-
-fn check_len(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
-    if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
 }
 
 /// The largest value, compared and selected; a NaN, once met, is kept.

@@ -43,6 +43,14 @@ pub enum Error {
         /// The network's outputs.
         count: usize,
     },
+    /// A backend's library refused.
+    #[error("{library} cannot do this: {reason}; use another backend")]
+    Backend {
+        /// The library's name.
+        library: &'static str,
+        /// What it said.
+        reason: String,
+    },
     /// The bytes are no safetensors file.
     #[error("not a safetensors file ({reason}): write it with safetensors' own library")]
     NotSafetensors {
@@ -65,4 +73,9 @@ pub enum Error {
         /// Type and shape found.
         found: String,
     },
+}
+
+/// Whether a field has the values that it must have.
+pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+    if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
 }

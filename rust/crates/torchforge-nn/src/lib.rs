@@ -1,7 +1,7 @@
 //! Small dense networks that give the same bytes on every machine.
 //!
 //! ```
-//! use torchforge_nn::{AdamOptions, DenseDqn, Minibatch, QNetwork};
+//! use torchforge_nn::{AdamOptions, DenseDqn, Minibatch, DqnUpdate};
 //! # use std::convert::Infallible;
 //! # use rand_core::TryRng;
 //! # struct Counter(u64);
@@ -33,23 +33,36 @@
 //! instruction set at all; [`SimdPath`] is chosen when the program runs. Every output of a matrix product is one
 //! chain of fused multiply-adds in a fixed order, every sum over lanes one fixed tree; the rest are additions,
 //! products, quotients and square roots, which IEEE 754 rounds exactly. No libm, no minimum or maximum
-//! instructions, no estimates. Denormals are set to zero by comparison in [`Adam`], never by a mode of the processor.
+//! instructions, no estimates. e^x, ln x, tanh, sine and cosine are our own, with errors that are stated and tested. Denormals are set to zero by comparison in [`Adam`], never by a mode of the processor.
 //!
-//! # The seam
+//! # The seams
 //!
-//! [`QNetwork`] is a whole update. An implementation with faster kernels, or one on another library,
-//! takes the place of [`DenseDqn`] behind it.
+//! [`DqnUpdate`], [`PpoUpdate`] and [`SacUpdate`] are whole updates. An implementation with faster kernels, or one on
+//! another library, takes the place of [`DenseDqn`], [`DensePpo`] or [`DenseSac`] behind them: [`DqnBackend`] is what the features `candle` and `burn` add such ones of.
 
+mod backends;
 mod dqn;
 mod error;
 mod kernels;
+mod learner;
 mod mlp;
+mod ppo;
+mod sac;
 mod simd;
 mod tensors;
 
-pub use dqn::{DenseDqn, Minibatch, QNetwork};
+pub use backends::DqnBackend;
+#[cfg(feature = "burn")]
+pub use backends::burn::BurnDqn;
+#[cfg(feature = "candle")]
+pub use backends::candle::CandleDqn;
+pub use dqn::{DenseDqn, DqnUpdate, Minibatch};
 pub use error::Error;
-pub use kernels::{Adam, AdamOptions};
-pub use mlp::Mlp;
+pub use kernels::{Adam, AdamOptions, fill_standard_normal};
+pub use mlp::{Activation, Mlp};
+pub use ppo::{DensePpo, Evaluation, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate};
+pub use sac::{
+    ActionRange, DenseSac, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,
+};
 pub use simd::SimdPath;
 pub use tensors::{TensorReader, TensorWriter};

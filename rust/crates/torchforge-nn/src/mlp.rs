@@ -1,10 +1,10 @@
-//! A multilayer perceptron with ReLU between its layers.
+//! A multilayer perceptron.
 
 use rand_core::Rng;
 
 use crate::kernels::{
-    ByColumns, ByRows, Plain, Relu, WherePositive, multiply, multiply_row, products_over_lanes,
-    sums_over_lanes, transpose,
+    ByColumns, ByRows, Plain, Relu, Tanh, TanhDerivative, WherePositive, fill_standard_normal, multiply,
+    multiply_row, products_over_lanes, sums_over_lanes, transpose,
 };
 use crate::simd::{LANES, Simd};
 use crate::{Error, TensorReader, TensorWriter};
@@ -31,12 +31,28 @@ impl Layer {
     }
 }
 
-/// A dense network: linear layers with ReLU between them, as PyTorch's
+/// What lies between two layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activation {
+    /// Negative values become zero.
+    Relu,
+    /// The hyperbolic tangent.
+    Tanh,
+}
+
+/// The names of each layer's tensors in a file: several share a layer whose outputs are divided equally among them.
+pub(crate) type LayerNames<'a> = &'a [&'a [&'a str]];
+
+/// The layers of PyTorch's `Sequential`, whose odd numbers are activations; no network here is deeper.
+const SEQUENTIAL: LayerNames<'_> = &[&["0"], &["2"], &["4"], &["6"], &["8"], &["10"]];
+
+/// A dense network: linear layers with an activation between them, as PyTorch's
 /// `Sequential(Linear, ReLU, Linear, ReLU, ..., Linear)`.
 #[derive(Debug, Clone)]
 pub struct Mlp {
     layers: Vec<Layer>,
     parameters: Vec<f32>,
+    activation: Activation,
 }
 
 impl Mlp {
@@ -44,7 +60,7 @@ impl Mlp {
     /// ±1/sqrt(inputs). They are drawn in PyTorch's order: for each layer the weight, output by output,
     /// then the bias.
     pub fn new(sizes: &[usize], rng: &mut impl Rng) -> Result<Self, Error> {
-        let mut network = Self::zeroed(sizes)?;
+        let mut network = Self::zeroed(sizes, Activation::Relu)?;
         for layer in network.layers.clone() {
             let bound = 1.0 / (layer.inputs as f64).sqrt();
             let draw = || {
@@ -57,22 +73,70 @@ impl Mlp {
         Ok(network)
     }
 
-    /// A network whose parameters come from a file, under PyTorch's names (`{prefix}0.weight`,
-    /// `{prefix}0.bias`, `{prefix}2.weight`, ...) and in PyTorch's (outputs, inputs) layout.
-    pub fn read(sizes: &[usize], prefix: &str, tensors: &TensorReader<'_>) -> Result<Self, Error> {
-        let mut network = Self::zeroed(sizes)?;
-        for (number, layer) in network.layers.clone().into_iter().enumerate() {
-            let name = |kind| format!("{prefix}{}.{kind}", 2 * number);
-            let weight = tensors.f32(&name("weight"), &[layer.outputs, layer.inputs])?;
-            let bias = tensors.f32(&name("bias"), &[layer.outputs])?;
-            let parameters = &mut network.parameters[layer.offset..][..layer.len()];
-            parameters[..weight.len()].copy_from_slice(&weight);
-            parameters[weight.len()..].copy_from_slice(&bias);
+    /// A network with orthogonal weights (Saxe et al., 2014), one gain a layer, and biases of zero.
+    ///
+    /// A weight's rows, or its columns where they are fewer, are orthogonal and as long as the gain. As in PyTorch they
+    /// come of normal numbers, orthogonalised in order.
+    pub fn orthogonal(
+        sizes: &[usize],
+        activation: Activation,
+        gains: &[f64],
+        rng: &mut impl Rng,
+    ) -> Result<Self, Error> {
+        let mut network = Self::zeroed(sizes, activation)?;
+        if gains.len() != network.layers.len() {
+            return Err(Error::Len { what: "gains", expected: network.layers.len(), found: gains.len() });
+        }
+        for (layer, gain) in network.layers.clone().into_iter().zip(gains) {
+            let (short, long) = (layer.inputs.min(layer.outputs), layer.inputs.max(layer.outputs));
+            let mut normal = vec![0.0; short * long];
+            fill_standard_normal(rng, &mut normal);
+            let rows = orthonormal(&normal, long);
+            let weight = &mut network.parameters[layer.offset..][..short * long];
+            for (place, value) in weight.iter_mut().enumerate() {
+                let (output, input) = (place / layer.inputs, place % layer.inputs);
+                let row = if layer.outputs <= layer.inputs { &rows[output] } else { &rows[input] };
+                *value = (gain * row[if layer.outputs <= layer.inputs { input } else { output }]) as f32;
+            }
         }
         Ok(network)
     }
 
-    fn zeroed(sizes: &[usize]) -> Result<Self, Error> {
+    /// The same parameters with another activation between the layers.
+    pub fn with_activation(self, activation: Activation) -> Self {
+        Self { activation, ..self }
+    }
+
+    /// A network whose parameters come from a file, under the names of PyTorch's `Sequential` (`{prefix}0.weight`,
+    /// `{prefix}0.bias`, `{prefix}2.weight`, ...) and in PyTorch's (outputs, inputs) layout.
+    pub fn read(sizes: &[usize], prefix: &str, tensors: &TensorReader<'_>) -> Result<Self, Error> {
+        Self::read_as(sizes, prefix, SEQUENTIAL, tensors)
+    }
+
+    /// [`read`](Self::read) under other names.
+    pub(crate) fn read_as(
+        sizes: &[usize],
+        prefix: &str,
+        names: LayerNames<'_>,
+        tensors: &TensorReader<'_>,
+    ) -> Result<Self, Error> {
+        let mut network = Self::zeroed(sizes, Activation::Relu)?;
+        assert!(network.layers.len() <= names.len(), "a name for each layer");
+        for (layer, names) in network.layers.clone().into_iter().zip(names) {
+            let (weights, biases) =
+                network.parameters[layer.offset..][..layer.len()].split_at_mut(layer.inputs * layer.outputs);
+            let outputs = layer.outputs / names.len();
+            let parts = weights.chunks_mut(outputs * layer.inputs).zip(biases.chunks_mut(outputs));
+            for ((weights, biases), name) in parts.zip(*names) {
+                let shape = [outputs, layer.inputs];
+                weights.copy_from_slice(&tensors.f32(&format!("{prefix}{name}.weight"), &shape)?);
+                biases.copy_from_slice(&tensors.f32(&format!("{prefix}{name}.bias"), &[outputs])?);
+            }
+        }
+        Ok(network)
+    }
+
+    fn zeroed(sizes: &[usize], activation: Activation) -> Result<Self, Error> {
         if sizes.len() < 2 || sizes.contains(&0) {
             return Err(Error::Sizes { sizes: sizes.to_vec(), batch: 1 });
         }
@@ -83,19 +147,80 @@ impl Mlp {
             len += layer.len();
             layers.push(layer);
         }
-        Ok(Self { layers, parameters: vec![0.0; len] })
+        Ok(Self { layers, parameters: vec![0.0; len], activation })
     }
 
     /// Writes values that are laid out as this network's parameters (the parameters themselves, or their
     /// gradients) in PyTorch's layout; the names as in [`read`](Self::read).
     pub fn write(&self, prefix: &str, values: &[f32], tensors: &mut TensorWriter) {
+        self.write_as(prefix, SEQUENTIAL, values, tensors);
+    }
+
+    /// [`write`](Self::write) under other names.
+    pub(crate) fn write_as(
+        &self,
+        prefix: &str,
+        names: LayerNames<'_>,
+        values: &[f32],
+        tensors: &mut TensorWriter,
+    ) {
         assert_eq!(values.len(), self.parameters.len(), "one value a parameter");
-        for (number, &layer) in self.layers.iter().enumerate() {
-            let name = |kind| format!("{prefix}{}.{kind}", 2 * number);
-            let weight = layer.weight(values).iter().copied();
-            tensors.push(name("weight"), vec![layer.outputs, layer.inputs], weight);
-            tensors.push(name("bias"), vec![layer.outputs], layer.bias(values).iter().copied());
+        assert!(self.layers.len() <= names.len(), "a name for each layer");
+        for (&layer, names) in self.layers.iter().zip(names) {
+            let outputs = layer.outputs / names.len();
+            let weights = layer.weight(values).chunks(outputs * layer.inputs);
+            for ((weights, biases), name) in weights.zip(layer.bias(values).chunks(outputs)).zip(*names) {
+                let shape = vec![outputs, layer.inputs];
+                tensors.push(format!("{prefix}{name}.weight"), shape, weights.iter().copied());
+                tensors.push(format!("{prefix}{name}.bias"), vec![outputs], biases.iter().copied());
+            }
         }
+    }
+
+    /// The layers' widths, from the input's to the output's.
+    pub fn sizes(&self) -> Vec<usize> {
+        [self.inputs()].into_iter().chain(self.layers.iter().map(|layer| layer.outputs)).collect()
+    }
+
+    /// Writes how far each weight reaches, times the root of its inputs, as `{prefix}{layer}.weight.bound`: 1, or just
+    /// below, where it was drawn by PyTorch's default.
+    pub fn write_bounds(&self, prefix: &str, tensors: &mut TensorWriter) {
+        self.write_bounds_as(prefix, SEQUENTIAL, tensors);
+    }
+
+    /// [`write_bounds`](Self::write_bounds) under other names.
+    pub(crate) fn write_bounds_as(&self, prefix: &str, names: LayerNames<'_>, tensors: &mut TensorWriter) {
+        for (&layer, names) in self.layers.iter().zip(names) {
+            let outputs = layer.outputs / names.len();
+            for (weight, name) in layer.weight(&self.parameters).chunks(outputs * layer.inputs).zip(*names) {
+                let largest = weight.iter().fold(0.0_f32, |a, b| if b.abs() > a { b.abs() } else { a });
+                let bound = largest * (layer.inputs as f32).sqrt();
+                tensors.push(format!("{prefix}{name}.weight.bound"), vec![1], [bound]);
+            }
+        }
+    }
+
+    /// Writes what an orthogonal initialisation promises: the products of each weight's rows, or of its columns where
+    /// they are fewer, as `{prefix}{layer}.weight.gram`, and the biases.
+    pub fn write_grams(&self, prefix: &str, tensors: &mut TensorWriter) {
+        for (&layer, names) in self.layers.iter().zip(SEQUENTIAL) {
+            let weight = layer.weight(&self.parameters);
+            let (outputs, inputs) = (layer.outputs, layer.inputs);
+            // Distances from one row (or column) to the next, and along it.
+            let (count, length, stride, along) =
+                if outputs <= inputs { (outputs, inputs, inputs, 1) } else { (inputs, outputs, 1, inputs) };
+            let value = |row, k| f64::from(weight[row * stride + k * along]);
+            let product = |a, b| (0..length).map(|k| value(a, k) * value(b, k)).sum::<f64>() as f32;
+            let gram = (0..count * count).map(|place| product(place / count, place % count));
+            tensors.push(format!("{prefix}{}.weight.gram", names[0]), vec![count, count], gram);
+            let bias = layer.bias(&self.parameters).iter().copied();
+            tensors.push(format!("{prefix}{}.bias", names[0]), vec![outputs], bias);
+        }
+    }
+
+    /// Each layer's weight, (outputs, inputs), with its numbers of outputs and inputs.
+    pub fn weights(&self) -> impl Iterator<Item = (&[f32], usize, usize)> {
+        self.layers.iter().map(|layer| (layer.weight(&self.parameters), layer.outputs, layer.inputs))
     }
 
     /// Values in an input row.
@@ -127,10 +252,11 @@ impl Mlp {
             let input = before.last().map_or(inputs, |out| out);
             let weight = ByRows { values: layer.weight(&self.parameters), depth: layer.inputs };
             let (size, bias) = ((layer.outputs, batch, batch), layer.bias(&self.parameters));
-            if number + 1 == self.layers.len() {
-                multiply(simd, size, weight, input, bias, Plain, &mut after[0]);
-            } else {
-                multiply(simd, size, weight, input, bias, Relu, &mut after[0]);
+            let out = &mut after[0];
+            match self.activation {
+                _ if number + 1 == self.layers.len() => multiply(simd, size, weight, input, bias, Plain, out),
+                Activation::Relu => multiply(simd, size, weight, input, bias, Relu, out),
+                Activation::Tanh => multiply(simd, size, weight, input, bias, Tanh, out),
             }
         }
     }
@@ -142,10 +268,11 @@ impl Mlp {
             let (before, after) = activations.split_at_mut(number);
             let input = before.last().map_or(input, |out| out);
             let (weight, bias) = (layer.weight(&self.parameters), layer.bias(&self.parameters));
-            if number + 1 == self.layers.len() {
-                multiply_row(simd, weight, input, bias, Plain, &mut after[0]);
-            } else {
-                multiply_row(simd, weight, input, bias, Relu, &mut after[0]);
+            let out = &mut after[0];
+            match self.activation {
+                _ if number + 1 == self.layers.len() => multiply_row(simd, weight, input, bias, Plain, out),
+                Activation::Relu => multiply_row(simd, weight, input, bias, Relu, out),
+                Activation::Tanh => multiply_row(simd, weight, input, bias, Tanh, out),
             }
         }
     }
@@ -176,23 +303,64 @@ impl Mlp {
             } else {
                 let width = layer.inputs.next_multiple_of(LANES);
                 let transposed = &mut transposed[..batch * width];
-                transpose(input, batch, transposed, width);
+                transpose(simd, input, batch, transposed, width);
                 let size = (layer.outputs, layer.inputs, width);
                 let error = ByRows { values: error, depth: batch };
                 multiply(simd, size, error, transposed, &[], Plain, weight_gradient);
             }
             sums_over_lanes(simd, error, batch, bias_gradient);
             if let Some(input_error) = before.last_mut() {
-                let weight = ByColumns { values: layer.weight(&self.parameters), stride: layer.inputs };
-                multiply(
-                    simd,
-                    (layer.inputs, batch, batch),
-                    weight,
-                    error,
-                    &[],
-                    WherePositive(input),
-                    input_error,
-                );
+                self.pass_back(simd, layer, input, error, batch, input_error);
+            }
+        }
+    }
+
+    /// Computes the gradient of the loss with respect to the inputs into `input_errors`, (inputs, batch), and those of
+    /// no parameters; the rest as in [`backward`](Self::backward).
+    #[inline(always)]
+    pub(crate) fn backward_to_inputs<S: Simd>(
+        &self,
+        simd: S,
+        activations: &Activations,
+        errors: &mut Activations,
+        input_errors: &mut [f32],
+    ) {
+        let batch = activations.batch;
+        for (number, &layer) in self.layers.iter().enumerate().rev() {
+            let (before, after) = errors.layers.split_at_mut(number);
+            match before.last_mut() {
+                Some(input_error) => {
+                    let input = &activations.layers[number - 1];
+                    self.pass_back(simd, layer, input, &after[0], batch, input_error);
+                }
+                None => {
+                    let weight = ByColumns { values: layer.weight(&self.parameters), stride: layer.inputs };
+                    let size = (layer.inputs, batch, batch);
+                    multiply(simd, size, weight, &after[0], &[], Plain, input_errors);
+                }
+            }
+        }
+    }
+
+    /// A layer's errors become those of the activation before it.
+    #[inline(always)]
+    fn pass_back<S: Simd>(
+        &self,
+        simd: S,
+        layer: Layer,
+        input: &[f32],
+        error: &[f32],
+        batch: usize,
+        input_error: &mut [f32],
+    ) {
+        let weight = ByColumns { values: layer.weight(&self.parameters), stride: layer.inputs };
+        let size = (layer.inputs, batch, batch);
+        match self.activation {
+            Activation::Relu => {
+                multiply(simd, size, weight, error, &[], WherePositive(input), input_error);
+            }
+            Activation::Tanh => {
+                multiply(simd, size, weight, error, &[], TanhDerivative(input), input_error);
             }
         }
     }
@@ -238,4 +406,27 @@ impl Activations {
         let last = self.layers.len() - 1;
         &mut self.layers[last]
     }
+}
+
+/// The rows of `matrix`, each `width` long, made orthonormal one after the other (modified Gram-Schmidt, twice, so that
+/// nothing is left of what rounding let through).
+fn orthonormal(matrix: &[f32], width: usize) -> Vec<Vec<f64>> {
+    let mut done: Vec<Vec<f64>> = Vec::new();
+    for row in matrix.chunks(width) {
+        let mut row: Vec<f64> = row.iter().copied().map(f64::from).collect();
+        for _ in 0..2 {
+            for other in &done {
+                let share: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
+                for (value, other) in row.iter_mut().zip(other) {
+                    *value -= share * other;
+                }
+            }
+        }
+        let length = row.iter().map(|value| value * value).sum::<f64>().sqrt();
+        for value in &mut row {
+            *value /= length;
+        }
+        done.push(row);
+    }
+    done
 }

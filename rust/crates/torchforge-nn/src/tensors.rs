@@ -58,7 +58,7 @@ fn missing(name: &str) -> Error {
     Error::MissingTensor { name: name.to_owned() }
 }
 
-/// Collects f32 tensors for a safetensors file. Equal tensors give equal bytes.
+/// Collects tensors for a safetensors file. Equal tensors give equal bytes.
 #[derive(Debug, Default)]
 pub struct TensorWriter {
     tensors: Vec<(String, Tensor)>,
@@ -70,11 +70,32 @@ impl TensorWriter {
         Self::default()
     }
 
-    /// Adds a tensor; `values` are its elements, row after row.
+    /// Adds an f32 tensor; `values` are its elements, row after row.
     pub fn push(&mut self, name: String, shape: Vec<usize>, values: impl IntoIterator<Item = f32>) {
-        let data: Vec<u8> = values.into_iter().flat_map(f32::to_le_bytes).collect();
-        assert_eq!(data.len(), shape.iter().product::<usize>() * size_of::<f32>(), "values of {name}");
-        self.tensors.push((name, Tensor { shape, data }));
+        self.add(name, Dtype::F32, shape, values.into_iter().flat_map(f32::to_le_bytes).collect());
+    }
+
+    /// Adds a vector of f64.
+    pub fn push_f64(&mut self, name: &str, values: &[f64]) {
+        let data = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.add(name.to_owned(), Dtype::F64, vec![values.len()], data);
+    }
+
+    /// Adds a vector of whole numbers, as i64.
+    pub fn push_whole(&mut self, name: &str, values: &[u64]) {
+        self.push_whole_as(name, vec![values.len()], values);
+    }
+
+    /// Adds a tensor of whole numbers, as i64.
+    pub fn push_whole_as(&mut self, name: &str, shape: Vec<usize>, values: &[u64]) {
+        let data = values.iter().flat_map(|&value| (value as i64).to_le_bytes()).collect();
+        self.add(name.to_owned(), Dtype::I64, shape, data);
+    }
+
+    fn add(&mut self, name: String, dtype: Dtype, shape: Vec<usize>, data: Vec<u8>) {
+        let expected = shape.iter().product::<usize>() * dtype.bitsize() / 8;
+        assert_eq!(data.len(), expected, "values of {name}");
+        self.tensors.push((name, Tensor { dtype, shape, data }));
     }
 
     /// The file's bytes.
@@ -85,13 +106,14 @@ impl TensorWriter {
 
 #[derive(Debug)]
 struct Tensor {
+    dtype: Dtype,
     shape: Vec<usize>,
     data: Vec<u8>,
 }
 
 impl View for Tensor {
     fn dtype(&self) -> Dtype {
-        Dtype::F32
+        self.dtype
     }
 
     fn shape(&self) -> &[usize] {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Data, SplitMix};
-use torchforge_nn::{AdamOptions, DenseDqn, Error, Minibatch, Mlp, QNetwork, TensorReader, TensorWriter};
+use torchforge_nn::{AdamOptions, DenseDqn, DqnUpdate, Error, Minibatch, Mlp, TensorReader, TensorWriter};
 
 const SIZES: [usize; 4] = [4, 13, 10, 3];
 const BATCH: usize = 9;

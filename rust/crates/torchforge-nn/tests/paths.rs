@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Data, SplitMix};
-use torchforge_nn::{AdamOptions, DenseDqn, Error, Mlp, QNetwork, SimdPath};
+use torchforge_nn::{AdamOptions, DenseDqn, DqnUpdate, Error, Mlp, SimdPath};
 
 /// Odd sizes meet every remainder of a tile; CleanRL's are what is trained.
 const NETWORKS: [(&[usize], usize, usize); 3] =

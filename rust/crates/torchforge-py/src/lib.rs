@@ -1,8 +1,14 @@
-//! The Python module `torchforge`: NumPy arrays in, NumPy arrays out, nothing copied.
+//! The Python module `torchforge`: NumPy arrays in, NumPy arrays out.
+//!
+//! Large arrays are never copied; an environment's observations are, so that each step's is the caller's own.
 //!
 //! Its Python face, with shapes and errors, is described in `torchforge.pyi`.
 
 #![forbid(unsafe_code)]
+
+mod environment;
+mod gymnasium;
+mod vector;
 
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -20,6 +26,13 @@ type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 #[pymodule]
 mod torchforge {
     use super::*;
+
+    #[pymodule_export]
+    use crate::environment::{Environment, make};
+    #[pymodule_export]
+    use crate::gymnasium::dqn_in;
+    #[pymodule_export]
+    use crate::vector::{VectorEnvironment, make_vec};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,11 +1,12 @@
 //! Deep Q-learning (Mnih et al., 2015), after CleanRL's `dqn.py`.
 
-use rand_core::Rng;
 use torchforge_data::{Batch, ReplayBuffer, Transition};
-use torchforge_env::{Environment, Pcg64};
-use torchforge_nn::{Minibatch, QNetwork};
+use torchforge_env::{Discrete, Environment, Pcg64};
+use torchforge_nn::{DqnUpdate, Minibatch};
 
-use crate::Stream;
+use crate::stream::below;
+use crate::training::{Unfinished, not_zero};
+use crate::{Episode, Stream, TrainingError, TruncationTrace};
 
 /// DQN's constants; the defaults are CleanRL's for CartPole, but for the number of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,43 +60,40 @@ impl DqnOptions {
     }
 }
 
-/// Why a training cannot go on.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum DqnError {
-    /// A frequency of zero was asked for.
-    #[error("{what} is 0: give at least 1")]
-    Zero {
-        /// The option's name.
-        what: &'static str,
-    },
-    /// The network has another number of outputs than the environment has actions.
-    #[error("the network has {outputs} outputs and the environment {actions} actions: make them equal")]
-    Outputs {
-        /// The network's outputs.
-        outputs: usize,
-        /// The environment's actions.
-        actions: u32,
-    },
-    /// The environment refused.
-    #[error(transparent)]
-    Environment(#[from] torchforge_env::Error),
-    /// The network refused.
-    #[error(transparent)]
-    Network(#[from] torchforge_nn::Error),
-    /// The replay buffer refused.
-    #[error(transparent)]
-    Replay(#[from] torchforge_data::Error),
+/// What a training says about itself, taken down where it was done.
+#[derive(Debug, Clone, Default)]
+pub struct DqnTrace {
+    /// The environment step of each gradient step.
+    pub update_steps: Vec<u64>,
+    /// The probability of a random action in that step.
+    pub epsilons: Vec<f64>,
+    /// Transitions in the replay buffer at each gradient step.
+    pub buffer_rows: Vec<u64>,
+    /// Transitions in the minibatch of each gradient step.
+    pub batch_rows: Vec<u64>,
+    /// The environment step of each copy into the target network.
+    pub copy_steps: Vec<u64>,
+    /// The largest difference of a parameter and its target right after each copy.
+    pub copy_remainders: Vec<f32>,
+    /// Transitions whose episode was cut off.
+    pub truncations: TruncationTrace,
 }
 
-/// A finished episode.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Episode {
-    /// The environment step, counted from 0 over the whole training, that ended it.
-    pub step: u64,
-    /// Its number of steps.
-    pub length: u64,
-    /// The sum of its rewards, undiscounted.
-    pub total_reward: f64,
+impl DqnTrace {
+    /// Room for what a training of these options takes down.
+    fn with_room(options: &DqnOptions) -> Self {
+        let updates = (options.steps / options.train_frequency) as usize + 1;
+        let copies = (options.steps / options.target_frequency) as usize + 1;
+        Self {
+            update_steps: Vec::with_capacity(updates),
+            epsilons: Vec::with_capacity(updates),
+            buffer_rows: Vec::with_capacity(updates),
+            batch_rows: Vec::with_capacity(updates),
+            copy_steps: Vec::with_capacity(copies),
+            copy_remainders: Vec::with_capacity(copies),
+            truncations: TruncationTrace::default(),
+        }
+    }
 }
 
 /// An agent that learns while it acts in one environment.
@@ -103,45 +101,54 @@ pub struct Dqn<E, Q> {
     options: DqnOptions,
     environment: E,
     network: Q,
-    replay: ReplayBuffer,
-    batch: Batch,
+    replay: ReplayBuffer<u32>,
+    batch: Batch<u32>,
     exploration: Pcg64,
     sampling: Pcg64,
     observation: Vec<f32>,
     next_observation: Vec<f32>,
-    episode_length: u64,
-    episode_reward: f64,
+    episode: Unfinished,
     environment_steps: u64,
     gradient_steps: u64,
+    trace: DqnTrace,
 }
 
-impl<E: Environment, Q: QNetwork> Dqn<E, Q> {
+impl<E, Q> Dqn<E, Q>
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+    Q: DqnUpdate,
+{
     /// Takes all memory and begins the first episode. The environment is reset with `seed`; the agent's
     /// own numbers come from [`Stream`]s of it. Later steps allocate nothing.
-    pub fn new(mut environment: E, mut network: Q, options: DqnOptions, seed: u64) -> Result<Self, DqnError> {
-        let frequencies =
-            [("train frequency", options.train_frequency), ("target frequency", options.target_frequency)];
-        if let Some(&(what, _)) = frequencies.iter().find(|(_, steps)| *steps == 0) {
-            return Err(DqnError::Zero { what });
-        }
+    pub fn new(
+        mut environment: E,
+        mut network: Q,
+        options: DqnOptions,
+        seed: u64,
+    ) -> Result<Self, TrainingError> {
+        not_zero(&[
+            ("train frequency", options.train_frequency),
+            ("target frequency", options.target_frequency),
+        ])?;
         let width = environment.observation_len();
         let mut observation = vec![0.0; width];
         environment.reset(Some(seed), &mut observation)?;
-        let (outputs, actions) = (network.q_values(&observation)?.len(), environment.action_count());
-        if outputs != actions as usize {
-            return Err(DqnError::Outputs { outputs, actions });
+        let outputs = network.q_values(&observation)?.len();
+        let actions = environment.action_space().count as usize;
+        if outputs != actions {
+            return Err(TrainingError::Outputs { outputs, actions });
         }
         Ok(Self {
-            replay: ReplayBuffer::new(options.buffer_capacity, width)?,
-            batch: Batch::new(options.batch, width)?,
+            replay: ReplayBuffer::new(options.buffer_capacity, width, 1)?,
+            batch: Batch::new(options.batch, width, 1)?,
             exploration: Stream::Exploration.of(seed),
             sampling: Stream::Replay.of(seed),
             next_observation: observation.clone(),
             observation,
-            episode_length: 0,
-            episode_reward: 0.0,
+            episode: Unfinished::default(),
             environment_steps: 0,
             gradient_steps: 0,
+            trace: DqnTrace::with_room(&options),
             options,
             environment,
             network,
@@ -152,50 +159,50 @@ impl<E: Environment, Q: QNetwork> Dqn<E, Q> {
     ///
     /// An ended episode is followed by the next one's first observation at once, while the replay buffer
     /// gets the real last observation. The value after a truncated episode still counts.
-    pub fn step(&mut self) -> Result<Option<Episode>, DqnError> {
+    pub fn step(&mut self) -> Result<Option<Episode>, TrainingError> {
         let global_step = self.environment_steps;
 
-        let action = if self.exploration.unit() < self.options.epsilon(global_step) {
-            random_action(&mut self.exploration, self.environment.action_count())
+        let epsilon = self.options.epsilon(global_step);
+        let action = if self.exploration.unit() < epsilon {
+            below(&mut self.exploration, self.environment.action_space().count)
         } else {
             greedy_action(self.network.q_values(&self.observation)?)
         };
 
-        let step = self.environment.step(action, &mut self.next_observation)?;
+        let step = self.environment.step(&action, &mut self.next_observation)?;
         self.environment_steps += 1;
-        self.episode_length += 1;
-        self.episode_reward += step.reward;
-
         self.replay.push(Transition {
             observation: &self.observation,
             next_observation: &self.next_observation,
-            action,
+            action: &[action],
             reward: step.reward as f32,
             terminated: step.terminated,
             truncated: step.truncated,
         })?;
+        if step.truncated && !step.terminated {
+            self.trace.truncations.look(self.replay.newest(), &self.next_observation);
+        }
 
-        let mut episode = None;
+        let episode = self.episode.add(global_step, step.reward, step.done());
         std::mem::swap(&mut self.observation, &mut self.next_observation);
         if step.done() {
-            let (length, total_reward) = (self.episode_length, self.episode_reward);
-            episode = Some(Episode { step: global_step, length, total_reward });
-            (self.episode_length, self.episode_reward) = (0, 0.0);
             self.environment.reset(None, &mut self.observation)?;
         }
 
         if global_step > self.options.learning_starts {
             if global_step.is_multiple_of(self.options.train_frequency) {
-                self.learn()?;
+                self.learn(global_step, epsilon)?;
             }
             if global_step.is_multiple_of(self.options.target_frequency) {
                 self.network.copy_to_target();
+                self.trace.copy_steps.push(global_step);
+                self.trace.copy_remainders.push(self.network.largest_target_difference());
             }
         }
         Ok(episode)
     }
 
-    fn learn(&mut self) -> Result<(), DqnError> {
+    fn learn(&mut self, global_step: u64, epsilon: f64) -> Result<(), TrainingError> {
         self.replay.sample(&mut self.sampling, &mut self.batch)?;
         self.network.update(Minibatch {
             observations: self.batch.observations(),
@@ -205,6 +212,10 @@ impl<E: Environment, Q: QNetwork> Dqn<E, Q> {
             terminations: self.batch.terminations(),
         })?;
         self.gradient_steps += 1;
+        self.trace.update_steps.push(global_step);
+        self.trace.epsilons.push(epsilon);
+        self.trace.buffer_rows.push(self.replay.len() as u64);
+        self.trace.batch_rows.push(self.batch.size() as u64);
         Ok(())
     }
 
@@ -218,15 +229,15 @@ impl<E: Environment, Q: QNetwork> Dqn<E, Q> {
         self.gradient_steps
     }
 
+    /// What the training took down of itself.
+    pub fn trace(&self) -> &DqnTrace {
+        &self.trace
+    }
+
     /// The network that acts and learns.
     pub fn network(&self) -> &Q {
         &self.network
     }
-}
-
-/// A uniform action. The bias of a product of 64 bits is below 2^-32 for any number of actions.
-fn random_action(rng: &mut Pcg64, count: u32) -> u32 {
-    ((u128::from(rng.next_u64()) * u128::from(count)) >> 64) as u32
 }
 
 /// The first of the actions with the largest value.

@@ -24,8 +24,14 @@
 
 mod advantage;
 mod dqn;
+mod ppo;
+mod sac;
 mod stream;
+mod training;
 
 pub use advantage::{GaeError, GaeOptions, Trajectory, gae, gae_batched};
-pub use dqn::{Dqn, DqnError, DqnOptions, Episode};
+pub use dqn::{Dqn, DqnOptions, DqnTrace};
+pub use ppo::{Ppo, PpoOptions, PpoTrace, Rollout, advantages_and_returns};
+pub use sac::{Sac, SacOptions, SacTrace};
 pub use stream::Stream;
+pub use training::{Episode, TrainingError, TruncationTrace};

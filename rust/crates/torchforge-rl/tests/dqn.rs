@@ -1,8 +1,8 @@
 //! What a DQN training promises.
 
 use torchforge_env::{CartPole, TimeLimit};
-use torchforge_nn::{AdamOptions, DenseDqn, Error, Minibatch, QNetwork};
-use torchforge_rl::{Dqn, DqnError, DqnOptions, Episode, Stream};
+use torchforge_nn::{AdamOptions, DenseDqn, DqnUpdate, Error, Minibatch};
+use torchforge_rl::{Dqn, DqnOptions, Episode, Stream, TrainingError};
 
 const OPTIONS: DqnOptions = DqnOptions {
     steps: 3_000,
@@ -61,7 +61,7 @@ struct Recorder {
     copies: u64,
 }
 
-impl QNetwork for Recorder {
+impl DqnUpdate for Recorder {
     fn q_values(&mut self, _: &[f32]) -> Result<&[f32], Error> {
         self.acts += 1;
         Ok(&[0.0, 1.0])
@@ -81,6 +81,10 @@ impl QNetwork for Recorder {
     fn copy_to_target(&mut self) {
         self.copies += 1;
     }
+
+    fn largest_target_difference(&self) -> f32 {
+        0.25
+    }
 }
 
 #[test]
@@ -95,11 +99,20 @@ fn updates_and_copies_come_at_cleanrls_steps() {
     // Exploration falls to 0.05 after half of the steps: 1,425 + 712.5 greedy steps are expected.
     let greedy = agent.network().acts - 1;
     assert!((2_020..2_260).contains(&greedy), "{greedy} greedy steps");
+
+    let trace = agent.trace();
+    assert_eq!(trace.update_steps, (1_010..3_000).step_by(10).collect::<Vec<u64>>());
+    assert_eq!(trace.copy_steps, [1_500, 2_000, 2_500]);
+    assert_eq!(trace.copy_remainders, [0.25; 3]);
+    assert_eq!((trace.buffer_rows[0], trace.buffer_rows[198]), (1_011, 2_000));
+    assert_eq!(trace.batch_rows, [32; 199]);
+    assert!((trace.epsilons[0] - (1.0 - 0.95 * 1_010.0 / 1_500.0)).abs() < 1e-12);
+    assert_eq!(trace.epsilons[198], 0.05);
 }
 
 #[test]
 fn options_that_cannot_work_are_errors() {
     let options = DqnOptions { train_frequency: 0, ..OPTIONS };
     let error = Dqn::new(cart_pole(), Recorder::default(), options, 1).err();
-    assert_eq!(error, Some(DqnError::Zero { what: "train frequency" }));
+    assert_eq!(error, Some(TrainingError::Zero { what: "train frequency" }));
 }

@@ -48,6 +48,11 @@ impl Adam {
         Self { options, first: vec![0.0; len], second: vec![0.0; len], beta1_power: 1.0, beta2_power: 1.0 }
     }
 
+    /// The step size of the steps to come.
+    pub fn set_learning_rate(&mut self, learning_rate: f64) {
+        self.options.learning_rate = learning_rate;
+    }
+
     /// Moves `parameters` one step against `gradients`. All three vectors have the length given to `new`.
     pub fn step(&mut self, parameters: &mut [f32], gradients: &[f32]) {
         dispatch(SimdPath::detect(), Step { adam: self, parameters, gradients });
@@ -56,6 +61,11 @@ impl Adam {
     /// [`step`](Self::step) as a part of a larger update.
     #[inline(always)]
     pub(crate) fn step_with<S: Simd>(&mut self, simd: S, parameters: &mut [f32], gradients: &[f32]) {
+        simd.run(Step { adam: self, parameters, gradients });
+    }
+
+    #[inline(always)]
+    fn compute<S: Simd>(&mut self, simd: S, parameters: &mut [f32], gradients: &[f32]) {
         assert_eq!(parameters.len(), self.first.len(), "parameters and moments");
         assert_eq!(gradients.len(), self.first.len(), "gradients and moments");
         let AdamOptions { learning_rate, beta1, beta2, epsilon } = self.options;
@@ -95,7 +105,7 @@ impl Work for Step<'_> {
 
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) {
-        self.adam.step_with(simd, self.parameters, self.gradients);
+        self.adam.compute(simd, self.parameters, self.gradients);
     }
 }
 

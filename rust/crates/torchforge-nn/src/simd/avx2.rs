@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{LANES, Simd, Work};
+use super::{LANES, ROOT_OF_HALF, Simd, Work};
 
 /// Made only where the processor has AVX2 and FMA.
 #[derive(Clone, Copy)]
@@ -27,6 +27,7 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn run<W: Work>(self, work: W) -> W::Done {
         #[target_feature(enable = "avx2,fma")]
+        #[inline(never)]
         fn compiled<W: Work>(simd: Avx2, work: W) -> W::Done {
             work.with(simd)
         }
@@ -115,6 +116,53 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    fn power_of_two(self, n: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe {
+            let mut out = n;
+            for half in &mut out {
+                let biased = _mm256_add_epi32(_mm256_cvtps_epi32(*half), _mm256_set1_epi32(127));
+                *half = _mm256_castsi256_ps(_mm256_slli_epi32::<23>(biased));
+            }
+            out
+        }
+    }
+
+    #[inline(always)]
+    fn split(self, a: Halves) -> (Halves, Halves) {
+        // SAFETY: as above.
+        unsafe {
+            let (mut exponents, mut mantissas) = (a, a);
+            for half in 0..2 {
+                let bits = _mm256_castps_si256(a[half]);
+                let exponent =
+                    _mm256_srai_epi32::<23>(_mm256_sub_epi32(bits, _mm256_set1_epi32(ROOT_OF_HALF as i32)));
+                exponents[half] = _mm256_cvtepi32_ps(exponent);
+                mantissas[half] =
+                    _mm256_castsi256_ps(_mm256_sub_epi32(bits, _mm256_slli_epi32::<23>(exponent)));
+            }
+            (exponents, mantissas)
+        }
+    }
+
+    #[inline(always)]
+    fn transpose(self, v: [Halves; LANES]) -> [Halves; LANES] {
+        let mut out = v;
+        for half in 0..2 {
+            for other in 0..2 {
+                let mut square = [v[0][0]; 8];
+                for (row, vector) in square.iter_mut().zip(&v[8 * other..]) {
+                    *row = vector[half];
+                }
+                for (column, vector) in transpose_eight(square).into_iter().zip(&mut out[8 * half..]) {
+                    vector[other] = column;
+                }
+            }
+        }
+        out
+    }
+
+    #[inline(always)]
     fn sums(self, v: [Halves; LANES]) -> Halves {
         // SAFETY: as above.
         unsafe {
@@ -136,5 +184,28 @@ impl Simd for Avx2 {
             }
             halves
         }
+    }
+}
+
+/// A square of eight rows.
+#[inline(always)]
+fn transpose_eight(v: [__m256; 8]) -> [__m256; 8] {
+    // SAFETY: called where the features were detected.
+    unsafe {
+        let mut columns = [_mm256_setzero_ps(); 8];
+        for (rows, columns) in v.as_chunks::<4>().0.iter().zip(columns.as_chunks_mut::<4>().0) {
+            let low = [_mm256_unpacklo_ps(rows[0], rows[1]), _mm256_unpacklo_ps(rows[2], rows[3])];
+            let high = [_mm256_unpackhi_ps(rows[0], rows[1]), _mm256_unpackhi_ps(rows[2], rows[3])];
+            columns[0] = _mm256_shuffle_ps::<0x44>(low[0], low[1]);
+            columns[1] = _mm256_shuffle_ps::<0xEE>(low[0], low[1]);
+            columns[2] = _mm256_shuffle_ps::<0x44>(high[0], high[1]);
+            columns[3] = _mm256_shuffle_ps::<0xEE>(high[0], high[1]);
+        }
+        let mut out = [_mm256_setzero_ps(); 8];
+        for c in 0..4 {
+            out[c] = _mm256_permute2f128_ps::<0x20>(columns[c], columns[4 + c]);
+            out[4 + c] = _mm256_permute2f128_ps::<0x31>(columns[c], columns[4 + c]);
+        }
+        out
     }
 }

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{LANES, Simd, Work};
+use super::{LANES, ROOT_OF_HALF, Simd, Work};
 
 /// Made only where the processor has AVX-512F.
 #[derive(Clone, Copy)]
@@ -24,6 +24,7 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn run<W: Work>(self, work: W) -> W::Done {
         #[target_feature(enable = "avx512f,avx2,fma")]
+        #[inline(never)]
         fn compiled<W: Work>(simd: Avx512, work: W) -> W::Done {
             work.with(simd)
         }
@@ -117,6 +118,57 @@ impl Simd for Avx512 {
     fn select(self, mask: __mmask16, yes: __m512, no: __m512) -> __m512 {
         // SAFETY: as above.
         unsafe { _mm512_mask_blend_ps(mask, no, yes) }
+    }
+
+    #[inline(always)]
+    fn power_of_two(self, n: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe {
+            let biased = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
+            _mm512_castsi512_ps(_mm512_slli_epi32::<23>(biased))
+        }
+    }
+
+    #[inline(always)]
+    fn split(self, a: __m512) -> (__m512, __m512) {
+        // SAFETY: as above.
+        unsafe {
+            let bits = _mm512_castps_si512(a);
+            let exponent =
+                _mm512_srai_epi32::<23>(_mm512_sub_epi32(bits, _mm512_set1_epi32(ROOT_OF_HALF as i32)));
+            let mantissa = _mm512_sub_epi32(bits, _mm512_slli_epi32::<23>(exponent));
+            (_mm512_cvtepi32_ps(exponent), _mm512_castsi512_ps(mantissa))
+        }
+    }
+
+    #[inline(always)]
+    fn transpose(self, v: [__m512; LANES]) -> [__m512; LANES] {
+        // SAFETY: as above.
+        unsafe {
+            // Squares of four within the 128-bit blocks: block b of column[4 r + c] is row r of what becomes
+            // vector 4 b + c.
+            let mut columns = [_mm512_setzero_ps(); LANES];
+            for (rows, columns) in v.as_chunks::<4>().0.iter().zip(columns.as_chunks_mut::<4>().0) {
+                let low = [_mm512_unpacklo_ps(rows[0], rows[1]), _mm512_unpacklo_ps(rows[2], rows[3])];
+                let high = [_mm512_unpackhi_ps(rows[0], rows[1]), _mm512_unpackhi_ps(rows[2], rows[3])];
+                columns[0] = _mm512_shuffle_ps::<0x44>(low[0], low[1]);
+                columns[1] = _mm512_shuffle_ps::<0xEE>(low[0], low[1]);
+                columns[2] = _mm512_shuffle_ps::<0x44>(high[0], high[1]);
+                columns[3] = _mm512_shuffle_ps::<0xEE>(high[0], high[1]);
+            }
+            let mut out = [_mm512_setzero_ps(); LANES];
+            for c in 0..4 {
+                let [a, b] = [columns[c], columns[4 + c]];
+                let [d, e] = [columns[8 + c], columns[12 + c]];
+                let even = [_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0x88>(d, e)];
+                let odd = [_mm512_shuffle_f32x4::<0xDD>(a, b), _mm512_shuffle_f32x4::<0xDD>(d, e)];
+                out[c] = _mm512_shuffle_f32x4::<0x88>(even[0], even[1]);
+                out[8 + c] = _mm512_shuffle_f32x4::<0xDD>(even[0], even[1]);
+                out[4 + c] = _mm512_shuffle_f32x4::<0x88>(odd[0], odd[1]);
+                out[12 + c] = _mm512_shuffle_f32x4::<0xDD>(odd[0], odd[1]);
+            }
+            out
+        }
     }
 
     #[inline(always)]

@@ -34,6 +34,9 @@ pub(crate) use portable::Portable;
 /// Lanes of a vector, on every path.
 pub(crate) const LANES: usize = 16;
 
+/// The bits of sqrt(1/2): where [`Simd::split`] begins its mantissas.
+const ROOT_OF_HALF: u32 = 0x3f35_04f3;
+
 /// What is compiled once for each instruction set.
 ///
 /// A closure would not do: nothing can force it to be inlined, and what is not inlined is compiled for the baseline.
@@ -87,6 +90,13 @@ pub(crate) trait Simd: Copy {
     /// `yes` where the mask is true, else `no`.
     fn select(self, mask: Self::Mask, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
 
+    /// 2^n for the whole numbers `n` from -126 to 127.
+    fn power_of_two(self, n: Self::Vector) -> Self::Vector;
+    /// `(e, m)` with `a = m 2^e` and `m` from sqrt(1/2) to sqrt(2), for normal positive `a`.
+    fn split(self, a: Self::Vector) -> (Self::Vector, Self::Vector);
+
+    /// Rows become columns: lane `j` of vector `i` is lane `i` of `vectors[j]`.
+    fn transpose(self, vectors: [Self::Vector; LANES]) -> [Self::Vector; LANES];
     /// The sums of sixteen vectors: lane `i` is the sum of `vectors[i]`, halves added to halves:
     /// lanes `l + 8` to `l`, then `l + 4`, `l + 2`, `l + 1`.
     fn sums(self, vectors: [Self::Vector; LANES]) -> Self::Vector;

@@ -2,7 +2,7 @@
 
 use std::arch::aarch64::*;
 
-use super::{LANES, Simd, Work};
+use super::{LANES, ROOT_OF_HALF, Simd, Work};
 
 /// Always there.
 #[derive(Clone, Copy)]
@@ -42,7 +42,7 @@ impl Simd for Neon {
     type Mask = [uint32x4_t; 4];
     const TILE_VECTORS: usize = 1;
 
-    #[inline(always)]
+    #[inline(never)]
     fn run<W: Work>(self, work: W) -> W::Done {
         work.with(self)
     }
@@ -124,6 +124,43 @@ impl Simd for Neon {
     }
 
     #[inline(always)]
+    fn power_of_two(self, n: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe {
+            each!(i => vreinterpretq_f32_s32(
+                vshlq_n_s32::<23>(vaddq_s32(vcvtq_s32_f32(n[i]), vdupq_n_s32(127)))
+            ))
+        }
+    }
+
+    #[inline(always)]
+    fn split(self, a: Quarters) -> (Quarters, Quarters) {
+        // SAFETY: as above.
+        unsafe {
+            let start = vdupq_n_s32(ROOT_OF_HALF as i32);
+            let bits = each!(i => vreinterpretq_s32_f32(a[i]));
+            let exponents = each!(i => vshrq_n_s32::<23>(vsubq_s32(bits[i], start)));
+            let mantissas =
+                each!(i => vreinterpretq_f32_s32(vsubq_s32(bits[i], vshlq_n_s32::<23>(exponents[i]))));
+            (each!(i => vcvtq_f32_s32(exponents[i])), mantissas)
+        }
+    }
+
+    #[inline(always)]
+    fn transpose(self, v: [Quarters; LANES]) -> [Quarters; LANES] {
+        let mut out = v;
+        for quarter in 0..4 {
+            for other in 0..4 {
+                let square = each!(i => v[4 * other + i][quarter]);
+                for (column, vector) in transpose_four(square).into_iter().zip(&mut out[4 * quarter..]) {
+                    vector[other] = column;
+                }
+            }
+        }
+        out
+    }
+
+    #[inline(always)]
     fn sums(self, v: [Quarters; LANES]) -> Quarters {
         // SAFETY: as above.
         unsafe {
@@ -135,6 +172,18 @@ impl Simd for Neon {
             }
             quarters
         }
+    }
+}
+
+/// A square of four rows.
+#[inline(always)]
+fn transpose_four([a, b, c, d]: Quarters) -> Quarters {
+    // SAFETY: as above.
+    unsafe {
+        let pairs = [vtrn1q_f32(a, b), vtrn2q_f32(a, b), vtrn1q_f32(c, d), vtrn2q_f32(c, d)];
+        let [p, q, r, s] = each!(i => vreinterpretq_f64_f32(pairs[i]));
+        let columns = [vtrn1q_f64(p, r), vtrn1q_f64(q, s), vtrn2q_f64(p, r), vtrn2q_f64(q, s)];
+        each!(i => vreinterpretq_f32_f64(columns[i]))
     }
 }
 

@@ -1,7 +1,7 @@
 //! No instruction set at all: what the other paths are checked against. Without a fused multiply-add in hardware
 //! it is very slow.
 
-use super::{LANES, Simd, Work};
+use super::{LANES, ROOT_OF_HALF, Simd, Work};
 
 /// Always there.
 #[derive(Clone, Copy)]
@@ -12,6 +12,7 @@ impl Simd for Portable {
     type Mask = [bool; LANES];
     const TILE_VECTORS: usize = 1;
 
+    #[inline(never)]
     fn run<W: Work>(self, work: W) -> W::Done {
         work.with(self)
     }
@@ -62,6 +63,21 @@ impl Simd for Portable {
 
     fn select(self, mask: [bool; LANES], yes: [f32; LANES], no: [f32; LANES]) -> [f32; LANES] {
         std::array::from_fn(|i| if mask[i] { yes[i] } else { no[i] })
+    }
+
+    fn power_of_two(self, n: [f32; LANES]) -> [f32; LANES] {
+        n.map(|n| f32::from_bits(((n as i32 + 127) << 23) as u32))
+    }
+
+    fn split(self, a: [f32; LANES]) -> ([f32; LANES], [f32; LANES]) {
+        let exponents = a.map(|a| (a.to_bits().wrapping_sub(ROOT_OF_HALF) as i32) >> 23);
+        let mantissas =
+            std::array::from_fn(|i| f32::from_bits(a[i].to_bits().wrapping_sub((exponents[i] << 23) as u32)));
+        (exponents.map(|exponent| exponent as f32), mantissas)
+    }
+
+    fn transpose(self, vectors: [[f32; LANES]; LANES]) -> [[f32; LANES]; LANES] {
+        std::array::from_fn(|i| std::array::from_fn(|j| vectors[j][i]))
     }
 
     fn sums(self, vectors: [[f32; LANES]; LANES]) -> [f32; LANES] {

@@ -13,6 +13,10 @@ fn value() -> impl Strategy<Value = f32> {
     ]
 }
 
+/// Exponents from end to end.
+const WHOLE: [f32; LANES] =
+    [-126.0, -125.0, -64.0, -33.0, -7.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 10.0, 31.0, 64.0, 126.0, 127.0];
+
 /// One result of every operation.
 #[derive(Clone, Copy)]
 struct Everything<'a> {
@@ -29,6 +33,10 @@ impl Work for Everything<'_> {
     fn with<S: Simd>(self, simd: S) -> Vec<f32> {
         let Self { a, b, c, matrix, count } = self;
         let (x, y, z) = (simd.load(a), simd.load(b), simd.load(c));
+        let positive = <[f32; LANES]>::try_from(a).unwrap().map(|x| {
+            // Any bits as those of a normal positive number.
+            f32::from_bits((x.to_bits() & 0x7fff_ffff).clamp(0x0080_0000, 0x7f7f_ffff))
+        });
         let rows = std::array::from_fn(|row| simd.load(&matrix[row * LANES..]));
         let vectors = [
             simd.splat(a[0]),
@@ -45,7 +53,11 @@ impl Work for Everything<'_> {
             simd.flush(x, 1.0),
             simd.relu(x),
             simd.where_positive(x, y),
+            simd.power_of_two(simd.load(&WHOLE)),
+            simd.split(simd.load(&positive)).0,
+            simd.split(simd.load(&positive)).1,
         ];
+        let vectors = vectors.into_iter().chain(simd.transpose(rows)).collect::<Vec<_>>();
         let mut found = vec![0.0; (vectors.len() + 1) * LANES];
         for (vector, found) in vectors.into_iter().zip(found.chunks_exact_mut(LANES)) {
             simd.store(vector, found);
@@ -92,6 +104,20 @@ proptest! {
             let found = dispatch(path, everything);
             prop_assert_eq!(&bits(&found), &expected, "{}", path);
         }
+    }
+}
+
+#[test]
+fn powers_of_two_and_split_numbers_are_exact() {
+    assert_eq!(Portable.power_of_two(WHOLE), WHOLE.map(|n| 2.0_f64.powi(n as i32) as f32));
+    let numbers = [1.0, 1.4, 1.5, 0.7, 0.71, 3e38, 2e-38, 1e-6];
+    let mut lanes = [1.0; LANES];
+    lanes[..numbers.len()].copy_from_slice(&numbers);
+    let (exponents, mantissas) = Portable.split(lanes);
+    for ((number, exponent), mantissa) in lanes.iter().zip(exponents).zip(mantissas) {
+        assert_eq!(f64::from(mantissa) * 2.0_f64.powi(exponent as i32), f64::from(*number));
+        let square = f64::from(mantissa) * f64::from(mantissa);
+        assert!((0.499_999_9..2.000_000_1).contains(&square), "{number} is {mantissa} * 2^{exponent}");
     }
 }
 

@@ -1,4 +1,6 @@
-//! What several tests need.
+//! What several tests need, and not each of them all of it.
+
+#![allow(dead_code)]
 
 use std::convert::Infallible;
 

@@ -1,6 +1,8 @@
 //! CartPole, after Gymnasium's `gymnasium/envs/classic_control/cartpole.py`.
 
-use crate::{Environment, Error, Pcg64, Step};
+use super::episode::Episode;
+use crate::environment::check_len;
+use crate::{Discrete, Environment, Error, Step};
 
 const GRAVITY: f64 = 9.8;
 const CART_MASS: f64 = 1.0;
@@ -17,6 +19,8 @@ const TAU: f64 = 0.02;
 const POSITION_LIMIT: f64 = 2.4;
 /// Radians from upright at which an episode ends: 12 degrees.
 const ANGLE_LIMIT: f64 = 12.0 * 2.0 * std::f64::consts::PI / 360.0;
+/// Left and right.
+const ACTIONS: Discrete = Discrete { count: 2 };
 /// The first state is uniform between minus and plus this.
 const START: f64 = 0.05;
 
@@ -26,9 +30,8 @@ const START: f64 = 0.05;
 /// (metres, radians, seconds). Episodes have no limit of their own: see [`TimeLimit`](crate::TimeLimit).
 #[derive(Debug, Clone, Default)]
 pub struct CartPole {
-    rng: Option<Pcg64>,
+    episode: Episode,
     state: [f64; 4],
-    under_way: bool,
 }
 
 impl CartPole {
@@ -44,40 +47,37 @@ impl CartPole {
 }
 
 impl Environment for CartPole {
+    type Action = u32;
+    type ActionSpace = Discrete;
+
     fn observation_len(&self) -> usize {
         4
     }
 
-    fn action_count(&self) -> u32 {
-        2
+    fn action_space(&self) -> &Discrete {
+        &ACTIONS
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error> {
-        check_len(observation)?;
-        if let Some(seed) = seed {
-            self.rng = Some(Pcg64::new(seed));
-        }
-        let rng = self.rng.as_mut().ok_or(Error::Unseeded)?;
+        check_len("the observation", 4, observation.len())?;
+        let rng = self.episode.begin(seed)?;
         self.state = std::array::from_fn(|_| rng.uniform(-START, START));
-        self.under_way = true;
         write(&self.state, observation);
         Ok(())
     }
 
     #[inline]
-    fn step(&mut self, action: u32, observation: &mut [f32]) -> Result<Step, Error> {
-        check_len(observation)?;
-        if action >= self.action_count() {
-            return Err(Error::Action { action, count: self.action_count() });
+    fn step(&mut self, &action: &u32, observation: &mut [f32]) -> Result<Step, Error> {
+        check_len("the observation", 4, observation.len())?;
+        if action >= ACTIONS.count {
+            return Err(Error::Action { action, count: ACTIONS.count });
         }
-        if !self.under_way {
-            return Err(Error::NoEpisode);
-        }
+        self.episode.check()?;
         self.state = next_state(self.state, if action == 1 { FORCE } else { -FORCE });
         let [x, _, theta, _] = self.state;
         let terminated = !(-POSITION_LIMIT..=POSITION_LIMIT).contains(&x)
             || !(-ANGLE_LIMIT..=ANGLE_LIMIT).contains(&theta);
-        self.under_way = !terminated;
+        self.episode.set_terminated(terminated);
         write(&self.state, observation);
         Ok(Step { reward: 1.0, terminated, truncated: false })
     }
@@ -92,13 +92,6 @@ fn next_state([x, x_dot, theta, theta_dot]: [f64; 4], force: f64) -> [f64; 4] {
         (GRAVITY * sin - cos * temp) / (LENGTH * (4.0 / 3.0 - POLE_MASS * (cos * cos) / TOTAL_MASS));
     let x_acc = temp - POLE_MASS_LENGTH * theta_acc * cos / TOTAL_MASS;
     [x + TAU * x_dot, x_dot + TAU * x_acc, theta + TAU * theta_dot, theta_dot + TAU * theta_acc]
-}
-
-fn check_len(observation: &[f32]) -> Result<(), Error> {
-    match observation.len() {
-        4 => Ok(()),
-        found => Err(Error::ObservationLen { expected: 4, found }),
-    }
 }
 
 fn write(state: &[f64; 4], observation: &mut [f32]) {

@@ -1,0 +1,140 @@
+//! Which library computes the networks: our own kernels, or one that was compiled in beside them.
+
+use std::str::FromStr;
+
+use torchforge_nn::{AdamOptions, DenseDqn, DqnBackend, DqnUpdate, Error, Minibatch, Mlp, SimdPath};
+
+/// Who computes: `--backend`, and for our own kernels `--simd`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// Our kernels, through these instructions.
+    Own(SimdPath),
+    /// candle's tensors.
+    #[cfg(feature = "candle")]
+    Candle,
+    /// burn's tensors.
+    #[cfg(feature = "burn")]
+    Burn,
+}
+
+/// A library's name, as `--backend` takes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Library {
+    /// candle.
+    Candle,
+    /// burn.
+    Burn,
+}
+
+impl FromStr for Library {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "candle" => Ok(Self::Candle),
+            "burn" => Ok(Self::Burn),
+            _ => Err(format!("there is no backend {text:?}; the backends are candle and burn")),
+        }
+    }
+}
+
+impl Library {
+    /// The backend, if this program holds it.
+    pub(crate) fn backend(self) -> Result<Backend, String> {
+        match self {
+            #[cfg(feature = "candle")]
+            Self::Candle => Ok(Backend::Candle),
+            #[cfg(feature = "burn")]
+            Self::Burn => Ok(Backend::Burn),
+            #[cfg(not(all(feature = "candle", feature = "burn")))]
+            absent => Err(format!(
+                "this torchforge was compiled without {}; use that of the image forge-bench:backends",
+                format!("{absent:?}").to_lowercase()
+            )),
+        }
+    }
+}
+
+impl Default for Backend {
+    /// Our kernels, at the processor's best.
+    fn default() -> Self {
+        Self::Own(SimdPath::detect())
+    }
+}
+
+/// A network on one of the backends.
+pub(crate) enum AnyDqn {
+    Own(Box<DenseDqn>),
+    #[cfg(feature = "candle")]
+    Candle(Box<torchforge_nn::CandleDqn>),
+    #[cfg(feature = "burn")]
+    Burn(Box<torchforge_nn::BurnDqn>),
+}
+
+/// The same expression for whichever backend it is.
+macro_rules! on {
+    ($self:expr, $network:ident => $value:expr) => {
+        match $self {
+            AnyDqn::Own($network) => $value,
+            #[cfg(feature = "candle")]
+            AnyDqn::Candle($network) => $value,
+            #[cfg(feature = "burn")]
+            AnyDqn::Burn($network) => $value,
+        }
+    };
+}
+
+impl AnyDqn {
+    /// The given networks, with fresh moments; minibatches have `batch` rows.
+    pub(crate) fn new(
+        backend: Backend,
+        online: &Mlp,
+        target: &Mlp,
+        batch: usize,
+        gamma: f64,
+        adam: AdamOptions,
+    ) -> Result<Self, Error> {
+        match backend {
+            Backend::Own(path) => {
+                let network = DenseDqn::from_networks(online.clone(), target.clone(), batch, gamma, adam)?;
+                Ok(Self::Own(Box::new(network.on_path(path)?)))
+            }
+            #[cfg(feature = "candle")]
+            Backend::Candle => {
+                Ok(Self::Candle(Box::new(DqnBackend::from_networks(online, target, batch, gamma, adam)?)))
+            }
+            #[cfg(feature = "burn")]
+            Backend::Burn => {
+                Ok(Self::Burn(Box::new(DqnBackend::from_networks(online, target, batch, gamma, adam)?)))
+            }
+        }
+    }
+
+    /// The online network's parameters, laid out as [`Mlp::parameters`].
+    pub(crate) fn parameters(&self) -> Result<Vec<f32>, Error> {
+        on!(self, network => DqnBackend::parameters(&**network))
+    }
+
+    /// The gradients of the last update, laid out the same.
+    pub(crate) fn gradients(&self) -> Result<Vec<f32>, Error> {
+        on!(self, network => DqnBackend::gradients(&**network))
+    }
+}
+
+impl DqnUpdate for AnyDqn {
+    fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
+        on!(self, network => network.q_values(observation))
+    }
+
+    fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
+        on!(self, network => network.update(minibatch))
+    }
+
+    fn copy_to_target(&mut self) {
+        on!(self, network => network.copy_to_target());
+    }
+
+    fn largest_target_difference(&self) -> f32 {
+        on!(self, network => network.largest_target_difference())
+    }
+}

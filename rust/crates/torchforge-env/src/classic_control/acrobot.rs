@@ -1,0 +1,125 @@
+//! Acrobot, after Gymnasium's `gymnasium/envs/classic_control/acrobot.py` with the book's dynamics.
+
+use std::array::from_fn;
+use std::f64::consts::{FRAC_PI_2, PI};
+
+use super::episode::Episode;
+use super::numpy::{sin_cos_f32, square};
+use crate::environment::check_len;
+use crate::{Discrete, Environment, Error, Step};
+
+/// Seconds between two states.
+const DT: f64 = 0.2;
+/// Metres per square second.
+const GRAVITY: f64 = 9.8;
+/// Radians per second.
+const MAX_SPEED: [f64; 2] = [4.0 * PI, 9.0 * PI];
+/// The first state is uniform between minus and plus this.
+const START: f64 = 0.1;
+/// A torque of -1, 0 or 1 N m.
+const ACTIONS: Discrete = Discrete { count: 3 };
+
+/// Two links, of which the second is pushed at the joint between them; every step before the tip is high costs 1.
+///
+/// The observation is the cosine and sine of both angles and their velocities in rad/s. Episodes have no limit
+/// of their own: see [`TimeLimit`](crate::TimeLimit).
+#[derive(Debug, Clone, Default)]
+pub struct Acrobot {
+    episode: Episode,
+    state: [f64; 4],
+}
+
+impl Acrobot {
+    /// An acrobot without a random state: its first reset needs a seed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Both angles and both angular velocities, unrounded.
+    pub fn state(&self) -> [f64; 4] {
+        self.state
+    }
+}
+
+impl Environment for Acrobot {
+    type Action = u32;
+    type ActionSpace = Discrete;
+
+    fn observation_len(&self) -> usize {
+        6
+    }
+
+    fn action_space(&self) -> &Discrete {
+        &ACTIONS
+    }
+
+    /// The first state is rounded to `f32`, and its sines and cosines are NumPy's for `f32`.
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error> {
+        check_len("the observation", 6, observation.len())?;
+        let rng = self.episode.begin(seed)?;
+        let state: [f32; 4] = from_fn(|_| rng.uniform(-START, START) as f32);
+        self.state = state.map(f64::from);
+        let ((sin1, cos1), (sin2, cos2)) = (sin_cos_f32(state[0]), sin_cos_f32(state[1]));
+        observation.copy_from_slice(&[cos1, sin1, cos2, sin2, state[2], state[3]]);
+        Ok(())
+    }
+
+    fn step(&mut self, &action: &u32, observation: &mut [f32]) -> Result<Step, Error> {
+        check_len("the observation", 6, observation.len())?;
+        if action >= ACTIONS.count {
+            return Err(Error::Action { action, count: ACTIONS.count });
+        }
+        self.episode.check()?;
+        let torque = f64::from(action) - 1.0;
+        let [angle1, angle2, speed1, speed2] = runge_kutta(self.state, torque);
+        self.state = [
+            wrap(angle1),
+            wrap(angle2),
+            speed1.clamp(-MAX_SPEED[0], MAX_SPEED[0]),
+            speed2.clamp(-MAX_SPEED[1], MAX_SPEED[1]),
+        ];
+        let [angle1, angle2, speed1, speed2] = self.state;
+        let (cos1, cos2) = (angle1.cos(), angle2.cos());
+        let terminated = -cos1 - (angle2 + angle1).cos() > 1.0;
+        self.episode.set_terminated(terminated);
+        let seen = [cos1, angle1.sin(), cos2, angle2.sin(), speed1, speed2];
+        observation.copy_from_slice(&seen.map(|value| value as f32));
+        Ok(Step { reward: if terminated { 0.0 } else { -1.0 }, terminated, truncated: false })
+    }
+}
+
+/// One step of the classic fourth-order method.
+fn runge_kutta(state: [f64; 4], torque: f64) -> [f64; 4] {
+    let moved = |slope: [f64; 4], time: f64| from_fn(|i| state[i] + time * slope[i]);
+    let k1 = slope(state, torque);
+    let k2 = slope(moved(k1, DT / 2.0), torque);
+    let k3 = slope(moved(k2, DT / 2.0), torque);
+    let k4 = slope(moved(k3, DT), torque);
+    moved(from_fn(|i| k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]), DT / 6.0)
+}
+
+/// The state's derivative. Links of 1 m and 1 kg with their centres at 0.5 m and moments of inertia of 1 kg m^2.
+fn slope([angle1, angle2, speed1, speed2]: [f64; 4], torque: f64) -> [f64; 4] {
+    let (sin2, cos2) = (angle2.sin(), angle2.cos());
+    let d1 = 0.25 + (1.25 + cos2) + 1.0 + 1.0;
+    let d2 = 0.25 + 0.5 * cos2 + 1.0;
+    let phi2 = 0.5 * GRAVITY * (angle1 + angle2 - FRAC_PI_2).cos();
+    let phi1 = -0.5 * square(speed2) * sin2 - speed2 * speed1 * sin2
+        + 1.5 * GRAVITY * (angle1 - FRAC_PI_2).cos()
+        + phi2;
+    let acceleration2 =
+        (torque + d2 / d1 * phi1 - 0.5 * square(speed1) * sin2 - phi2) / (0.25 + 1.0 - square(d2) / d1);
+    let acceleration1 = -(d2 * acceleration2 + phi1) / d1;
+    [speed1, speed2, acceleration1, acceleration2]
+}
+
+/// The angle between -pi and pi, by whole turns.
+fn wrap(mut angle: f64) -> f64 {
+    while angle > PI {
+        angle -= 2.0 * PI;
+    }
+    while angle < -PI {
+        angle += 2.0 * PI;
+    }
+    angle
+}

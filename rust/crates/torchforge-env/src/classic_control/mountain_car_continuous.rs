@@ -1,0 +1,122 @@
+//! MountainCarContinuous, after Gymnasium's `gymnasium/envs/classic_control/continuous_mountain_car.py`.
+
+use super::episode::Episode;
+use crate::environment::check_len;
+use crate::{Continuous, Environment, Error, Step};
+
+const MIN_POSITION: f32 = -1.2;
+const MAX_POSITION: f32 = 0.6;
+const GOAL_POSITION: f32 = 0.45;
+const MAX_SPEED: f32 = 0.07;
+const MAX_FORCE: f32 = 1.0;
+const POWER: f64 = 0.0015;
+const GRAVITY: f64 = 0.0025;
+/// The first position is uniform between these; the first velocity is 0.
+const START: [f64; 2] = [-0.6, -0.4];
+
+/// A car in a valley that must gather momentum to get out of it, pushed with a force clipped to ±1.
+///
+/// A step costs a tenth of the square of the force asked for; reaching the goal earns 100. The observation is
+/// position and velocity, without units. Episodes have no limit of their own: see [`TimeLimit`](crate::TimeLimit).
+#[derive(Debug, Clone)]
+pub struct MountainCarContinuous {
+    episode: Episode,
+    state: State,
+    actions: Continuous,
+}
+
+/// Gymnasium draws the first position in `f64` and keeps every later state in `f32`.
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Start { position: f64 },
+    UnderWay { position: f32, velocity: f32 },
+}
+
+impl Default for MountainCarContinuous {
+    fn default() -> Self {
+        let actions = Continuous { low: vec![-MAX_FORCE], high: vec![MAX_FORCE] };
+        Self { episode: Episode::default(), state: State::Start { position: 0.0 }, actions }
+    }
+}
+
+impl MountainCarContinuous {
+    /// A car without a random state: its first reset needs a seed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Position and velocity; after a reset the position is not rounded to `f32`.
+    pub fn state(&self) -> [f64; 2] {
+        match self.state {
+            State::Start { position } => [position, 0.0],
+            State::UnderWay { position, velocity } => [position, velocity].map(f64::from),
+        }
+    }
+}
+
+impl Environment for MountainCarContinuous {
+    type Action = [f32];
+    type ActionSpace = Continuous;
+
+    fn observation_len(&self) -> usize {
+        2
+    }
+
+    fn action_space(&self) -> &Continuous {
+        &self.actions
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error> {
+        check_len("the observation", 2, observation.len())?;
+        let [low, high] = START;
+        let position = self.episode.begin(seed)?.uniform(low, high);
+        self.state = State::Start { position };
+        observation.copy_from_slice(&[position as f32, 0.0]);
+        Ok(())
+    }
+
+    fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, Error> {
+        check_len("the observation", 2, observation.len())?;
+        check_len("the action", 1, action.len())?;
+        self.episode.check()?;
+        let action = action[0];
+        let (mut position, mut velocity) = match self.state {
+            State::Start { position } => {
+                // In f64 up to the state's rounding. One step from a start cannot reach a limit.
+                let velocity = acceleration(action, 3.0 * position);
+                ((position + velocity) as f32, velocity as f32)
+            }
+            State::UnderWay { position, velocity } => {
+                let velocity = velocity + acceleration(action, f64::from(3.0 * position)) as f32;
+                let velocity = velocity.clamp(-MAX_SPEED, MAX_SPEED);
+                (position + velocity, velocity)
+            }
+        };
+        position = position.clamp(MIN_POSITION, MAX_POSITION);
+        if position == MIN_POSITION && velocity < 0.0 {
+            velocity = 0.0;
+        }
+        self.state = State::UnderWay { position, velocity };
+        let terminated = position >= GOAL_POSITION && velocity >= 0.0;
+        self.episode.set_terminated(terminated);
+        observation.copy_from_slice(&[position, velocity]);
+        let exact = f64::from(action);
+        let reward = if terminated { 100.0 } else { 0.0 } - exact * exact * 0.1;
+        Ok(Step { reward, terminated, truncated: false })
+    }
+}
+
+/// What a step adds to the velocity.
+///
+/// A force within its bounds stays NumPy's `f32`, and so does all that is computed with it. A clipped one is
+/// Python's own float.
+fn acceleration(force: f32, angle: f64) -> f64 {
+    let gravity = GRAVITY * angle.cos();
+    if force < -MAX_FORCE {
+        -POWER - gravity
+    } else if force > MAX_FORCE {
+        POWER - gravity
+    } else {
+        f64::from(force * POWER as f32 - gravity as f32)
+    }
+}

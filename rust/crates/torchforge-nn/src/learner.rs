@@ -1,0 +1,63 @@
+//! A network with all that it needs to learn from minibatches.
+
+use crate::kernels::scale;
+use crate::mlp::Activations;
+use crate::simd::Simd;
+use crate::{Adam, AdamOptions, Mlp};
+
+/// Buffers are made once, for one size of minibatches.
+pub(crate) struct Learner {
+    pub(crate) network: Mlp,
+    pub(crate) adam: Adam,
+    /// Laid out as [`Mlp::parameters`].
+    pub(crate) gradients: Vec<f32>,
+    pub(crate) activations: Activations,
+    pub(crate) errors: Activations,
+    transposed: Vec<f32>,
+}
+
+impl Learner {
+    pub(crate) fn new(network: Mlp, adam: AdamOptions, batch: usize) -> Self {
+        Self {
+            adam: Adam::new(adam, network.parameters().len()),
+            gradients: vec![0.0; network.parameters().len()],
+            activations: network.activations(batch),
+            errors: network.activations(batch),
+            transposed: network.transposed(batch),
+            network,
+        }
+    }
+
+    /// The network's outputs of `inputs`, (inputs, batch), and what leads to them.
+    #[inline(always)]
+    pub(crate) fn forward<S: Simd>(&mut self, simd: S, inputs: &[f32]) {
+        self.network.forward(simd, inputs, &mut self.activations);
+    }
+
+    /// The gradients, from the errors of the outputs.
+    #[inline(always)]
+    pub(crate) fn backward<S: Simd>(&mut self, simd: S, inputs: &[f32]) {
+        self.network.backward(
+            simd,
+            inputs,
+            &self.activations,
+            &mut self.errors,
+            &mut self.gradients,
+            &mut self.transposed,
+        );
+    }
+
+    /// One step of the optimiser.
+    #[inline(always)]
+    pub(crate) fn step<S: Simd>(&mut self, simd: S) {
+        self.adam.step_with(simd, self.network.parameters_mut(), &self.gradients);
+    }
+
+    /// One step with gradients that are first made shorter, and with a learning rate of its own.
+    #[inline(always)]
+    pub(crate) fn step_shrunk<S: Simd>(&mut self, simd: S, shrink: f32, learning_rate: f64) {
+        scale(simd, &mut self.gradients, shrink);
+        self.adam.set_learning_rate(learning_rate);
+        self.step(simd);
+    }
+}

@@ -1,0 +1,418 @@
+//! One update of proximal policy optimisation, the seam between algorithm and kernels.
+
+use crate::error::check_len;
+use crate::kernels::{exp, ln, row_weights, sum_of_squares, total, transpose};
+use crate::learner::Learner;
+use crate::mlp::Activations;
+use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
+use crate::{AdamOptions, Error, Mlp};
+
+/// Steps to learn from, borrowed. Row `i` of every field belongs to the same step.
+#[derive(Debug, Clone, Copy)]
+pub struct PpoMinibatch<'a> {
+    /// (batch, observation length).
+    pub observations: &'a [f32],
+    /// (batch).
+    pub actions: &'a [u32],
+    /// Logarithms of the probabilities with which the actions were taken; (batch).
+    pub log_probabilities: &'a [f32],
+    /// As estimated, not normalised; (batch).
+    pub advantages: &'a [f32],
+    /// Advantage plus value; (batch).
+    pub returns: &'a [f32],
+    /// What the critic said when the step was taken; (batch).
+    pub values: &'a [f32],
+}
+
+/// The constants of an update; the defaults are CleanRL's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PpoLossOptions {
+    /// How far the ratio of probabilities may leave one, and the value its old one.
+    pub clip: f64,
+    /// Weight of the entropy, which is to be large.
+    pub entropy_weight: f64,
+    /// Weight of the critic's loss, which has a half of its own.
+    pub value_weight: f64,
+    /// Length to which a longer gradient, of both networks together, is cut.
+    pub largest_gradient_norm: f64,
+}
+
+impl Default for PpoLossOptions {
+    fn default() -> Self {
+        Self { clip: 0.2, entropy_weight: 0.01, value_weight: 0.5, largest_gradient_norm: 0.5 }
+    }
+}
+
+/// What an update found before its step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PpoLoss {
+    /// `policy - entropy_weight * entropy + value_weight * value`.
+    pub total: f32,
+    /// The clipped surrogate objective, negated (Schulman et al., 2017, equation 7).
+    pub policy: f32,
+    /// Half the mean of the larger of the squared errors with and without clipping.
+    pub value: f32,
+    /// The policy's entropy, in nats.
+    pub entropy: f32,
+    /// The gradient's length before it was cut.
+    pub gradient_norm: f32,
+}
+
+/// What the networks say of some observations, borrowed.
+#[derive(Debug, Clone, Copy)]
+pub struct Evaluation<'a> {
+    /// (rows, actions).
+    pub probabilities: &'a [f32],
+    /// Their logarithms; (rows, actions).
+    pub log_probabilities: &'a [f32],
+    /// (rows).
+    pub values: &'a [f32],
+}
+
+/// An actor and a critic that learn by whole updates.
+pub trait PpoUpdate {
+    /// Actions that the policy chooses among.
+    fn action_count(&self) -> usize;
+
+    /// Policy and values of (rows, observation length), for the number of rows that it was made for.
+    fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error>;
+
+    /// One gradient step of both networks with this learning rate (Schulman et al., 2017), after CleanRL: advantages
+    /// normalised in the minibatch (sample standard deviation plus 1e-8), clipped value loss, gradient norm cut.
+    fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error>;
+}
+
+/// [`PpoUpdate`] on two [`Mlp`]s with [`Adam`]. After it is made, it allocates nothing.
+pub struct DensePpo {
+    actor: Learner,
+    critic: Learner,
+    row_activations: [Activations; 2],
+    options: PpoLossOptions,
+    batch: usize,
+    rows: usize,
+    observations: Vec<f32>,
+    actions: Vec<f32>,
+    row_observations: Vec<f32>,
+    log_probabilities: Vec<f32>,
+    probabilities: Vec<f32>,
+    values: Vec<f32>,
+    path: SimdPath,
+}
+
+impl DensePpo {
+    /// Given networks, with fresh moments: `rows` observations are evaluated at once, minibatches have `batch` rows.
+    pub fn new(
+        actor: Mlp,
+        critic: Mlp,
+        rows: usize,
+        batch: usize,
+        options: PpoLossOptions,
+        adam: AdamOptions,
+    ) -> Result<Self, Error> {
+        // Of one row there is no standard deviation.
+        if batch < 2 || rows == 0 {
+            return Err(Error::Sizes {
+                sizes: vec![actor.inputs(), actor.outputs()],
+                batch: batch.min(rows),
+            });
+        }
+        check_len("the critic's observation", actor.inputs(), critic.inputs())?;
+        check_len("the critic's output", 1, critic.outputs())?;
+        let outputs = actor.outputs();
+        Ok(Self {
+            observations: vec![0.0; actor.inputs() * batch.next_multiple_of(LANES)],
+            actions: vec![0.0; batch],
+            row_observations: vec![0.0; actor.inputs() * rows.next_multiple_of(LANES)],
+            log_probabilities: vec![0.0; rows * outputs],
+            probabilities: vec![0.0; rows * outputs],
+            values: vec![0.0; rows],
+            row_activations: [actor.activations(rows), critic.activations(rows)],
+            actor: Learner::new(actor, adam, batch),
+            critic: Learner::new(critic, adam, batch),
+            options,
+            batch,
+            rows,
+            path: SimdPath::detect(),
+        })
+    }
+
+    /// The same networks on this path instead of the fastest; the bytes stay the same.
+    pub fn on_path(self, path: SimdPath) -> Result<Self, Error> {
+        Ok(Self { path: path.require()?, ..self })
+    }
+
+    /// The network of the policy: logits of the actions.
+    pub fn actor(&self) -> &Mlp {
+        &self.actor.network
+    }
+
+    /// The network of the values.
+    pub fn critic(&self) -> &Mlp {
+        &self.critic.network
+    }
+
+    /// The actor's gradients of the last update, cut, laid out as [`Mlp::parameters`].
+    pub fn actor_gradients(&self) -> &[f32] {
+        &self.actor.gradients
+    }
+
+    /// The critic's gradients of the last update, cut, laid out as [`Mlp::parameters`].
+    pub fn critic_gradients(&self) -> &[f32] {
+        &self.critic.gradients
+    }
+
+    fn check(&self, minibatch: &PpoMinibatch<'_>) -> Result<(), Error> {
+        check_len("observations", self.batch * self.actor.network.inputs(), minibatch.observations.len())?;
+        check_len("actions", self.batch, minibatch.actions.len())?;
+        check_len("log probabilities", self.batch, minibatch.log_probabilities.len())?;
+        check_len("advantages", self.batch, minibatch.advantages.len())?;
+        check_len("returns", self.batch, minibatch.returns.len())?;
+        check_len("values", self.batch, minibatch.values.len())?;
+        let count = self.action_count();
+        match minibatch.actions.iter().find(|&&action| action as usize >= count) {
+            Some(&action) => Err(Error::Action { action, count }),
+            None => Ok(()),
+        }
+    }
+
+    #[inline(always)]
+    fn evaluate_with<S: Simd>(&mut self, simd: S, observations: &[f32]) {
+        let [policy, critic] = &mut self.row_activations;
+        let (inputs, width) = (self.actor.network.inputs(), policy.batch());
+        transpose(simd, observations, inputs, &mut self.row_observations, width);
+        self.actor.network.forward(simd, &self.row_observations, policy);
+        self.critic.network.forward(simd, &self.row_observations, critic);
+        let actions = self.actor.network.outputs();
+        let logits = policy.output();
+        self.values.copy_from_slice(&critic.output()[..self.rows]);
+        for first in (0..self.rows).step_by(LANES) {
+            let softmax = Softmax::new(simd, &logits[first..], actions, width);
+            let last = self.rows.min(first + LANES);
+            for action in 0..actions {
+                let (probability, logarithm) = softmax.action(simd, &logits[first..], action, width);
+                let mut lanes = [[0.0; LANES]; 2];
+                simd.store(probability, &mut lanes[0]);
+                simd.store(logarithm, &mut lanes[1]);
+                for (lane, row) in (first..last).enumerate() {
+                    self.probabilities[row * actions + action] = lanes[0][lane];
+                    self.log_probabilities[row * actions + action] = lanes[1][lane];
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn update_with<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>, learning_rate: f64) -> PpoLoss {
+        let (inputs, width) = (self.actor.network.inputs(), self.actor.activations.batch());
+        transpose(simd, minibatch.observations, inputs, &mut self.observations, width);
+        for learner in [&mut self.actor, &mut self.critic] {
+            learner.forward(simd, &self.observations);
+        }
+        let (policy, entropy) = self.policy_loss(simd, minibatch);
+        let value = self.value_loss(simd, minibatch);
+        for learner in [&mut self.actor, &mut self.critic] {
+            learner.backward(simd, &self.observations);
+        }
+        let squares =
+            sum_of_squares(simd, &self.actor.gradients) + sum_of_squares(simd, &self.critic.gradients);
+        let gradient_norm = squares.sqrt();
+        let shrink = self.options.largest_gradient_norm / (gradient_norm + 1e-6);
+        let shrink = if shrink < 1.0 { shrink as f32 } else { 1.0 };
+        for learner in [&mut self.actor, &mut self.critic] {
+            learner.step_shrunk(simd, shrink, learning_rate);
+        }
+        let PpoLossOptions { entropy_weight, value_weight, .. } = self.options;
+        PpoLoss {
+            total: (policy - entropy_weight * entropy + value_weight * value) as f32,
+            policy: policy as f32,
+            value: value as f32,
+            entropy: entropy as f32,
+            gradient_norm: gradient_norm as f32,
+        }
+    }
+
+    /// Writes the gradient with respect to the logits; returns the policy's loss and its entropy.
+    #[inline(always)]
+    fn policy_loss<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>) -> (f64, f64) {
+        let (actions, width) = (self.actor.network.outputs(), self.actor.activations.batch());
+        for (number, &action) in self.actions.iter_mut().zip(minibatch.actions) {
+            *number = action as f32;
+        }
+        let (mean, deviation) = mean_and_deviation(minibatch.advantages);
+        let (mean, deviation) = (simd.splat(mean as f32), simd.splat((deviation + 1e-8) as f32));
+        let clip = self.options.clip;
+        let (lowest, highest) = (simd.splat((1.0 - clip) as f32), simd.splat((1.0 + clip) as f32));
+        let (zero, one) = (simd.splat(0.0), simd.splat(1.0));
+        let logits = self.actor.activations.output();
+        let errors = self.actor.errors.output_mut();
+        let (mut loss_sum, mut entropy_sum) = (zero, zero);
+        for first in (0..self.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.batch));
+            let entropy_weight = simd.mul(weight, simd.splat(self.options.entropy_weight as f32));
+            let taken = simd.load_up_to(&self.actions[first..]);
+            let softmax = Softmax::new(simd, &logits[first..], actions, width);
+            let (mut entropy, mut logarithm_taken) = (zero, zero);
+            for action in 0..actions {
+                let (probability, logarithm) = softmax.action(simd, &logits[first..], action, width);
+                entropy = simd.sub(entropy, simd.mul(probability, logarithm));
+                logarithm_taken = simd.select(is(simd, taken, action), logarithm, logarithm_taken);
+            }
+            let old = simd.load_up_to(&minibatch.log_probabilities[first..]);
+            let ratio = exp(simd, simd.sub(logarithm_taken, old));
+            let advantage =
+                simd.div(simd.sub(simd.load_up_to(&minibatch.advantages[first..]), mean), deviation);
+            let minus_advantage = simd.sub(zero, advantage);
+            let (low, high) = (simd.less(ratio, lowest), simd.less(highest, ratio));
+            let clipped_ratio = simd.select(low, lowest, simd.select(high, highest, ratio));
+            let free = simd.mul(minus_advantage, ratio);
+            let clipped = simd.mul(minus_advantage, clipped_ratio);
+            let free_is_larger = simd.less(clipped, free);
+            let loss = simd.select(free_is_larger, free, clipped);
+            // The ratio's derivative by its logarithm is itself; clipped, nothing depends on it.
+            let outside = simd.select(free_is_larger, free, zero);
+            let slope = simd.select(low, outside, simd.select(high, outside, free));
+            let slope = simd.mul(slope, weight);
+            loss_sum = simd.mul_add(loss, weight, loss_sum);
+            entropy_sum = simd.mul_add(entropy, weight, entropy_sum);
+            for action in 0..actions {
+                let (probability, logarithm) = softmax.action(simd, &logits[first..], action, width);
+                let chosen = simd.select(is(simd, taken, action), one, zero);
+                let surrogate = simd.mul(slope, simd.sub(chosen, probability));
+                let spread = simd.mul(probability, simd.add(logarithm, entropy));
+                let error = simd.mul_add(entropy_weight, spread, surrogate);
+                simd.store(error, &mut errors[action * width + first..]);
+            }
+        }
+        (total(simd, loss_sum), total(simd, entropy_sum))
+    }
+
+    /// Writes the gradient with respect to the critic's outputs; returns the critic's loss.
+    #[inline(always)]
+    fn value_loss<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>) -> f64 {
+        let clip = self.options.clip as f32;
+        let (lowest, highest, half) = (simd.splat(-clip), simd.splat(clip), simd.splat(0.5));
+        let zero = simd.splat(0.0);
+        let values = self.critic.activations.output();
+        let errors = self.critic.errors.output_mut();
+        let mut sum = zero;
+        for first in (0..self.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.batch));
+            let value = simd.load(&values[first..]);
+            let old = simd.load_up_to(&minibatch.values[first..]);
+            let wanted = simd.load_up_to(&minibatch.returns[first..]);
+            let change = simd.sub(value, old);
+            let (low, high) = (simd.less(change, lowest), simd.less(highest, change));
+            let clipped = simd.select(low, lowest, simd.select(high, highest, change));
+            let free_error = simd.sub(value, wanted);
+            let clipped_error = simd.sub(simd.add(old, clipped), wanted);
+            let free_square = simd.mul(free_error, free_error);
+            let clipped_square = simd.mul(clipped_error, clipped_error);
+            let clipped_slope = simd.select(low, zero, simd.select(high, zero, clipped_error));
+            // Where both are equal each has half, as PyTorch's maximum.
+            let slope = simd.mul(half, simd.add(free_error, clipped_slope));
+            let slope = simd.select(simd.less(clipped_square, free_square), free_error, slope);
+            let slope = simd.select(simd.less(free_square, clipped_square), clipped_slope, slope);
+            let larger = simd.select(simd.less(clipped_square, free_square), free_square, clipped_square);
+            sum = simd.mul_add(larger, weight, sum);
+            let share = simd.mul(weight, simd.splat(self.options.value_weight as f32));
+            simd.store(simd.mul(slope, share), &mut errors[first..]);
+        }
+        0.5 * total(simd, sum)
+    }
+}
+
+impl PpoUpdate for DensePpo {
+    fn action_count(&self) -> usize {
+        self.actor.network.outputs()
+    }
+
+    fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
+        check_len("observations", self.rows * self.actor.network.inputs(), observations.len())?;
+        dispatch(self.path, Evaluate { ppo: self, observations });
+        Ok(Evaluation {
+            probabilities: &self.probabilities,
+            log_probabilities: &self.log_probabilities,
+            values: &self.values,
+        })
+    }
+
+    fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {
+        self.check(&minibatch)?;
+        Ok(dispatch(self.path, Update { ppo: self, minibatch: &minibatch, learning_rate }))
+    }
+}
+
+struct Evaluate<'a> {
+    ppo: &'a mut DensePpo,
+    observations: &'a [f32],
+}
+
+impl Work for Evaluate<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) {
+        self.ppo.evaluate_with(simd, self.observations);
+    }
+}
+
+struct Update<'a> {
+    ppo: &'a mut DensePpo,
+    minibatch: &'a PpoMinibatch<'a>,
+    learning_rate: f64,
+}
+
+impl Work for Update<'_> {
+    type Done = PpoLoss;
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) -> PpoLoss {
+        self.ppo.update_with(simd, self.minibatch, self.learning_rate)
+    }
+}
+
+/// The normalisation of sixteen rows of logits, of which action `j`'s begin at `j * width`.
+#[derive(Clone, Copy)]
+struct Softmax<S: Simd> {
+    largest: S::Vector,
+    sum: S::Vector,
+    logarithm: S::Vector,
+}
+
+impl<S: Simd> Softmax<S> {
+    #[inline(always)]
+    fn new(simd: S, logits: &[f32], actions: usize, width: usize) -> Self {
+        let mut largest = simd.load(logits);
+        for action in 1..actions {
+            let logit = simd.load(&logits[action * width..]);
+            largest = simd.select(simd.less(largest, logit), logit, largest);
+        }
+        let mut sum = simd.splat(0.0);
+        for action in 0..actions {
+            sum = simd.add(sum, exp(simd, simd.sub(simd.load(&logits[action * width..]), largest)));
+        }
+        Self { largest, sum, logarithm: ln(simd, sum) }
+    }
+
+    /// The probability of an action, and its logarithm.
+    #[inline(always)]
+    fn action(self, simd: S, logits: &[f32], action: usize, width: usize) -> (S::Vector, S::Vector) {
+        let shifted = simd.sub(simd.load(&logits[action * width..]), self.largest);
+        (simd.div(exp(simd, shifted), self.sum), simd.sub(shifted, self.logarithm))
+    }
+}
+
+/// Where the number of an action, as a float, is this one.
+#[inline(always)]
+fn is<S: Simd>(simd: S, taken: S::Vector, action: usize) -> S::Mask {
+    simd.less(simd.abs(simd.sub(taken, simd.splat(action as f32))), simd.splat(0.5))
+}
+
+/// The mean, and the standard deviation of a sample.
+fn mean_and_deviation(values: &[f32]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().copied().map(f64::from).sum::<f64>() / count;
+    let squares: f64 =
+        values.iter().map(|&value| (f64::from(value) - mean) * (f64::from(value) - mean)).sum();
+    (mean, (squares / (count - 1.0)).sqrt())
+}

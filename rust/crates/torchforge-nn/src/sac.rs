@@ -1,0 +1,679 @@
+//! One update of the soft actor-critic, the seam between algorithm and kernels.
+
+use crate::error::check_len;
+use crate::kernels::{approach, exp, ln, row_weights, tanh, total, transpose};
+use crate::learner::Learner;
+use crate::mlp::{Activations, LayerNames};
+use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
+use crate::{Adam, AdamOptions, Error, Mlp, TensorReader, TensorWriter};
+
+/// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
+#[derive(Debug, Clone, Copy)]
+pub struct SacMinibatch<'a> {
+    /// (batch, observation length).
+    pub observations: &'a [f32],
+    /// (batch, observation length).
+    pub next_observations: &'a [f32],
+    /// As taken, within the environment's bounds; (batch, action length).
+    pub actions: &'a [f32],
+    /// (batch).
+    pub rewards: &'a [f32],
+    /// 1 where the task ended, so that nothing follows, otherwise 0; (batch).
+    pub terminations: &'a [f32],
+}
+
+/// Standard normal numbers for rounds of policy updates, borrowed; each (rounds, batch, action length).
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyNoise<'a> {
+    /// For the actions that the policy learns from.
+    pub policy: &'a [f32],
+    /// For the actions that the temperature learns from.
+    pub temperature: &'a [f32],
+}
+
+/// The constants of an update; the defaults are CleanRL's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SacLossOptions {
+    /// Discount of a step.
+    pub gamma: f64,
+    /// Share of the online critics that the targets take over in a step.
+    pub tau: f64,
+    /// The policy's Adam.
+    pub policy_adam: AdamOptions,
+    /// The critics' Adam, and the temperature's.
+    pub critic_adam: AdamOptions,
+}
+
+impl Default for SacLossOptions {
+    fn default() -> Self {
+        let adam = AdamOptions::default();
+        Self {
+            gamma: 0.99,
+            tau: 0.005,
+            policy_adam: AdamOptions { learning_rate: 3e-4, ..adam },
+            critic_adam: AdamOptions { learning_rate: 1e-3, ..adam },
+        }
+    }
+}
+
+/// What the first round of a policy update found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PolicyLoss {
+    /// The mean of `alpha log pi(a|s) - min Q(s, a)` before the step.
+    pub policy: f32,
+    /// The mean of `-alpha (log pi(a|s) + target entropy)` before the temperature's step.
+    pub temperature: f32,
+    /// The temperature alpha after its step.
+    pub alpha: f32,
+    /// The gradient of the temperature's loss by its logarithm.
+    pub temperature_gradient: f32,
+}
+
+/// A policy, two critics, their targets and a temperature that learn by whole updates (Haarnoja et al., 2018).
+pub trait SacUpdate {
+    /// Values in an action.
+    fn action_len(&self) -> usize;
+
+    /// Writes the action that the policy takes: `noise` are standard normal numbers, zeros give the policy's middle.
+    fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error>;
+
+    /// One gradient step of both critics; returns the sum of their mean squared errors before it. `noise`, (batch,
+    /// action length), is for the actions that follow.
+    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error>;
+
+    /// One gradient step of policy and temperature a round, on one minibatch of observations; returns what the first
+    /// round found.
+    fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error>;
+
+    /// Moves the target critics towards the online ones.
+    fn update_targets(&mut self);
+}
+
+/// The smallest and the largest logarithm of the policy's standard deviation.
+const LOG_DEVIATION: (f32, f32) = (-5.0, 2.0);
+/// Half the logarithm of 2 pi.
+const HALF_LOG_TWO_PI: f32 = 0.918_938_5;
+/// Keeps the logarithm of the squashing's derivative finite.
+const SQUASH_EPSILON: f32 = 1e-6;
+
+const ACTOR_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc_mean", "fc_logstd"]];
+const CRITIC_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc3"]];
+
+/// What the networks begin with.
+#[derive(Debug, Clone)]
+pub struct SacNetworks {
+    /// Observations to the means, then the raw log deviations, of the actions.
+    pub actor: Mlp,
+    /// Observations and actions to a value.
+    pub critics: [Mlp; 2],
+    /// Of the critics' sizes.
+    pub targets: [Mlp; 2],
+    /// The logarithm of the temperature.
+    pub log_alpha: f32,
+}
+
+impl SacNetworks {
+    /// Reads `actor.fc1.weight`, ..., `qf1.`, `qf2.`, `qf1_target.`, `qf2_target.` and `log_alpha`, as CleanRL names
+    /// them.
+    pub fn read(actor: &[usize], critic: &[usize], tensors: &TensorReader<'_>) -> Result<Self, Error> {
+        let critic = |name: &str| Mlp::read_as(critic, name, CRITIC_NAMES, tensors);
+        Ok(Self {
+            actor: Mlp::read_as(actor, "actor.", ACTOR_NAMES, tensors)?,
+            critics: [critic("qf1.")?, critic("qf2.")?],
+            targets: [critic("qf1_target.")?, critic("qf2_target.")?],
+            log_alpha: tensors.f32("log_alpha", &[1])?[0],
+        })
+    }
+}
+
+/// An action's middle and half its range, each (action length).
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActionRange {
+    /// (high + low) / 2.
+    pub bias: Vec<f32>,
+    /// (high - low) / 2.
+    pub scale: Vec<f32>,
+}
+
+/// [`SacUpdate`] on [`Mlp`]s with [`Adam`]. After it is made, it allocates nothing.
+pub struct DenseSac {
+    actor: Learner,
+    critics: [Critic; 2],
+    log_alpha: [f32; 1],
+    alpha: f32,
+    alpha_adam: Adam,
+    options: SacLossOptions,
+    range: ActionRange,
+    batch: usize,
+    /// Observations, then actions, across: what critics see.
+    critic_inputs: Vec<f32>,
+    /// Next observations, then the actions that follow.
+    next_inputs: Vec<f32>,
+    noise: Vec<f32>,
+    policy: PolicySample,
+    input_errors: Vec<f32>,
+    row_activations: Vec<Vec<f32>>,
+    actor_activations: Activations,
+    path: SimdPath,
+}
+
+/// A critic and its target.
+struct Critic {
+    learner: Learner,
+    target: Mlp,
+    target_activations: Activations,
+}
+
+/// Actions drawn from a policy, across.
+struct PolicySample {
+    /// tanh of the action before it is squashed; (action length, width).
+    squashed: Vec<f32>,
+    /// Standard deviation times noise; (action length, width).
+    deviation: Vec<f32>,
+    /// The tanh of the raw log deviation; (action length, width).
+    raw: Vec<f32>,
+    /// (width).
+    log_probabilities: Vec<f32>,
+}
+
+impl DenseSac {
+    /// Given networks, with fresh moments; minibatches have `batch` rows.
+    pub fn new(
+        networks: SacNetworks,
+        range: ActionRange,
+        batch: usize,
+        options: SacLossOptions,
+    ) -> Result<Self, Error> {
+        let SacNetworks { actor, critics, targets, log_alpha } = networks;
+        let action_len = actor.outputs() / 2;
+        if batch == 0 || actor.outputs() != 2 * action_len {
+            return Err(Error::Sizes { sizes: vec![actor.inputs(), actor.outputs()], batch });
+        }
+        check_len("the action's range", action_len, range.scale.len())?;
+        check_len("the action's range", action_len, range.bias.len())?;
+        for critic in critics.iter().chain(&targets) {
+            check_len("the critic's input", actor.inputs() + action_len, critic.inputs())?;
+            check_len("the critic's output", 1, critic.outputs())?;
+        }
+        let width = batch.next_multiple_of(LANES);
+        let inputs = (actor.inputs() + action_len) * width;
+        let [first, second] = critics;
+        let [first_target, second_target] = targets;
+        let critic = |online: Mlp, target: Mlp| Critic {
+            learner: Learner::new(online, options.critic_adam, batch),
+            target_activations: target.activations(batch),
+            target,
+        };
+        Ok(Self {
+            row_activations: actor.row_activations(),
+            actor_activations: actor.activations(batch),
+            actor: Learner::new(actor, options.policy_adam, batch),
+            critics: [critic(first, first_target), critic(second, second_target)],
+            log_alpha: [log_alpha],
+            alpha: exponential(log_alpha),
+            alpha_adam: Adam::new(options.critic_adam, 1),
+            options,
+            range,
+            batch,
+            critic_inputs: vec![0.0; inputs],
+            next_inputs: vec![0.0; inputs],
+            noise: vec![0.0; action_len * width],
+            policy: PolicySample {
+                squashed: vec![0.0; action_len * width],
+                deviation: vec![0.0; action_len * width],
+                raw: vec![0.0; action_len * width],
+                log_probabilities: vec![0.0; width],
+            },
+            input_errors: vec![0.0; inputs],
+            path: SimdPath::detect(),
+        })
+    }
+
+    /// The same networks on this path instead of the fastest; the bytes stay the same.
+    pub fn on_path(self, path: SimdPath) -> Result<Self, Error> {
+        Ok(Self { path: path.require()?, ..self })
+    }
+
+    /// The temperature.
+    pub fn alpha(&self) -> f32 {
+        self.alpha
+    }
+
+    /// Writes all parameters under CleanRL's names, after `prefix`: of the actor, the critics, their targets, and the
+    /// logarithm of the temperature.
+    pub fn write(&self, prefix: &str, tensors: &mut TensorWriter) {
+        let name = |network: &str| format!("{prefix}{network}.");
+        let actor = &self.actor.network;
+        actor.write_as(&name("actor"), ACTOR_NAMES, actor.parameters(), tensors);
+        for (number, critic) in (1..).zip(&self.critics) {
+            let (online, target) = (&critic.learner.network, &critic.target);
+            online.write_as(&name(&format!("qf{number}")), CRITIC_NAMES, online.parameters(), tensors);
+            target.write_as(&name(&format!("qf{number}_target")), CRITIC_NAMES, target.parameters(), tensors);
+        }
+        tensors.push(format!("{prefix}log_alpha"), vec![1], self.log_alpha);
+    }
+
+    /// Writes how far the weights of actor and critics reach: see [`Mlp::write_bounds`].
+    pub fn write_bounds(&self, prefix: &str, tensors: &mut TensorWriter) {
+        self.actor.network.write_bounds_as(&format!("{prefix}actor."), ACTOR_NAMES, tensors);
+        for (number, critic) in (1..).zip(&self.critics) {
+            critic.learner.network.write_bounds_as(&format!("{prefix}qf{number}."), CRITIC_NAMES, tensors);
+        }
+    }
+
+    /// Writes the gradients of the last update of the actor, under CleanRL's names, after `prefix`.
+    pub fn write_actor_gradients(&self, prefix: &str, tensors: &mut TensorWriter) {
+        let name = format!("{prefix}actor.");
+        self.actor.network.write_as(&name, ACTOR_NAMES, &self.actor.gradients, tensors);
+    }
+
+    /// Writes the gradients of the last update of the critics, under CleanRL's names, after `prefix`.
+    pub fn write_critic_gradients(&self, prefix: &str, tensors: &mut TensorWriter) {
+        for (number, critic) in (1..).zip(&self.critics) {
+            let name = format!("{prefix}qf{number}.");
+            critic.learner.network.write_as(&name, CRITIC_NAMES, &critic.learner.gradients, tensors);
+        }
+    }
+
+    fn width(&self) -> usize {
+        self.actor.activations.batch()
+    }
+
+    fn observation_len(&self) -> usize {
+        self.actor.network.inputs()
+    }
+
+    #[inline(always)]
+    fn act_with<S: Simd>(&mut self, simd: S, observation: &[f32], noise: &[f32], action: &mut [f32]) {
+        self.actor.network.forward_row(simd, observation, &mut self.row_activations);
+        let outputs = &self.row_activations[self.row_activations.len() - 1];
+        let (means, raw) = outputs.split_at(action.len());
+        for first in (0..action.len()).step_by(LANES) {
+            let (_, deviation) = deviation(simd, simd.load_up_to(&raw[first..]));
+            let (mean, noise) = (simd.load_up_to(&means[first..]), simd.load_up_to(&noise[first..]));
+            let squashed = tanh(simd, simd.mul_add(deviation, noise, mean));
+            let (scale, bias) = (&self.range.scale[first..], &self.range.bias[first..]);
+            let scaled = simd.mul_add(squashed, simd.load_up_to(scale), simd.load_up_to(bias));
+            simd.store_up_to(scaled, &mut action[first..]);
+        }
+    }
+
+    #[inline(always)]
+    fn update_critics_with<S: Simd>(&mut self, simd: S, minibatch: &SacMinibatch<'_>, noise: &[f32]) -> f32 {
+        let (width, inputs, actions) = (self.width(), self.observation_len(), self.action_len());
+        let (next_observations, next_actions) = self.next_inputs.split_at_mut(inputs * width);
+        transpose(simd, minibatch.next_observations, inputs, next_observations, width);
+        transpose(simd, noise, actions, &mut self.noise, width);
+        self.actor.network.forward(simd, next_observations, &mut self.actor_activations);
+        sample(
+            simd,
+            self.actor_activations.output(),
+            &self.noise,
+            &self.range,
+            width,
+            next_actions,
+            &mut self.policy,
+        );
+        for critic in &mut self.critics {
+            critic.target.forward(simd, &self.next_inputs, &mut critic.target_activations);
+        }
+        let (observations, taken) = self.critic_inputs.split_at_mut(inputs * width);
+        transpose(simd, minibatch.observations, inputs, observations, width);
+        transpose(simd, minibatch.actions, actions, taken, width);
+        for critic in &mut self.critics {
+            critic.learner.forward(simd, &self.critic_inputs);
+        }
+        let loss = self.critic_loss(simd, minibatch);
+        for critic in &mut self.critics {
+            critic.learner.backward(simd, &self.critic_inputs);
+            critic.learner.step(simd);
+        }
+        loss
+    }
+
+    /// Writes the gradients with respect to both critics' outputs and returns the sum of their losses.
+    #[inline(always)]
+    fn critic_loss<S: Simd>(&mut self, simd: S, minibatch: &SacMinibatch<'_>) -> f32 {
+        let [first_critic, second_critic] = &mut self.critics;
+        let (gamma, alpha) = (simd.splat(self.options.gamma as f32), simd.splat(self.alpha));
+        let (one, two) = (simd.splat(1.0), simd.splat(2.0));
+        let mut sums = [simd.splat(0.0); 2];
+        for first in (0..self.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.batch));
+            let next = simd.load(&first_critic.target_activations.output()[first..]);
+            let other_next = simd.load(&second_critic.target_activations.output()[first..]);
+            let smaller = simd.select(simd.less(other_next, next), other_next, next);
+            let log_probability = simd.load(&self.policy.log_probabilities[first..]);
+            let soft = simd.sub(smaller, simd.mul(alpha, log_probability));
+            let alive = simd.sub(one, simd.load_up_to(&minibatch.terminations[first..]));
+            let reward = simd.load_up_to(&minibatch.rewards[first..]);
+            let wanted = simd.mul_add(simd.mul(alive, gamma), soft, reward);
+            for (critic, sum) in [&mut *first_critic, &mut *second_critic].into_iter().zip(&mut sums) {
+                let value = simd.load(&critic.learner.activations.output()[first..]);
+                let difference = simd.sub(value, wanted);
+                *sum = simd.mul_add(simd.mul(difference, difference), weight, *sum);
+                let error = simd.mul(simd.mul(difference, weight), two);
+                simd.store(error, &mut critic.learner.errors.output_mut()[first..]);
+            }
+        }
+        (total(simd, sums[0]) + total(simd, sums[1])) as f32
+    }
+
+    /// One round. `fresh` says that the actor's activations are those of its parameters and these observations.
+    #[inline(always)]
+    fn update_policy_with<S: Simd>(&mut self, simd: S, noise: &[f32], fresh: bool) -> f32 {
+        let (width, inputs, actions) = (self.width(), self.observation_len(), self.action_len());
+        let (observations, drawn) = self.critic_inputs.split_at_mut(inputs * width);
+        if !fresh {
+            self.actor.forward(simd, observations);
+        }
+        transpose(simd, noise, actions, &mut self.noise, width);
+        let outputs = self.actor.activations.output();
+        sample(simd, outputs, &self.noise, &self.range, width, drawn, &mut self.policy);
+        for critic in &mut self.critics {
+            critic.learner.forward(simd, &self.critic_inputs);
+        }
+        let loss = self.policy_loss(simd);
+        self.actor.errors.output_mut().fill(0.0);
+        for critic in &mut self.critics {
+            let learner = &mut critic.learner;
+            let (activations, errors) = (&learner.activations, &mut learner.errors);
+            learner.network.backward_to_inputs(simd, activations, errors, &mut self.input_errors);
+            add_in_place(
+                simd,
+                &mut self.actor.errors.output_mut()[..actions * width],
+                &self.input_errors[inputs * width..],
+            );
+        }
+        self.pass_to_actor(simd);
+        self.actor.backward(simd, &self.critic_inputs[..inputs * width]);
+        self.actor.step(simd);
+        loss
+    }
+
+    /// Writes the gradients with respect to both critics' outputs, of which the smaller counts; returns the loss.
+    #[inline(always)]
+    fn policy_loss<S: Simd>(&mut self, simd: S) -> f32 {
+        let [first_critic, second_critic] = &mut self.critics;
+        let (zero, half, alpha) = (simd.splat(0.0), simd.splat(0.5), simd.splat(self.alpha));
+        let mut sum = zero;
+        for first in (0..self.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.batch));
+            let value = simd.load(&first_critic.learner.activations.output()[first..]);
+            let other_value = simd.load(&second_critic.learner.activations.output()[first..]);
+            let smaller = simd.select(simd.less(other_value, value), other_value, value);
+            let log_probability = simd.load(&self.policy.log_probabilities[first..]);
+            let loss = simd.sub(simd.mul(alpha, log_probability), smaller);
+            sum = simd.mul_add(loss, weight, sum);
+            let minus = simd.sub(zero, weight);
+            let both = simd.mul(minus, half);
+            // Where both are equal each has half, as PyTorch's minimum.
+            let (less, more) = (simd.less(value, other_value), simd.less(other_value, value));
+            let error = simd.select(less, minus, simd.select(more, zero, both));
+            let other_error = simd.select(more, minus, simd.select(less, zero, both));
+            simd.store(error, &mut first_critic.learner.errors.output_mut()[first..]);
+            simd.store(other_error, &mut second_critic.learner.errors.output_mut()[first..]);
+        }
+        total(simd, sum) as f32
+    }
+
+    /// The gradients with respect to the actions, in the place of those by the means, become those with respect to
+    /// the actor's outputs.
+    #[inline(always)]
+    fn pass_to_actor<S: Simd>(&mut self, simd: S) {
+        let (width, actions) = (self.width(), self.action_len());
+        let (lowest, highest) = LOG_DEVIATION;
+        let (zero, one, two) = (simd.splat(0.0), simd.splat(1.0), simd.splat(2.0));
+        let half_range = simd.splat(0.5 * (highest - lowest));
+        let (alpha, epsilon) = (simd.splat(self.alpha), simd.splat(SQUASH_EPSILON));
+        let (means, raws) = self.actor.errors.output_mut().split_at_mut(actions * width);
+        for action in 0..actions {
+            let scale = simd.splat(self.range.scale[action]);
+            for first in (0..width).step_by(LANES) {
+                let place = action * width + first;
+                // Of the padding there is no loss.
+                let weight = simd.load(&row_weights(first, self.batch));
+                let temperature = simd.mul(alpha, weight);
+                let squashed = simd.load(&self.policy.squashed[place..]);
+                let slope = simd.mul_add(simd.sub(zero, squashed), squashed, one);
+                let scaled = simd.mul(scale, slope);
+                // d log pi / dx of the squashing: 2 y (1 - y^2) scale / (scale (1 - y^2) + epsilon).
+                let logarithm =
+                    simd.div(simd.mul(simd.mul(two, squashed), scaled), simd.add(scaled, epsilon));
+                let by_value = simd.mul(simd.load(&means[place..]), scaled);
+                let by_mean = simd.mul_add(temperature, logarithm, by_value);
+                let by_log_deviation =
+                    simd.sub(simd.mul(by_mean, simd.load(&self.policy.deviation[place..])), temperature);
+                let raw = simd.load(&self.policy.raw[place..]);
+                let by_raw = simd.mul(by_log_deviation, half_range);
+                let by_raw = simd.mul(by_raw, simd.mul_add(simd.sub(zero, raw), raw, one));
+                simd.store(by_mean, &mut means[place..]);
+                simd.store(by_raw, &mut raws[place..]);
+            }
+        }
+    }
+
+    /// The temperature's step; returns its loss, which is its gradient too.
+    #[inline(always)]
+    fn update_temperature_with<S: Simd>(&mut self, simd: S, noise: &[f32]) -> f32 {
+        let (width, inputs, actions) = (self.width(), self.observation_len(), self.action_len());
+        let (observations, drawn) = self.critic_inputs.split_at_mut(inputs * width);
+        self.actor.forward(simd, observations);
+        transpose(simd, noise, actions, &mut self.noise, width);
+        let outputs = self.actor.activations.output();
+        sample(simd, outputs, &self.noise, &self.range, width, drawn, &mut self.policy);
+        let target_entropy = simd.splat(-(actions as f32));
+        let mut sum = simd.splat(0.0);
+        for first in (0..self.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.batch));
+            let excess = simd.add(simd.load(&self.policy.log_probabilities[first..]), target_entropy);
+            sum = simd.mul_add(excess, weight, sum);
+        }
+        let loss = (-f64::from(self.alpha) * total(simd, sum)) as f32;
+        self.alpha_adam.step_with(simd, &mut self.log_alpha, &[loss]);
+        let mut lanes = [0.0; LANES];
+        simd.store(exp(simd, simd.splat(self.log_alpha[0])), &mut lanes);
+        self.alpha = lanes[0];
+        loss
+    }
+
+    #[inline(always)]
+    fn rounds_with<S: Simd>(&mut self, simd: S, observations: &[f32], noise: PolicyNoise<'_>) -> PolicyLoss {
+        let (width, inputs) = (self.width(), self.observation_len());
+        transpose(simd, observations, inputs, &mut self.critic_inputs[..inputs * width], width);
+        let mut found = None;
+        let round = self.batch * self.action_len();
+        let rounds = noise.policy.chunks(round).zip(noise.temperature.chunks(round));
+        for (policy_noise, temperature_noise) in rounds {
+            // Nothing moves the actor between a temperature's update and the next round: its activations stay.
+            let policy = self.update_policy_with(simd, policy_noise, found.is_some());
+            let temperature = self.update_temperature_with(simd, temperature_noise);
+            let alpha = self.alpha;
+            found.get_or_insert(PolicyLoss { policy, temperature, alpha, temperature_gradient: temperature });
+        }
+        found.expect("checked: at least one round")
+    }
+
+    fn check(&self, minibatch: &SacMinibatch<'_>, noise: &[f32]) -> Result<(), Error> {
+        let (observations, actions) = (self.batch * self.observation_len(), self.batch * self.action_len());
+        check_len("observations", observations, minibatch.observations.len())?;
+        check_len("next observations", observations, minibatch.next_observations.len())?;
+        check_len("actions", actions, minibatch.actions.len())?;
+        check_len("rewards", self.batch, minibatch.rewards.len())?;
+        check_len("terminations", self.batch, minibatch.terminations.len())?;
+        check_len("noise", actions, noise.len())
+    }
+}
+
+impl SacUpdate for DenseSac {
+    fn action_len(&self) -> usize {
+        self.range.scale.len()
+    }
+
+    fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error> {
+        check_len("the observation", self.observation_len(), observation.len())?;
+        check_len("the noise", self.action_len(), noise.len())?;
+        check_len("the action", self.action_len(), action.len())?;
+        dispatch(self.path, Act { sac: self, observation, noise, action });
+        Ok(())
+    }
+
+    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error> {
+        self.check(&minibatch, noise)?;
+        Ok(dispatch(self.path, UpdateCritics { sac: self, minibatch: &minibatch, noise }))
+    }
+
+    fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error> {
+        check_len("observations", self.batch * self.observation_len(), observations.len())?;
+        let round = self.batch * self.action_len();
+        let whole = noise.policy.len().max(round).next_multiple_of(round);
+        check_len("the policy's noise", whole, noise.policy.len())?;
+        check_len("the temperature's noise", whole, noise.temperature.len())?;
+        Ok(dispatch(self.path, UpdatePolicy { sac: self, observations, noise }))
+    }
+
+    fn update_targets(&mut self) {
+        dispatch(self.path, UpdateTargets { sac: self });
+    }
+}
+
+struct Act<'a> {
+    sac: &'a mut DenseSac,
+    observation: &'a [f32],
+    noise: &'a [f32],
+    action: &'a mut [f32],
+}
+
+impl Work for Act<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) {
+        self.sac.act_with(simd, self.observation, self.noise, self.action);
+    }
+}
+
+struct UpdateCritics<'a> {
+    sac: &'a mut DenseSac,
+    minibatch: &'a SacMinibatch<'a>,
+    noise: &'a [f32],
+}
+
+impl Work for UpdateCritics<'_> {
+    type Done = f32;
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) -> f32 {
+        self.sac.update_critics_with(simd, self.minibatch, self.noise)
+    }
+}
+
+struct UpdatePolicy<'a> {
+    sac: &'a mut DenseSac,
+    observations: &'a [f32],
+    noise: PolicyNoise<'a>,
+}
+
+impl Work for UpdatePolicy<'_> {
+    type Done = PolicyLoss;
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) -> PolicyLoss {
+        self.sac.rounds_with(simd, self.observations, self.noise)
+    }
+}
+
+struct UpdateTargets<'a> {
+    sac: &'a mut DenseSac,
+}
+
+impl Work for UpdateTargets<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) {
+        let tau = self.sac.options.tau as f32;
+        for critic in &mut self.sac.critics {
+            let online = critic.learner.network.parameters();
+            approach(simd, critic.target.parameters_mut(), online, tau);
+        }
+    }
+}
+
+/// Draws actions from the actor's `outputs` and writes them, and what they come of.
+#[inline(always)]
+fn sample<S: Simd>(
+    simd: S,
+    outputs: &[f32],
+    noise: &[f32],
+    range: &ActionRange,
+    width: usize,
+    drawn: &mut [f32],
+    policy: &mut PolicySample,
+) {
+    let (means, raws) = outputs.split_at(drawn.len());
+    let (zero, one) = (simd.splat(0.0), simd.splat(1.0));
+    for first in (0..width).step_by(LANES) {
+        let mut log_probability = zero;
+        for (action, (&scale, &bias)) in range.scale.iter().zip(&range.bias).enumerate() {
+            let place = action * width + first;
+            let noise = simd.load(&noise[place..]);
+            let (raw, log_deviation) = log_deviation(simd, simd.load(&raws[place..]));
+            let spread = simd.mul(exp(simd, log_deviation), noise);
+            let squashed = tanh(simd, simd.add(simd.load(&means[place..]), spread));
+            let scale = simd.splat(scale);
+            simd.store(simd.mul_add(squashed, scale, simd.splat(bias)), &mut drawn[place..]);
+            let slope = simd.mul_add(simd.sub(zero, squashed), squashed, one);
+            let squash = ln(simd, simd.mul_add(scale, slope, simd.splat(SQUASH_EPSILON)));
+            // log N(x; mean, deviation) = -noise^2 / 2 - log deviation - log(2 pi) / 2.
+            let normal = simd.mul_add(simd.mul(noise, noise), simd.splat(-0.5), simd.splat(-HALF_LOG_TWO_PI));
+            let normal = simd.sub(normal, log_deviation);
+            log_probability = simd.add(log_probability, simd.sub(normal, squash));
+            simd.store(squashed, &mut policy.squashed[place..]);
+            simd.store(spread, &mut policy.deviation[place..]);
+            simd.store(raw, &mut policy.raw[place..]);
+        }
+        simd.store(log_probability, &mut policy.log_probabilities[first..]);
+    }
+}
+
+/// tanh of the raw output, and the log deviation that it stands for.
+#[inline(always)]
+fn log_deviation<S: Simd>(simd: S, raw: S::Vector) -> (S::Vector, S::Vector) {
+    let (lowest, highest) = LOG_DEVIATION;
+    let squashed = tanh(simd, raw);
+    let share = simd.add(squashed, simd.splat(1.0));
+    (squashed, simd.mul_add(share, simd.splat(0.5 * (highest - lowest)), simd.splat(lowest)))
+}
+
+/// tanh of the raw output, and the deviation that it stands for.
+#[inline(always)]
+fn deviation<S: Simd>(simd: S, raw: S::Vector) -> (S::Vector, S::Vector) {
+    let (squashed, log_deviation) = log_deviation(simd, raw);
+    (squashed, exp(simd, log_deviation))
+}
+
+#[inline(always)]
+fn add_in_place<S: Simd>(simd: S, sums: &mut [f32], values: &[f32]) {
+    for (sums, values) in sums.chunks_exact_mut(LANES).zip(values.chunks_exact(LANES)) {
+        simd.store(simd.add(simd.load(sums), simd.load(values)), sums);
+    }
+}
+
+/// e^x of one number, as the kernels compute it.
+fn exponential(x: f32) -> f32 {
+    struct Exponential(f32);
+
+    impl Work for Exponential {
+        type Done = f32;
+
+        #[inline(always)]
+        fn with<S: Simd>(self, simd: S) -> f32 {
+            let mut lanes = [0.0; LANES];
+            simd.store(exp(simd, simd.splat(self.0)), &mut lanes);
+            lanes[0]
+        }
+    }
+
+    dispatch(SimdPath::detect(), Exponential(x))
+}

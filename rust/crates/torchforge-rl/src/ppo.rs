@@ -1,0 +1,372 @@
+//! Proximal policy optimisation (Schulman et al., 2017), after CleanRL's `ppo.py`.
+
+use torchforge_env::{Discrete, Environment, Pcg64, StepBatch, VectorEnv};
+use torchforge_nn::{PpoMinibatch, PpoUpdate};
+
+use crate::stream::below;
+use crate::training::{Unfinished, not_zero};
+use crate::{Episode, GaeOptions, Stream, TrainingError};
+
+/// PPO's constants; the defaults are CleanRL's, but for the number of iterations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PpoOptions {
+    /// Iterations of the whole training, over which the learning rate falls.
+    pub iterations: u64,
+    /// Steps of each environment in an iteration.
+    pub rollout_steps: usize,
+    /// Parts that an iteration's steps are learnt from in.
+    pub minibatches: usize,
+    /// How often an iteration's steps are learnt from.
+    pub epochs: usize,
+    /// Learning rate of the first iteration; it falls linearly and would be zero after the last.
+    pub learning_rate: f64,
+    /// The advantages' discounts.
+    pub gae: GaeOptions,
+}
+
+impl Default for PpoOptions {
+    fn default() -> Self {
+        Self {
+            iterations: 976,
+            rollout_steps: 128,
+            minibatches: 4,
+            epochs: 4,
+            learning_rate: 2.5e-4,
+            gae: GaeOptions { gamma: 0.99, lambda: 0.95 },
+        }
+    }
+}
+
+impl PpoOptions {
+    /// The learning rate of an iteration, counted from 0.
+    fn learning_rate(&self, iteration: u64) -> f64 {
+        (1.0 - iteration as f64 / self.iterations as f64) * self.learning_rate
+    }
+}
+
+/// What a training says about itself, taken down where it was done.
+#[derive(Debug, Clone, Default)]
+pub struct PpoTrace {
+    /// The learning rate of each iteration.
+    pub learning_rates: Vec<f64>,
+    /// Environment steps, of all environments, before each gradient step.
+    pub update_steps: Vec<u64>,
+    /// Rows of each gradient step's minibatch.
+    pub batch_rows: Vec<u64>,
+    /// How many stored flags are not what the environments said a step before.
+    pub wrong_flags: u64,
+}
+
+/// What was collected in an iteration, (steps, environments), borrowed.
+#[derive(Debug, Clone, Copy)]
+pub struct Rollout<'a> {
+    /// The reward of each step.
+    pub rewards: &'a [f32],
+    /// 1 where the episode ended with the step before, otherwise 0.
+    pub dones: &'a [f32],
+    /// The value of the observation of each step.
+    pub values: &'a [f32],
+    /// The values after the last step; (environments).
+    pub next_values: &'a [f32],
+    /// 1 where the last step ended the episode, otherwise 0; (environments).
+    pub next_dones: &'a [f32],
+}
+
+/// Generalised advantages and returns, (steps, environments), with flags as PPO keeps them: those before a step.
+///
+/// In `f32`, as the reference. Lengths are the caller's to keep: all as the rollout's fields.
+pub fn advantages_and_returns(
+    rollout: Rollout<'_>,
+    options: GaeOptions,
+    advantages: &mut [f32],
+    returns: &mut [f32],
+) {
+    let environments = rollout.next_values.len();
+    let steps = rollout.rewards.len() / environments;
+    let (gamma, decay) = (options.gamma as f32, (options.gamma * options.lambda) as f32);
+    for environment in 0..environments {
+        let mut advantage = 0.0_f32;
+        let mut next_value = rollout.next_values[environment];
+        let mut next_done = rollout.next_dones[environment];
+        for step in (0..steps).rev() {
+            let place = step * environments + environment;
+            let value = rollout.values[place];
+            let alive = 1.0 - next_done;
+            let delta = rollout.rewards[place] + gamma * next_value * alive - value;
+            advantage = delta + decay * alive * advantage;
+            advantages[place] = advantage;
+            returns[place] = advantage + value;
+            next_value = value;
+            next_done = rollout.dones[place];
+        }
+    }
+}
+
+/// An agent that learns after each rollout of several environments.
+///
+/// The environments begin the next episode in the step that ends one
+/// ([`SameStep`](torchforge_env::AutoresetMode::SameStep)).
+pub struct Ppo<E, P> {
+    options: PpoOptions,
+    environments: VectorEnv<E>,
+    networks: P,
+    choice: Pcg64,
+    shuffling: Pcg64,
+    /// Where the next step begins; (environments, observation length).
+    observations: Vec<f32>,
+    final_observations: Vec<f32>,
+    rewards: Vec<f64>,
+    terminated: Vec<bool>,
+    truncated: Vec<bool>,
+    /// Whether the step before ended the episode; (environments).
+    dones: Vec<f32>,
+    unfinished: Vec<Unfinished>,
+    memory: Memory,
+    minibatch: Columns,
+    order: Vec<u32>,
+    iteration: u64,
+    environment_steps: u64,
+    gradient_steps: u64,
+    trace: PpoTrace,
+}
+
+/// What is learnt from: one row a step.
+struct Columns {
+    observations: Vec<f32>,
+    actions: Vec<u32>,
+    log_probabilities: Vec<f32>,
+    advantages: Vec<f32>,
+    returns: Vec<f32>,
+    values: Vec<f32>,
+}
+
+impl Columns {
+    fn zeroed(rows: usize, observation_len: usize) -> Self {
+        Self {
+            observations: vec![0.0; rows * observation_len],
+            actions: vec![0; rows],
+            log_probabilities: vec![0.0; rows],
+            advantages: vec![0.0; rows],
+            returns: vec![0.0; rows],
+            values: vec![0.0; rows],
+        }
+    }
+
+    fn copy_row(&mut self, row: usize, other: &Self, from: usize, width: usize) {
+        self.observations[row * width..][..width]
+            .copy_from_slice(&other.observations[from * width..][..width]);
+        self.actions[row] = other.actions[from];
+        self.log_probabilities[row] = other.log_probabilities[from];
+        self.advantages[row] = other.advantages[from];
+        self.returns[row] = other.returns[from];
+        self.values[row] = other.values[from];
+    }
+}
+
+/// A rollout's rows, with what the advantages come of.
+struct Memory {
+    columns: Columns,
+    rewards: Vec<f32>,
+    dones: Vec<f32>,
+    /// What the environments said a step before: the trace holds the flags to it.
+    ended_before: Vec<bool>,
+}
+
+impl<E, P> Ppo<E, P>
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+    P: PpoUpdate,
+{
+    /// Takes all memory and begins the first episodes. Environment `i` is reset with `seed + i`; the agent's own
+    /// numbers come from [`Stream`]s of `seed`. Later iterations allocate nothing but in the caller's list.
+    pub fn new(
+        mut environments: VectorEnv<E>,
+        mut networks: P,
+        options: PpoOptions,
+        seed: u64,
+    ) -> Result<Self, TrainingError> {
+        not_zero(&[
+            ("iterations", options.iterations),
+            ("rollout steps", options.rollout_steps as u64),
+            ("minibatches", options.minibatches as u64),
+            ("epochs", options.epochs as u64),
+        ])?;
+        let (count, width) = (environments.len(), environments.observation_len());
+        let rows = count * options.rollout_steps;
+        if !rows.is_multiple_of(options.minibatches) {
+            return Err(TrainingError::Minibatches { rows, parts: options.minibatches });
+        }
+        let mut observations = vec![0.0; count * width];
+        environments.reset(Some(seed), &mut observations)?;
+        networks.evaluate(&observations)?;
+        let (outputs, actions) = (networks.action_count(), environments.action_space().count as usize);
+        if outputs != actions {
+            return Err(TrainingError::Outputs { outputs, actions });
+        }
+        let updates = options.iterations as usize * options.epochs * options.minibatches;
+        Ok(Self {
+            choice: Stream::Exploration.of(seed),
+            shuffling: Stream::Replay.of(seed),
+            final_observations: observations.clone(),
+            observations,
+            rewards: vec![0.0; count],
+            terminated: vec![false; count],
+            truncated: vec![false; count],
+            dones: vec![0.0; count],
+            unfinished: vec![Unfinished::default(); count],
+            memory: Memory {
+                columns: Columns::zeroed(rows, width),
+                rewards: vec![0.0; rows],
+                dones: vec![0.0; rows],
+                ended_before: vec![false; rows],
+            },
+            minibatch: Columns::zeroed(rows / options.minibatches, width),
+            order: (0..rows as u32).collect(),
+            iteration: 0,
+            environment_steps: 0,
+            gradient_steps: 0,
+            trace: PpoTrace {
+                learning_rates: Vec::with_capacity(options.iterations as usize),
+                update_steps: Vec::with_capacity(updates),
+                batch_rows: Vec::with_capacity(updates),
+                wrong_flags: 0,
+            },
+            options,
+            environments,
+            networks,
+        })
+    }
+
+    /// Acts for a rollout, then learns from it. Episodes that ended are added to the list.
+    pub fn iterate(&mut self, episodes: &mut Vec<Episode>) -> Result<(), TrainingError> {
+        for step in 0..self.options.rollout_steps {
+            self.act(step, episodes)?;
+        }
+        self.look_back()?;
+        let learning_rate = self.options.learning_rate(self.iteration);
+        self.trace.learning_rates.push(learning_rate);
+        for _ in 0..self.options.epochs {
+            self.learn(learning_rate)?;
+        }
+        self.iteration += 1;
+        Ok(())
+    }
+
+    /// One step of every environment.
+    fn act(&mut self, step: usize, episodes: &mut Vec<Episode>) -> Result<(), TrainingError> {
+        let (count, width) = (self.environments.len(), self.environments.observation_len());
+        let rows = step * count..(step + 1) * count;
+        let memory = &mut self.memory;
+        let evaluation = self.networks.evaluate(&self.observations)?;
+        memory.columns.observations[rows.start * width..rows.end * width].copy_from_slice(&self.observations);
+        memory.columns.values[rows.clone()].copy_from_slice(evaluation.values);
+        memory.dones[rows.clone()].copy_from_slice(&self.dones);
+        let per_row = evaluation.probabilities.len() / count;
+        for (row, place) in rows.clone().enumerate() {
+            let probabilities = &evaluation.probabilities[row * per_row..][..per_row];
+            let action = chosen(self.choice.unit(), probabilities);
+            memory.columns.actions[place] = action;
+            memory.columns.log_probabilities[place] =
+                evaluation.log_probabilities[row * per_row + action as usize];
+            memory.ended_before[place] = self.terminated[row] || self.truncated[row];
+        }
+        self.environments.step(
+            &memory.columns.actions[rows.clone()],
+            &mut StepBatch {
+                observations: &mut self.observations,
+                rewards: &mut self.rewards,
+                terminated: &mut self.terminated,
+                truncated: &mut self.truncated,
+                final_observations: &mut self.final_observations,
+            },
+        )?;
+        for (row, place) in rows.enumerate() {
+            let done = self.terminated[row] || self.truncated[row];
+            let reward = self.rewards[row];
+            episodes.extend(self.unfinished[row].add(self.environment_steps, reward, done));
+            self.environment_steps += 1;
+            memory.rewards[place] = reward as f32;
+            self.dones[row] = f32::from(u8::from(done));
+        }
+        Ok(())
+    }
+
+    /// Advantages and returns of the rollout.
+    fn look_back(&mut self) -> Result<(), TrainingError> {
+        let evaluation = self.networks.evaluate(&self.observations)?;
+        let Memory { columns, rewards, dones, ended_before } = &mut self.memory;
+        let pairs = dones.iter().zip(ended_before);
+        self.trace.wrong_flags += pairs.filter(|(flag, ended)| (**flag > 0.0) != **ended).count() as u64;
+        let rollout = Rollout {
+            rewards,
+            dones,
+            values: &columns.values,
+            next_values: evaluation.values,
+            next_dones: &self.dones,
+        };
+        advantages_and_returns(rollout, self.options.gae, &mut columns.advantages, &mut columns.returns);
+        Ok(())
+    }
+
+    /// One pass over the rollout in a random order.
+    fn learn(&mut self, learning_rate: f64) -> Result<(), TrainingError> {
+        for last in (1..self.order.len()).rev() {
+            let other = below(&mut self.shuffling, last as u32 + 1) as usize;
+            self.order.swap(last, other);
+        }
+        let width = self.environments.observation_len();
+        for rows in self.order.chunks(self.minibatch.actions.len()) {
+            for (row, &from) in rows.iter().enumerate() {
+                self.minibatch.copy_row(row, &self.memory.columns, from as usize, width);
+            }
+            self.networks.update(
+                PpoMinibatch {
+                    observations: &self.minibatch.observations,
+                    actions: &self.minibatch.actions,
+                    log_probabilities: &self.minibatch.log_probabilities,
+                    advantages: &self.minibatch.advantages,
+                    returns: &self.minibatch.returns,
+                    values: &self.minibatch.values,
+                },
+                learning_rate,
+            )?;
+            self.gradient_steps += 1;
+            self.trace.update_steps.push(self.environment_steps);
+            self.trace.batch_rows.push(rows.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Environment steps taken by all environments, counted where they are taken.
+    pub fn environment_steps(&self) -> u64 {
+        self.environment_steps
+    }
+
+    /// Gradient steps taken, counted where they are taken.
+    pub fn gradient_steps(&self) -> u64 {
+        self.gradient_steps
+    }
+
+    /// What the training took down of itself.
+    pub fn trace(&self) -> &PpoTrace {
+        &self.trace
+    }
+
+    /// The networks that act and learn.
+    pub fn networks(&self) -> &P {
+        &self.networks
+    }
+}
+
+/// The action at which the probabilities, added up, pass a uniform number.
+fn chosen(uniform: f64, probabilities: &[f32]) -> u32 {
+    let mut sum = 0.0;
+    for (action, &probability) in probabilities.iter().enumerate() {
+        sum += f64::from(probability);
+        if uniform < sum {
+            return action as u32;
+        }
+    }
+    // Rounding may leave the sum just below one.
+    probabilities.len() as u32 - 1
+}

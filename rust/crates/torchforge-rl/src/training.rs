@@ -1,0 +1,101 @@
+//! What all trainings share.
+
+use torchforge_data::Transition;
+
+/// Why a training cannot go on.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum TrainingError {
+    /// A number of zero was asked for.
+    #[error("{what} is 0: give at least 1")]
+    Zero {
+        /// The option's name.
+        what: &'static str,
+    },
+    /// The network has another number of outputs than the environment has actions.
+    #[error("the network has {outputs} outputs and the environment {actions} actions: make them equal")]
+    Outputs {
+        /// The network's outputs.
+        outputs: usize,
+        /// The environment's actions, or values in one of them.
+        actions: usize,
+    },
+    /// A number cannot be divided into equal parts.
+    #[error("{rows} steps cannot be divided into {parts} minibatches: make the one a multiple of the other")]
+    Minibatches {
+        /// Steps in a rollout of all environments.
+        rows: usize,
+        /// Minibatches asked for.
+        parts: usize,
+    },
+    /// The environment refused.
+    #[error(transparent)]
+    Environment(#[from] torchforge_env::Error),
+    /// The network refused.
+    #[error(transparent)]
+    Network(#[from] torchforge_nn::Error),
+    /// The replay buffer refused.
+    #[error(transparent)]
+    Replay(#[from] torchforge_data::Error),
+}
+
+/// An error where a number is zero.
+pub(crate) fn not_zero(numbers: &[(&'static str, u64)]) -> Result<(), TrainingError> {
+    match numbers.iter().find(|(_, number)| *number == 0) {
+        Some(&(what, _)) => Err(TrainingError::Zero { what }),
+        None => Ok(()),
+    }
+}
+
+/// A finished episode.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Episode {
+    /// The environment step, counted from 0 over the whole training and over all environments, that ended it.
+    pub step: u64,
+    /// Its number of steps.
+    pub length: u64,
+    /// The sum of its rewards, undiscounted.
+    pub total_reward: f64,
+}
+
+/// An episode under way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Unfinished {
+    length: u64,
+    total_reward: f64,
+}
+
+impl Unfinished {
+    /// Adds a step; where the step ended it, the episode comes out and the next one begins.
+    pub(crate) fn add(&mut self, step: u64, reward: f64, done: bool) -> Option<Episode> {
+        self.length += 1;
+        self.total_reward += reward;
+        if !done {
+            return None;
+        }
+        let Self { length, total_reward } = std::mem::take(self);
+        Some(Episode { step, length, total_reward })
+    }
+}
+
+/// What became of transitions whose episode was cut off, read back from the buffer: the value after them still
+/// counts, and it is that of the real last observation.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct TruncationTrace {
+    /// How many are stored as if the task had ended.
+    pub stored_as_ends: u64,
+    /// The largest difference of a stored next observation and the episode's last.
+    pub last_observation_error: f32,
+}
+
+impl TruncationTrace {
+    pub(crate) fn look<A>(&mut self, stored: Option<Transition<'_, A>>, last_observation: &[f32]) {
+        let Some(stored) = stored else { return };
+        self.stored_as_ends += u64::from(stored.terminated);
+        for (stored, real) in stored.next_observation.iter().zip(last_observation) {
+            let error = (stored - real).abs();
+            if error > self.last_observation_error || error.is_nan() {
+                self.last_observation_error = error;
+            }
+        }
+    }
+}
