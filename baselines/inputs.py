@@ -6,8 +6,6 @@ The same bytes on every machine: NumPy's PCG64 and its samplers alone, and file 
 """
 
 from collections.abc import Callable, Mapping
-from itertools import pairwise
-from math import sqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,11 +14,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from baselines import protocol
-
-# The parity update of DQN: one minibatch for networks of these widths.
-_DQN_WIDTHS = (4, 120, 84, 2)
-_DQN_BATCH = 128
-_DQN_TERMINATED_SHARE = 0.1
+from baselines.parity_inputs import DQN_SIZES, dqn_arrays, ppo_arrays, sac_arrays
 
 
 class GaeArrays(NamedTuple):
@@ -43,30 +37,6 @@ def gae_arrays(*, batch: int, length: int, seed: int) -> GaeArrays:
     )
 
 
-def dqn_arrays(seed: int) -> dict[str, NDArray[Any]]:
-    """Weights of an online and a target network and one minibatch of transitions, drawn in the order written.
-
-    Weights and biases are uniform within 1/sqrt(inputs of the layer), as PyTorch initialises a Linear layer.
-    Names and shapes are those of a PyTorch Sequential whose layers 1 and 3 are ReLUs: `online.0.weight` is
-    (120, 4). Everything is f32 but the actions, i64.
-    """
-    generator = np.random.default_rng(seed)
-    arrays: dict[str, NDArray[Any]] = {}
-    for network in ("online", "target"):
-        for layer, (inputs, outputs) in enumerate(pairwise(_DQN_WIDTHS)):
-            bound = 1.0 / sqrt(inputs)
-            for name, shape in (("weight", (outputs, inputs)), ("bias", (outputs,))):
-                arrays[f"{network}.{2 * layer}.{name}"] = generator.uniform(-bound, bound, shape).astype(
-                    np.float32
-                )
-    for name in ("observations", "next_observations"):
-        arrays[name] = generator.standard_normal((_DQN_BATCH, _DQN_WIDTHS[0])).astype(np.float32)
-    arrays["actions"] = generator.integers(0, _DQN_WIDTHS[-1], _DQN_BATCH, dtype=np.int64)
-    arrays["rewards"] = generator.standard_normal(_DQN_BATCH).astype(np.float32)
-    arrays["terminations"] = (generator.random(_DQN_BATCH) < _DQN_TERMINATED_SHARE).astype(np.float32)
-    return arrays
-
-
 def _write_gae(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
     sizes = {name: parameters.get(name) for name in ("batch", "length")}
     for name, size in sizes.items():
@@ -78,16 +48,36 @@ def _write_gae(parameters: Mapping[str, Any], seed: int, directory: Path) -> Non
         np.save(directory / f"{name}.npy", array)
 
 
-def _write_dqn(_: Mapping[str, Any], seed: int, directory: Path) -> None:
+def _write_dqn(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
+    environment = parameters.get("environment")
+    if not isinstance(environment, str) or environment not in DQN_SIZES:
+        protocol.refuse(
+            f"parameter 'environment' of case {directory.name} is {environment!r}; "
+            f"give one of {', '.join(DQN_SIZES)}"
+        )
+    _write_parity(dqn_arrays(environment, seed), directory)
+
+
+def _write_ppo(_: Mapping[str, Any], seed: int, directory: Path) -> None:
+    _write_parity(ppo_arrays(seed), directory)
+
+
+def _write_sac(_: Mapping[str, Any], seed: int, directory: Path) -> None:
+    _write_parity(sac_arrays(seed), directory)
+
+
+def _write_parity(arrays: Mapping[str, NDArray[Any]], directory: Path) -> None:
     # Written as bytes: safetensors' own writer makes a file that only its owner can read.
-    (directory / "parity.safetensors").write_bytes(save(dqn_arrays(seed)))
+    (directory / "parity.safetensors").write_bytes(save(dict(arrays)))
 
 
 # A generator reads the parameters that its data depend on and lets the others be: it is handed the same
-# object as an implementation, with or without the profile's part. DQN's minibatch depends on none.
+# object as an implementation, with or without the profile's part.
 _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
     "gae": _write_gae,
     "dqn": _write_dqn,
+    "ppo": _write_ppo,
+    "sac": _write_sac,
 }
 
 

@@ -1,7 +1,6 @@
 """DQN's baseline against CleanRL's episodes and arithmetic by hand. Needs torch: runs inside the image."""
 
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,24 +12,25 @@ from jsonschema import Draft202012Validator
 from safetensors.numpy import load_file
 
 import runner
-from baselines import dqn_cartpole, inputs
+from baselines import dqn_cartpole, parity_inputs, training
+from baselines.replay import ReplayBuffer
 
 GOLDEN = Path(__file__).parent / "golden" / "cleanrl_dqn_episode_ends.json"
 SCHEMA = Path(runner.__file__).parent / "schemas" / "measurement.schema.json"
 ROOT = Path(dqn_cartpole.__file__).parents[1]
-SMALL = {"environment": "CartPole-v1", "steps": 400, "learning_starts": 100, "train_frequency": 10}
+SMALL = {
+    "environment": "CartPole-v1",
+    "steps": 400,
+    "learning_starts": 100,
+    "train_frequency": 10,
+    "parity_updates": 3,
+}
 
 
-def trained(seed: int, **parameters: object) -> dqn_cartpole.Trained:
-    random.seed(seed)
-    np.random.seed(seed)
-    torch.manual_seed(seed)
+def trained(seed: int, **parameters: object) -> training.Trained:
     torch.set_num_threads(1)
-    environments = dqn_cartpole.make_environments("CartPole-v1", seed)
-    online, target = dqn_cartpole.make_network(4, 2), dqn_cartpole.make_network(4, 2)
-    target.load_state_dict(online.state_dict())
-    wanted = dqn_cartpole.Parameters(**SMALL | parameters)
-    return dqn_cartpole.train(environments, online, target, wanted, seed)
+    training.seed_generators(seed)
+    return dqn_cartpole.train(dqn_cartpole.Parameters(**SMALL | parameters), seed)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -54,8 +54,25 @@ def test_the_same_seed_gives_the_same_episodes_and_another_seed_others() -> None
     assert trained(5).episodes == trained(5).episodes != trained(6).episodes
 
 
+def test_the_trace_says_what_was_done_at_which_step() -> None:
+    trace = trained(1, steps=1600, learning_starts=490).trace
+    steps = trace["update_steps"].tolist()
+    assert steps == list(range(500, 1600, 10))
+    assert trace["buffer_rows"].tolist() == [step + 1 for step in steps]
+    assert trace["batch_rows"].tolist() == [128] * len(steps)
+    assert trace["epsilon"].tolist() == [max(1 - 0.95 / 800 * step, 0.05) for step in steps]
+    assert trace["copy_steps"].tolist() == [500, 1000, 1500]
+    assert 0.9 < trace["initial.2.weight.bound"].item() <= 1
+
+
+@pytest.mark.parametrize(("name", "sizes"), parity_inputs.DQN_SIZES.items())
+def test_it_plays_every_environment_of_the_benchmark(name: str, sizes: tuple[int, int]) -> None:
+    weights = trained(1, environment=name, steps=120).weights
+    assert (weights["0.weight"].shape[1], weights["4.weight"].shape[0]) == sizes
+
+
 def test_the_ring_forgets_the_oldest_transition_first() -> None:
-    buffer = dqn_cartpole.ReplayBuffer(3, (1,))
+    buffer = ReplayBuffer(3, (1,), (1,), np.int64)
     for number in range(4):
         one = np.array([[number]], dtype=np.float32)
         buffer.add(one, one + 1, np.array([number]), np.array([float(number)]), np.array([number == 3]))
@@ -71,14 +88,17 @@ def test_the_network_and_the_minibatch_have_the_shapes_that_pytorch_gives() -> N
         f"online.{name}": tuple(value.shape)
         for name, value in dqn_cartpole.make_network(4, 2).state_dict().items()
     }
-    arrays = inputs.dqn_arrays(42)
+    arrays = parity_inputs.dqn_arrays("CartPole-v1", 42)
     assert names == {name: arrays[name].shape for name in arrays if name.startswith("online.")}
 
 
 def test_one_update_is_that_of_the_formulas_in_double_precision() -> None:
-    given = inputs.dqn_arrays(42)
-    found = dqn_cartpole.parity_update({name: torch.from_numpy(array) for name, array in given.items()})
-    loss, gradients = loss_and_gradients({name: array.astype(float) for name, array in given.items()})
+    given = parity_inputs.dqn_arrays("CartPole-v1", 42)
+    found = dqn_cartpole.parity({name: torch.from_numpy(array) for name, array in given.items()}, 1)
+    of_first = {
+        name: array if name[:6] in ("online", "target") else array[0] for name, array in given.items()
+    }
+    loss, gradients = loss_and_gradients({name: array.astype(float) for name, array in of_first.items()})
     assert float(found["loss"]) == pytest.approx(loss, rel=1e-5)
     for name, gradient in gradients.items():
         scale = np.abs(gradient).max()
@@ -86,6 +106,20 @@ def test_one_update_is_that_of_the_formulas_in_double_precision() -> None:
         # Adam's first step from fresh moments: both bias corrections cancel.
         stepped = given[f"online.{name}"] - 2.5e-4 * gradient / (np.abs(gradient) + 1e-8)
         assert np.abs(found[f"parameter.{name}"].numpy() - stepped).max() <= 1e-4 * np.abs(stepped).max()
+
+
+def test_consecutive_updates_go_on_from_one_another_and_stay_near_double_precision() -> None:
+    given = {
+        name: torch.from_numpy(each) for name, each in parity_inputs.dqn_arrays("CartPole-v1", 42).items()
+    }
+    one, many = dqn_cartpole.parity(given, 1), dqn_cartpole.parity(given, 20)
+    for name in dqn_cartpole.make_network(4, 2).state_dict():
+        assert torch.equal(one[f"after.{name}"], one[f"parameter.{name}"])
+        assert torch.equal(many[f"parameter.{name}"], one[f"parameter.{name}"])
+        assert many[f"exact.{name}"].dtype == torch.float64
+        drift = (many[f"after.{name}"] - many[f"exact.{name}"]).abs().max()
+        moved = (many[f"after.{name}"] - one[f"after.{name}"]).abs().max()
+        assert drift < 1e-4 < moved
 
 
 def loss_and_gradients(x: dict[str, np.ndarray]) -> tuple[float, dict[str, np.ndarray]]:
@@ -167,5 +201,6 @@ def test_by_hand_from_its_own_directory_it_says_where_it_writes(tmp_path: Path) 
     assert {each.name for each in (tmp_path / "out").iterdir()} == {
         "episodes.json",
         "measurement.json",
+        "trace.safetensors",
         "weights.safetensors",
     }

@@ -1,0 +1,58 @@
+"""SAC by rlox 1.2.0: the benchmark `sac` as near as its own options come to it.
+
+What it does another way stands in matrix.yaml under `differs`.
+"""
+
+# ruff: noqa: E402 - the clock is read before the imports that take seconds.
+
+import time
+
+FIRST_LINE = time.perf_counter()
+
+from rlox.algorithms.sac import SAC
+
+from baselines import peers, training
+from baselines import sac_continuous as reference
+
+
+def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+    """Train one agent; a gradient step is one of the critics'."""
+    environment = peers.recorded(parameters.environment, seed, parameters.steps)
+    agent = SAC(
+        environment,
+        buffer_size=reference.BUFFER_SIZE,
+        # It has one for all of its optimisers.
+        learning_rate=reference.POLICY_LEARNING_RATE,
+        batch_size=parameters.batch,
+        tau=reference.TAU,
+        gamma=reference.GAMMA,
+        # It begins at that step, not after it.
+        learning_starts=parameters.learning_starts + 1,
+        hidden=reference.HIDDEN,
+    )
+    gradient_steps = peers.GradientSteps(agent.critic1_optimizer)
+    started = time.perf_counter()
+    agent.train(parameters.steps)
+    ended = time.perf_counter()
+    return training.Trained(
+        started=started,
+        ended=ended,
+        environment_steps=agent._global_step,
+        gradient_steps=gradient_steps.count,
+        episodes=peers.episodes_of([environment.length_queue], [environment.return_queue]),
+        weights=agent.actor.state_dict(),
+        trace={},
+    )
+
+
+if __name__ == "__main__":
+    training.main(
+        training.Algorithm(
+            name="sac_rlox",
+            description=__doc__,
+            parameters=reference.Parameters,
+            by_hand=reference.BY_HAND,
+            variant=training.Variant(train=train, parity=None),
+        ),
+        FIRST_LINE,
+    )

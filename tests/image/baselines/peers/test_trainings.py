@@ -1,0 +1,69 @@
+"""The trainings by other libraries: their counts and their episodes. Needs them: runs inside the image `peers`."""
+
+import random
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from baselines import (
+    dqn_rlox,
+    dqn_sb3,
+    dqn_torchrl,
+    ppo_rlox,
+    ppo_sb3,
+    ppo_torchrl,
+    sac_rlox,
+    sac_sb3,
+    sac_torchrl,
+    training,
+)
+
+SIZES: dict[str, dict[str, object]] = {
+    "dqn": {"environment": "CartPole-v1", "learning_starts": 200, "train_frequency": 10, "steps": 400},
+    "ppo": {
+        "environment": "CartPole-v1",
+        "environments": 4,
+        "rollout_steps": 128,
+        "minibatches": 4,
+        "epochs": 4,
+        "iterations": 2,
+    },
+    "sac": {"environment": "Pendulum-v1", "learning_starts": 400, "batch": 32, "steps": 421},
+}
+# As the matrix works them out: the multiples of ten from 210 to 390; two iterations of sixteen; all after step 400.
+GRADIENT_STEPS = {"dqn": 19, "ppo": 32, "sac": 20}
+ENVIRONMENT_STEPS = {"dqn": 400, "ppo": 1024, "sac": 421}
+MODULES = [
+    *(dqn_rlox, dqn_sb3, dqn_torchrl),
+    *(ppo_rlox, ppo_sb3, ppo_torchrl),
+    *(sac_rlox, sac_sb3, sac_torchrl),
+]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_a_peer_takes_as_many_steps_as_the_reference_and_keeps_every_episode(module: ModuleType) -> None:
+    algorithm = module.__name__.rpartition(".")[2].partition("_")[0]
+    random.seed(1)
+    np.random.seed(1)
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    parameters = module.reference.Parameters(**SIZES[algorithm], parity_updates=1)
+    trained: training.Trained = module.train(parameters, 1)
+    assert trained.environment_steps == ENVIRONMENT_STEPS[algorithm]
+    assert trained.gradient_steps == GRADIENT_STEPS[algorithm]
+    environments = int(SIZES[algorithm].get("environments", 1))  # type: ignore[call-overload]
+    played = [0] * environments
+    for episode in trained.episodes:
+        environment = episode.step % environments
+        played[environment] += episode.length
+        assert episode.step == (played[environment] - 1) * environments + environment
+        if algorithm == "sac":
+            assert episode.length == 200
+            assert -2000 < episode.value < 0
+        else:
+            assert episode.value == episode.length
+    assert trained.episodes == sorted(trained.episodes)
+    assert len(trained.episodes) == 2 if algorithm == "sac" else len(trained.episodes) > 3
+    assert trained.weights
