@@ -24,14 +24,17 @@ def package_versions(status: str) -> dict[str, str]:
     return found
 
 
-def main(status: Path) -> None:
-    """Print the description; the build's arguments arrive as environment variables."""
+def main(inputs: Path) -> None:
+    """Print the description of what lies below ``inputs``; the build's arguments arrive as environment variables."""
     rustc = subprocess.run(
         ["dpkg-query", "--show", "--showformat=${Version}", "rustc-web"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
+    status = inputs / "status"
+    # An image of one static binary has no packages.
+    packages = package_versions(status.read_text(encoding="utf-8")) if status.exists() else {}
     toolchain = {name: os.environ[name.upper()] for name in ("suite", "rust", "python", "pytorch")}
     description = {
         "schema": 1,
@@ -40,7 +43,7 @@ def main(status: Path) -> None:
         "architecture": os.environ["TARGETARCH"],
         "identity": os.environ["IDENTITY"],
         "execution_hash": os.environ["EXECUTION_HASH"],
-        "packages": {**package_versions(status.read_text(encoding="utf-8")), "rustc": rustc},
+        "packages": {**packages, "rustc": rustc},
     }
     print(json.dumps(description, indent=1))
 

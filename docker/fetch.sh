@@ -10,6 +10,18 @@ mkdir -p "$directory"
 
 packages() { grep -v -e '^#' -e '^$' "$lock"; }
 mirrors() { sed -n -e 's/^# mirror: //p' -e 's/^# archive: //p' "$lock"; }
+suite=$(sed -n 's/^# suite: //p' "$lock")
+
+# Where no name server answers, each question takes this long.
+export RES_OPTIONS='timeout:3 attempts:1'
+
+fetch() { /usr/lib/apt/apt-helper -qq -o APT::Sandbox::User=root -o Acquire::http::Timeout=10 "$@" >&2; }
+
+# Whether a mirror is there at all: apt would try to reach it anew for each of hundreds of packages.
+answers() {
+    fetch -o Acquire::Retries=0 -o Acquire::EnableSrvRecords=false \
+        download-file "$1/dists/$suite/Release" "$directory/.release" && rm "$directory/.release"
+}
 
 # The packages that are not there, or not as locked.
 missing() {
@@ -22,18 +34,23 @@ missing() {
 }
 
 lacking=$(missing)
+answered=
 for mirror in $(mirrors); do
     [ -n "$lacking" ] || break
+    answers "$mirror" || continue
+    answered=yes
     # What is there under a name of ours and is not what is locked would be taken for the rest of a download.
     echo "$lacking" | while read -r _ _ _ _ _ path; do rm -f "$directory/${path##*/}"; done
     # shellcheck disable=SC2046
-    /usr/lib/apt/apt-helper -qq -o APT::Sandbox::User=root -o Acquire::Retries=2 download-file \
+    fetch -o Acquire::Retries=2 download-file \
         $(echo "$lacking" | while read -r _ _ _ _ sha256 path; do
             echo "$mirror/$path" "$directory/${path##*/}" "SHA256:$sha256"
-        done) >&2 || true
+        done) || true
     lacking=$(missing)
 done
 if [ -n "$lacking" ]; then
+    # Where nobody answered, nobody said that a package is not served: apt's own lines say why.
+    [ -n "$answered" ] || exit 1
     echo "$lacking" | while read -r name version architecture _; do
         echo "forge-bench: not served: $name $version $architecture" >&2
     done

@@ -17,13 +17,16 @@ case $MIRROR in
 esac
 echo "deb $options$MIRROR $SUITE main" > "$work/sources.list"
 
-# resolve COMMAND-WORDS... with $native and $foreign set
+# As fetch.sh: who is out of reach is given up within seconds.
+export RES_OPTIONS='timeout:3 attempts:1'
+
+# apt_for COMMAND-WORDS... with $native and $foreign set
 apt_for() {
     apt-get -qq -y --no-install-recommends \
         -o APT::Architecture="$native" -o APT::Architectures="$native,$foreign" -o APT::Sandbox::User=root \
         -o Dir::State::status="$work/status" -o Dir::State::lists="$work/lists" -o Dir::Cache="$work/cache" \
         -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=- \
-        -o Acquire::ForceHash=SHA256 -o APT::Update::Error-Mode=any "$@"
+        -o Acquire::Retries=1 -o Acquire::http::Timeout=10 -o Acquire::ForceHash=SHA256 -o APT::Update::Error-Mode=any "$@"
 }
 
 native=amd64 foreign=arm64
@@ -40,5 +43,7 @@ for native in amd64 arm64; do
     foreign=$native
     # shellcheck disable=SC2046
     apt_for --print-uris install $(cat "$here/packages.txt") > "$result/image-$native"
+    # shellcheck disable=SC2046
+    apt_for --print-uris install $(cat "$here/packages.txt" "$here/compile.txt") > "$result/compile-$native"
 done
 rm -r "$work"

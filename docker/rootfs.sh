@@ -34,6 +34,9 @@ printf 'passwd: files\ngroup: files\nhosts: files dns\n' > "$root/etc/nsswitch.c
 chown 65532:65532 "$root/inputs" "$root/outputs" "$root/results"
 
 sed "s|^|$root/|" /forge/prune.txt | xargs rm -rf
+# Of the documentation stays what who passes an image on has to pass on with it: each package's copyright.
+find "$root/usr/share/doc" -mindepth 2 ! -type d ! -name copyright -delete
+find "$root/usr/share/doc" -type d -empty -delete
 # Among PyTorch's own tests lies one program that it looks for when it is imported.
 find "$root/usr/lib/python3/dist-packages/torch/bin" -type f ! -name torch_shm_manager -delete
 rm -rf "$root/etc/ssl" "$root/usr/lib/ssl" "$root/var/cache" "$root/var/log" "$root/usr/share/ca-certificates" "$libraries/gconv" \

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Cross-compiles the workspace: first the dependencies against stubs, then our crates.
+# Cross-compiles the workspace for one kind of image: first the dependencies against stubs, then our crates.
 # No target directory outlives its layer: Cargo trusts modification times, and a cache shared between checkouts could
 # hand out the binary of another one.
+# Usage: rust.sh dependencies|crates core|edge|backends
 set -eu
 . /forge/trust.sh
 
@@ -15,19 +16,45 @@ export CARGO_TARGET_DIR=/target
 # The module is loaded by an interpreter; it links no libpython, and the target's is not here.
 export PYO3_BUILD_EXTENSION_MODULE=1
 
+packages="-p torchforge-bench -p torchforge-py"
+case $2 in
+    core) ;;
+    # One program that needs no file beside it; a module for Python cannot be static.
+    edge) packages="-p torchforge-bench"; export RUSTFLAGS="-C target-feature=+crt-static" ;;
+    backends) packages="$packages --features torchforge-bench/candle,torchforge-bench/burn" ;;
+esac
+
 cd /rust
 if [ "$1" = crates ]; then
     # Newer than the stubs' artefacts, whatever the checkout's own times are.
     find . -name '*.rs' -exec touch {} +
 fi
-cargo build --quiet --release --locked --target "$target" -p torchforge-bench -p torchforge-py
+# shellcheck disable=SC2086
+cargo build --quiet --release --locked --target "$target" $packages
 
 if [ "$1" = crates ]; then
-    mkdir -p /artefacts/bin /artefacts/site-packages
+    mkdir -p /artefacts/bin
     cp "/target/$target/release/torchforge" /artefacts/bin/torchforge
-    cp "/target/$target/release/libtorchforge.so" /artefacts/site-packages/torchforge.abi3.so
-    cp crates/torchforge-py/torchforge.pyi /artefacts/site-packages/torchforge.pyi
+    if [ -e "/target/$target/release/libtorchforge.so" ]; then
+        mkdir -p /artefacts/site-packages
+        cp "/target/$target/release/libtorchforge.so" /artefacts/site-packages/torchforge.abi3.so
+        cp crates/torchforge-py/torchforge.pyi /artefacts/site-packages/torchforge.pyi
+    fi
     # What is compiled in, for the bill of materials: neither what only builds nor what only tests.
-    cargo tree --quiet --locked --offline --target "$target" --edges normal,no-proc-macro \
-        -p torchforge-bench -p torchforge-py --prefix none --no-dedupe --format '{p}|{l}' | sort -u > /artefacts/crates
+    # shellcheck disable=SC2086
+    cargo tree --quiet --locked --offline --target "$target" --edges normal,no-proc-macro $packages \
+        --prefix none --no-dedupe --format '{p}|{l}' | sort -u > /artefacts/crates
+    # And their notices, which must go where the binaries go. A crate without one has its licence in the bill alone.
+    cut -d'|' -f1 /artefacts/crates | while read -r name version _; do
+        sources=/root/.cargo/registry/src/*/"$name-${version#v}"
+        for notice in $(find $sources -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' \
+                -o -iname 'copyright*' -o -iname 'notice*' -o -iname 'unlicense*' \) 2>/dev/null); do
+            install -D -m 644 "$notice" "/artefacts/licenses/$name-${version#v}/${notice##*/}"
+        done
+    done
+    # What every binary holds of Rust's own library, and a static one of C's and the compiler's.
+    for notice in /usr/share/doc/libstd-rust-web*/copyright /usr/share/doc/libc6/copyright /usr/share/doc/gcc-*-base/copyright; do
+        package=${notice%/copyright}
+        install -D -m 644 "$notice" "/artefacts/licenses/${package##*/}/copyright"
+    done
 fi

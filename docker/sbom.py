@@ -111,10 +111,29 @@ def standard_library(lock: str, architecture: str) -> Component:
     raise SystemExit(f"forge-bench: the tools' lock holds no standard library of Rust for {architecture}")
 
 
+def linked_in(lock: str, architecture: str) -> Iterator[Component]:
+    """The C library and the compiler's own, whose code a static binary holds."""
+    wanted = re.compile(r"(libc6|libgcc-\d+)-dev")
+    found = set()
+    for (name, version, built_for), checksum in locked(lock).items():
+        # For the building machine's own architecture, or for another one.
+        own = wanted.fullmatch(name) if built_for == architecture else None
+        match = own or wanted.fullmatch(name.removesuffix(f"-{architecture}-cross"))
+        if match is None or (own is None and not name.endswith("-cross")):
+            continue
+        found.add(match[1].partition("-")[0])
+        identifier = purl("deb", f"debian/{name}", version, arch=built_for)
+        yield component("library", name, version, identifier, **sha256(checksum))
+    if found != {"libc6", "libgcc"}:
+        raise SystemExit(f"forge-bench: the tools' lock holds no static libraries for {architecture}")
+
+
 def programs(artefacts: Path, version: str) -> Iterator[Component]:
     """Our own compiled files, each with the checksum of its bytes."""
     for path, kind in (("bin/torchforge", "application"), ("site-packages/torchforge.abi3.so", "library")):
         name = Path(path).name
+        if not (artefacts / path).exists():
+            continue
         content = hashlib.sha256((artefacts / path).read_bytes()).hexdigest()
         identifier = purl("generic", f"forge-bench/{name}", version, checksum=f"sha256:{content}")
         yield component(kind, name, version, identifier, **sha256(content))
@@ -127,9 +146,12 @@ def main(inputs: Path) -> None:
         return (inputs / name).read_text(encoding="utf-8")
 
     version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
+    edge = os.environ["IMAGE_TARGET"] == "edge"
+    locks = [read(name) for name in ("image.lock", "compile.lock") if (inputs / name).exists()]
     named = ("IMAGE_TARGET", "TOOLCHAIN", "SUITE", "RUST", "PYTHON", "PYTORCH", "TARGETARCH", "IDENTITY")
     parts = [
-        *debian(read("status"), read("image.lock")),
+        *(linked_in(read("tools.lock"), os.environ["TARGETARCH"]) if edge else ()),
+        *(() if edge else debian(read("status"), "\n".join(locks))),
         *wheels(inputs / "site-packages"),
         *crates(read("artefacts/crates"), read("Cargo.lock")),
         *programs(inputs / "artefacts", version),
