@@ -3,17 +3,35 @@
 import signal
 import sys
 
-from runner.signals import stop_on_signals
+from runner.interpreter import lacking, too_old
 
-if __name__ == "__main__":
+
+def _run() -> int:
+    if refused := too_old():
+        print(f"forge-bench: {refused}", file=sys.stderr)  # noqa: T201
+        return refused.exit_code
+    # What follows is read by Python 3.11 and newer.
+    from runner.signals import stop_on_signals  # noqa: PLC0415
+    from runner.terminal import complain  # noqa: PLC0415
+
     # A second's worth of modules is read after this: to stop meanwhile is no traceback either.
     stop_on_signals()
     try:
-        from runner.cli import main
+        from runner.cli import main  # noqa: PLC0415
 
-        code = main()
+        return main()
     except KeyboardInterrupt:
-        code = 130
+        return 130
+    except ModuleNotFoundError as error:
+        refused = lacking(error)
+        if refused is None:
+            raise
+        complain(f"forge-bench: {refused}")
+        return refused.exit_code
+
+
+if __name__ == "__main__":
+    code = _run()
     # All is done: what the interpreter has left to do must not turn this code into another.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

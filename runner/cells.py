@@ -80,9 +80,12 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
                 if selection.architectures and platform.architecture not in selection.architectures:
                     continue
                 for benchmark in matrix.benchmarks.values():
-                    yield from _of_benchmark(
-                        benchmark, toolchain, limits, platform, profile, selection, executions[platform.name]
-                    )
+                    asked_for = bool(selection.only) or not benchmark.on_request
+                    if asked_for and limits in matrix.limits_of(benchmark):
+                        execution = executions[platform.name]
+                        yield from _of_benchmark(
+                            benchmark, toolchain, limits, platform, profile, selection, execution
+                        )
 
 
 def _of_benchmark(
@@ -100,6 +103,8 @@ def _of_benchmark(
             if not selection.takes(benchmark.name, implementation.name):
                 continue
             for case in benchmark.cases.values():
+                if benchmark.left_out(profile.name, implementation.name, case.name):
+                    continue
                 yield Cell(
                     benchmark=benchmark,
                     case=case,
@@ -130,7 +135,9 @@ def content(
     """
     limits = asdict(cell.limits)
     del limits["name"]
-    return {
+    # How the difference is worded changes nothing; that there is one decides what is judged.
+    other_work = {"other_work": True} if cell.implementation.differs else {}
+    return other_work | {
         "benchmark": cell.benchmark.name,
         "case": cell.case.name,
         "implementation": cell.implementation.name,
@@ -138,7 +145,7 @@ def content(
         "parameters": cell.parameters,
         "seed": cell.seed,
         "inputs": cell.benchmark.inputs,
-        "gate": asdict(cell.benchmark.gate),
+        "gate": cell.benchmark.gate.facts(),
         "counts": cell.benchmark.counts,
         "headline": cell.benchmark.headline,
         "reference": cell.benchmark.reference.command,

@@ -8,6 +8,7 @@ from typing import Any
 from runner.cells import Cell, content
 from runner.errors import StoreError
 from runner.execution import Execution, ExecutionKind
+from runner.machine import fingerprint
 from runner.printable import one_line
 from runner.record import Record
 from runner.work import lacks, load_work
@@ -37,6 +38,7 @@ _WITH_VALUES = frozenset(
     {"machine", "executor", "execution", "architecture", "toolchain", "parameters", "limits", "headline"}
 )
 _UNSEEN = "its gate, counts, headline, inputs or reference changed"
+_OTHER_RULES = "its key was made by an earlier version, by other rules"
 _LONGEST_VALUE, _LONGEST_CHANGE = 40, 400
 _GIB = 2**30
 
@@ -65,7 +67,7 @@ class Earlier:
 
 def differences(record: Record, now: Content) -> tuple[str, ...]:
     """What of ``record``'s content is not as ``now``, in words; for a record of another key never empty."""
-    then = _content_of(record, fingerprint=now["machine"])
+    then = _content_of(record)
     now = _plain(now)
     found = tuple(
         # What a record says may be anything, and this goes to a terminal.
@@ -74,16 +76,15 @@ def differences(record: Record, now: Content) -> tuple[str, ...]:
         if part in then and then[part] != now[part]
     )
     # A record of the first schema does not hold all that its key was made of.
-    return found or (_UNSEEN,)
+    return found or (_UNSEEN if lacks(record) else _OTHER_RULES,)
 
 
-def _content_of(record: Record, *, fingerprint: Iterable[str]) -> Content:
+def _content_of(record: Record) -> Content:
     """What the record's key was made of, as far as the record holds it."""
     data = record.data
     execution = Execution(
         kind=ExecutionKind(data["execution"]["kind"]), emulator=data["execution"]["emulator"]
     )
-    machine = {key: data["machine"].get(key) for key in fingerprint}
     known: dict[str, Any] = {
         "command": data["command"],
         "parameters": data["parameters"],
@@ -91,7 +92,7 @@ def _content_of(record: Record, *, fingerprint: Iterable[str]) -> Content:
         "execution_hash": data["image"]["execution_hash"],
         "execution": {"kind": execution.kind.value, "emulator": execution.emulator},
         "executor": data["launch"]["executor"],
-        "machine": machine,
+        "machine": fingerprint(data["machine"]),
     }
     if lacks(record) is None:
         # Where its work makes no sense, what stands beside the work still does.
@@ -101,7 +102,7 @@ def _content_of(record: Record, *, fingerprint: Iterable[str]) -> Content:
                 execution_hash=known["execution_hash"],
                 execution=execution,
                 executor=known["executor"],
-                machine=machine,
+                machine=known["machine"],
             )
     return _plain(known)
 
@@ -129,7 +130,7 @@ def _in_words(part: str, now: Any, then: Any) -> str:
 
 def _difference(key: str, now: Any, then: Any) -> str:
     if _value(key, now) == _value(key, then):
-        # The few kB that another kernel keeps for itself: only the exact figures tell them apart.
+        # A few MiB of many GiB: only the exact figures tell them apart.
         return f"{key} {now}, was {then}"
     return f"{key.removesuffix('_bytes')} {_value(key, now)}, was {_value(key, then)}"
 

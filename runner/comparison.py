@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from runner import machine
 from runner.errors import NothingToCompare
 from runner.record import Record
 from runner.statistics import Interval, Processes, Verdict, figure_interval, ratio_interval, verdict
@@ -73,13 +74,17 @@ def improvement(base: Processes, against: Processes, metric: str) -> Interval:
 
 def machine_of(record: Record) -> tuple[Any, ...]:
     """What tells one machine from another, as ``runner.machine.fingerprint`` has it."""
-    machine = record.data["machine"]
-    return tuple(machine.get(key) for key in ("cpu_model", "architecture", "logical_cpus", "memory_bytes"))
+    return tuple(machine.fingerprint(record.data["machine"]).values())
 
 
 def image_of(record: Record) -> tuple[str, str]:
-    """The image that a record's process executed: its target and its execution hash."""
-    return str(record.data["image"]["target"]), str(record.data["image"]["execution_hash"])
+    """The image that a record's process executed: its target and its execution hash.
+
+    Without Docker every target is the host, under a hash of its own: there the one that was asked for counts.
+    """
+    image = record.data["image"]
+    target = record.data.get("work", {}).get("target", image["target"])
+    return str(target), str(image["execution_hash"])
 
 
 def processes(records: Iterable[Record], metric: str) -> tuple[tuple[float, ...], ...]:
@@ -293,12 +298,14 @@ def _require_ranked(found: Sequence[Record], names: Sequence[str], subject: str)
 def _why_unranked(records: Sequence[Record]) -> str:
     """Why none of these records is ranked, in words."""
     failed = [record for record in records if record.failed]
-    executed = [record.data["execution"]["kind"] for record in records if not record.failed]
+    passed = [record for record in records if not record.failed]
+    executed = [record.data["execution"]["kind"] for record in passed]
     kinds = ", ".join(sorted({str(record.data["failure"]["kind"]) for record in failed}))
     reasons = {
         f"failed ({kinds})": len(failed),
         "emulated (emulated times say nothing about hardware)": executed.count("emulated"),
         "of unknown execution (nobody said whether they ran natively)": executed.count("unknown"),
+        "not the same work (its page says what differs)": sum(bool(record.differs) for record in passed),
     }
     return f"of {len(records)} records: " + ", ".join(
         f"{count} {why}" for why, count in reasons.items() if count

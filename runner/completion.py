@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.errors import HostNotReady
+from runner.errors import PythonNotReady
 from runner.options import PROGRAM, common_parser, own_parser
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ def script(
         profiles: the names of the matrix's profiles.
 
     Raises:
-        HostNotReady: there is no shtab here.
+        PythonNotReady: there is no shtab here.
     """
     try:
         # Imported here: an image has no shtab, and nothing else needs it.
         import shtab  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise HostNotReady(
+        raise PythonNotReady(
             what="completion scripts cannot be generated here",
             why=f"{error}: it is one of the extra packages that a host needs and an image does not",
             fix="on a host: make setup (or pip install 'forge-bench[host]')",

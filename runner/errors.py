@@ -64,6 +64,12 @@ class EmulationMissing(HostNotReady):
     exit_code = 16
 
 
+class PythonNotReady(HostNotReady):
+    """The Python that runs this is too old, or lacks a package."""
+
+    exit_code = 21
+
+
 class DockerUnavailable(ForgeBenchError):
     """No Docker daemon answers."""
 

@@ -54,7 +54,8 @@ class Durations:
         launches: dict[str, list[Record]] = defaultdict(list)
         here = machine.fingerprint()
         for record in records:
-            if record.data["launch"]["exit_code"] == 0 and _same_machine(record, here):
+            there = machine.fingerprint(record.data["machine"])
+            if record.data["launch"]["exit_code"] == 0 and there == here:
                 launches[record.data["launch"]["id"]].append(record)
         for members in launches.values():
             first = members[0]
@@ -88,11 +89,6 @@ def duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 120 else f"{seconds / 3600:.1f} h"  # noqa: PLR2004
-
-
-def _same_machine(record: Record, here: Mapping[str, Any]) -> bool:
-    there = record.data["machine"]
-    return all(there.get(key) == value for key, value in here.items())
 
 
 def _kind(launch: "Launch") -> _Kind:

@@ -49,7 +49,7 @@ class FailureKind(Enum):
     OUT_OF_MEMORY = (
         "out-of-memory",
         "The kernel killed the process, or a child without which the work was not done, at the memory limit. "
-        "Told by the container's own flag, so only where containers are used.",
+        "Told by the container's own flag; without containers the runner looks once a second, and kills it itself.",
         "Raise limits.*.memory in the matrix, or name the case under the implementation's `without`.",
     )
     DEADLINE = (
@@ -59,7 +59,8 @@ class FailureKind(Enum):
     )
     TOO_MANY_PROCESSES = (
         "too-many-processes",
-        "The process ran into the deadline with as many processes and threads as its limit allows.",
+        "The process ran into the deadline with as many processes and threads as its limit allows; without containers "
+        "it was killed as soon as it was seen with more.",
         "Find what forks without end; raise limits.*.pids if it truly needs so many.",
     )
     TOO_MUCH_OUTPUT = (

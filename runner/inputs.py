@@ -72,9 +72,13 @@ def inputs_key(cell: Cell, *, execution_hash: str, executor: str) -> str:
 
 
 def inputs_of_launch(directory: Path, cases: list[str], into: Path) -> Path:
-    """A directory that holds the input files of these cases and no others."""
+    """A directory that holds the input files of these cases and no others.
+
+    They are copies, and read-only as in a container: a launch on a bare host has the user's own rights, and what it did
+    to a link it would do to the store, and so to every launch that follows.
+    """
     for case in cases:
-        shutil.copytree(directory / case, into / case, copy_function=_link_or_copy)
+        shutil.copytree(directory / case, into / case, copy_function=_copy_to_read)
     return into
 
 
@@ -82,9 +86,6 @@ def _cases(cell: Cell) -> list[tuple[str, dict[str, Any]]]:
     return [(case.name, dict(case.parameters)) for case in cell.benchmark.cases.values()]
 
 
-def _link_or_copy(source: str, target: str) -> None:
-    """Large inputs are not copied where the file system can share them."""
-    try:
-        Path(target).hardlink_to(source)
-    except OSError:
-        shutil.copy2(source, target)
+def _copy_to_read(source: str, target: str) -> None:
+    shutil.copyfile(source, target)
+    Path(target).chmod(0o444)

@@ -5,6 +5,7 @@ host's processor, so nothing in there is asked.
 """
 
 import platform
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import psutil
 _ARCHITECTURES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _SIMD = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512bw", "avx512vl", "asimd", "sve", "sve2")
 _CPU = Path("/sys/devices/system/cpu")
+_GIB = 2**30
 
 
 def architecture() -> str:
@@ -46,10 +48,18 @@ def describe() -> dict[str, Any]:
     }
 
 
-def fingerprint() -> dict[str, Any]:
-    """The part of the machine that a content key depends on: another machine's times are not reused."""
-    whole = describe()
-    return {key: whole[key] for key in ("cpu_model", "architecture", "logical_cpus", "memory_bytes")}
+def fingerprint(described: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What tells one machine from another: the part of it that a content key depends on.
+
+    Args:
+        described: a machine as a record holds it; None for this one.
+
+    Memory counts in whole GiB: another kernel, or the same one after a reboot, keeps a few kB more or less for itself.
+    """
+    whole = describe() if described is None else described
+    found = {key: whole.get(key) for key in ("cpu_model", "architecture", "logical_cpus")}
+    memory = whole.get("memory_bytes")
+    return {**found, "memory_bytes": None if memory is None else round(memory / _GIB) * _GIB}
 
 
 def state() -> dict[str, Any]:

@@ -10,6 +10,8 @@ from runner.printable import one_line
 from runner.store import Store
 
 COMMAND = ("python3", "-m", "baselines.versions")
+# An edge image holds one program and no Python.
+EDGE_COMMAND = ("torchforge", "version")
 _DEADLINE_SECONDS = 600
 _MOST_VERSIONS, _LONGEST = 100, 200
 
@@ -35,9 +37,9 @@ def verified_software(
         raise PinMismatch(
             what=f"the {image.target} image for {image.architecture} cannot say which versions it holds",
             why="the command that asks for them failed in a container of it",
-            fix=f"run it by hand: {' '.join(COMMAND)}",
+            fix=f"run it by hand: {' '.join(_command(image))}",
         )
-    _check(cell, software)
+    _check(cell, image, software)
     return software
 
 
@@ -48,7 +50,7 @@ def _ask(cell: Cell, image: ImageFacts, executor: Executor) -> dict[str, str | N
             name="versions",
             image=image,
             platform=cell.platform,
-            command=COMMAND,
+            command=_command(image),
             limits=cell.limits,
             deadline_seconds=_DEADLINE_SECONDS,
             input_directory=None,
@@ -57,6 +59,10 @@ def _ask(cell: Cell, image: ImageFacts, executor: Executor) -> dict[str, str | N
         )
     )
     return _versions("\n".join(lines)) if result.exit_code == 0 else None
+
+
+def _command(image: ImageFacts) -> tuple[str, ...]:
+    return EDGE_COMMAND if image.target == "edge" else COMMAND
 
 
 def _versions(text: str) -> dict[str, str | None] | None:
@@ -76,9 +82,11 @@ def _versions(text: str) -> dict[str, str | None] | None:
     }
 
 
-def _check(cell: Cell, software: dict[str, str | None]) -> None:
+def _check(cell: Cell, image: ImageFacts, software: dict[str, str | None]) -> None:
     toolchain = cell.toolchain
     pins = {"rust": toolchain.rust, "python": toolchain.python, "pytorch": toolchain.pytorch}
+    if image.target == "edge":
+        pins = {"rustc": toolchain.rust}
     wrong = [
         f"{name} is {software.get(name) or 'absent'}, pinned {pin}"
         for name, pin in pins.items()

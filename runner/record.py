@@ -60,8 +60,13 @@ class Record:
 
     @property
     def ranked(self) -> bool:
-        """Whether its times may be compared with others: natively executed and passed its gate."""
-        return not self.failed and self.data["execution"]["kind"] == "native"
+        """Whether its times may be compared with others: native, its gate passed, and of the same work."""
+        return not self.failed and self.data["execution"]["kind"] == "native" and not self.differs
+
+    @property
+    def differs(self) -> tuple[str, ...]:
+        """What its implementation does another way than the reference, in words."""
+        return tuple(self.data.get("work", {}).get("differs", ()))
 
     def values(self, metric: str) -> tuple[float, ...]:
         """All values of a metric, one per repetition, in the order taken; empty where it is absent."""

@@ -207,8 +207,8 @@ def _judge(
 
     case = planned.cell.case.name
     failure = result.failure or result.explain(reader.failure_of(case))
-    reference = None
-    if failure is None and planned.key != reference_key:
+    reference, same_work = None, not planned.cell.implementation.differs
+    if failure is None and same_work and planned.key != reference_key:
         reference = store.files("references", reference_key)
         if reference is None:
             failure = Failure(
@@ -224,6 +224,7 @@ def _judge(
         wall_seconds=result.wall_seconds,
         outputs=outputs,
         reference=reference,
+        same_work=same_work,
     )
     return replace(judgement, failure=result.explain(judgement.failure))
 

@@ -62,10 +62,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> dict[str, A
             "cases": {case.name: dict(case.parameters) for case in benchmark.cases.values()},
         },
         "counts": dict(benchmark.counts),
-        "gate": {
-            "outputs": [asdict(output) for output in benchmark.gate.outputs],
-            "episodes": benchmark.gate.episodes,
-        },
+        "gate": benchmark.gate.facts(),
         "reference": {
             "implementation": benchmark.reference.name,
             "command": list(benchmark.reference.command),
@@ -77,6 +74,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> dict[str, A
         # The image that the matrix asks for; without Docker it is not the one that is run in.
         "target": cell.implementation.image,
         "core": asdict(core),
+        **({"differs": list(cell.implementation.differs)} if cell.implementation.differs else {}),
     }
 
 
@@ -117,7 +115,13 @@ def _load(record: Record) -> Work:
     )
     own = reference
     if names["implementation"] != reference.name:
-        own = _implementation(names["implementation"], data["command"], work["target"], data["determinism"])
+        own = _implementation(
+            names["implementation"],
+            data["command"],
+            work["target"],
+            data["determinism"],
+            differs=tuple(work.get("differs", ())),
+        )
     elif list(reference.command) != data["command"]:
         raise ValueError("two commands for the reference")
     benchmark = _benchmark(names["benchmark"], work, {each.name: each for each in (reference, own)})
@@ -173,6 +177,7 @@ def _implementation(
     determinism: str,
     *,
     reference: bool = False,
+    differs: tuple[str, ...] = (),
 ) -> Implementation:
     return Implementation(
         name=name,
@@ -182,4 +187,5 @@ def _implementation(
         without={},
         reference=reference,
         determinism=Determinism(determinism),
+        differs=differs,
     )

@@ -80,7 +80,7 @@ class Context:
 
         Raises:
             DockerUnavailable: no daemon answers.
-            HostNotReady: the Python that runs this has no Docker library.
+            PythonNotReady: the Python that runs this has no Docker library.
         """
         if self.executor_name == "local":
             return self._local

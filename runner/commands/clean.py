@@ -46,7 +46,7 @@ def _find(context: Context) -> list[Area]:
             from runner.host.clean.daemon import find_on_daemon  # noqa: PLC0415
 
             context.progress.say(
-                "asking the Docker daemon what it holds; for its cache this may take minutes"
+                "asking the Docker daemon what it holds; for its cache this may take a minute"
             )
             found += find_on_daemon(context.root, wanted)
         except (DockerUnavailable, ModuleNotFoundError) as error:

@@ -38,6 +38,7 @@ def _run(context: Context) -> int:
             specs,
             executor=context.executor_name,
             inside_image=context.inside_image,
+            root=context.root,
             store=context.store,
             left_out=_left_out(context, cells),
         )

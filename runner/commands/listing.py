@@ -9,7 +9,8 @@ from runner.terminal import width_of, wrap
 def _run(context: Context) -> int:
     width = width_of(sys.stdout)
     for benchmark in context.matrix.benchmarks.values():
-        print(wrap(f"{benchmark.name}: {benchmark.title}", width))
+        asked = ", on request" if benchmark.on_request else ""
+        print(wrap(f"{benchmark.name}: {benchmark.title}{asked}", width))
         print(wrap(f"  cases: {', '.join(benchmark.cases)}", width))
         print(wrap(f"  implementations: {', '.join(benchmark.implementations)}", width))
     print(wrap(f"profiles: {', '.join(context.matrix.profiles)}", width))

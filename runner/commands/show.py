@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from collections.abc import Sequence
 
 from runner.cells import Selection
@@ -10,7 +11,9 @@ from runner.matrix import Matrix
 from runner.plan import content_keys
 from runner.record import Record
 from runner.store import newest_by_key
+from runner.tables.narrow import narrow
 from runner.tables.write import write_tables
+from runner.terminal import width_of
 
 
 def show(context: Context, records: Sequence[Record]) -> None:
@@ -36,14 +39,18 @@ def show(context: Context, records: Sequence[Record]) -> None:
         from runner.tables.pages import render_benchmark  # noqa: PLC0415
 
         for benchmark in dict.fromkeys(each.cell.benchmark.name for each in plan.cells):
-            print(render_benchmark(selected, records, benchmark, profile=options.profile), end="")
+            _print(render_benchmark(selected, records, benchmark, profile=options.profile))
     elif options.architectures == here:
-        print((directory / "overview.md").read_text(encoding="utf-8"), end="")
+        _print((directory / "overview.md").read_text(encoding="utf-8"))
     else:
         from runner.tables.pages import render_overview  # noqa: PLC0415
 
-        print(render_overview(selected, records, profile=options.profile), end="")
+        _print(render_overview(selected, records, profile=options.profile))
     context.progress.say(f"tables: {directory}")
+
+
+def _print(page: str) -> None:
+    print(narrow(page, width_of(sys.stdout)), end="")
 
 
 def _of_architectures(matrix: Matrix, architectures: Sequence[str]) -> Matrix:

@@ -36,7 +36,8 @@ def _run(context: Context) -> int:
     launches = {record.data["launch"]["id"]: record for record in records if record.identifier in works}
     if launches:
         seconds = sum(record.data["launch"]["wall_seconds"] for record in launches.values())
-        say(f"their {len(launches)} launches took {duration(seconds)} when the records were made")
+        count = f"their {len(launches)} launches" if len(launches) > 1 else "their launch"
+        say(f"{count} took {duration(seconds)} when the records were made")
     with _store(own.keep) as store:
         outcome = run_again(jobs, context.executor, store, context.progress) if jobs else _NOTHING
     report = Report(

@@ -23,8 +23,9 @@ def create_container(
     cpuset: str | None,
     mounts: Sequence[Mount],
     environment: Mapping[str, str],
+    compiles: bool = False,
 ) -> Container:
-    """A container that is confined and not started yet.
+    """A container that is confined and not started yet. What one ``compiles`` in /tmp it may execute there.
 
     Raises:
         docker.errors.APIError: the daemon refuses it.
@@ -51,7 +52,7 @@ def create_container(
             Ulimit(name="fsize", soft=most_bytes(limits), hard=most_bytes(limits)),
         ],
         init=True,
-        tmpfs={"/tmp": "size=256m,mode=1777"},  # noqa: S108 (inside the container)
+        tmpfs={"/tmp": f"size=256m,mode=1777{',exec' if compiles else ''}"},  # noqa: S108 (inside the container)
         mounts=list(mounts),
         environment=dict(environment),
         log_config=LogConfig(type="none"),

@@ -135,6 +135,7 @@ class DockerExecutor:
             keeper(
                 self._client,
                 image=_digest(request),
+                target=request.image.target,
                 labels=owner_labels(request.deadline_seconds),
                 limits=request.limits,
                 inputs=request.input_directory is not None,
@@ -164,6 +165,7 @@ class DockerExecutor:
                     limits=request.limits,
                     cpuset=limits.cpuset,
                     mounts=beside.mounts if beside else (),
+                    compiles=request.image.target == "compile",
                     environment={
                         "FORGE_BENCH_THREADS": threads,
                         "OMP_NUM_THREADS": threads,

@@ -1,10 +1,11 @@
 """The keeper: a second container beside a launch's, which holds the volumes of its inputs and outputs.
 
-It runs nothing but a sleep. Through it the launch gets its inputs read-only, though the daemon writes them, and an
-output directory with an end: a file system in memory whose size and number of files the kernel bounds. An anonymous
-volume on the daemon's disk has no bound at all that works everywhere, and what a stopped container had in a
-temporary file system of its own is gone; this one stays while the keeper lives. Its pages count to the launch that
-wrote them, inside its memory limit, as the page cache of written files does too.
+It runs nothing but a sleep: an edge image's own, where there is no other program. Through it the launch gets its
+inputs read-only, though the daemon writes them, and an output directory with an end: a file system in memory whose
+size and number of files the kernel bounds. An anonymous volume on the daemon's disk has no bound at all that works
+everywhere, and what a stopped container had in a temporary file system of its own is gone; this one stays while the
+keeper lives. Its pages count to the launch that wrote them, inside its memory limit, as the page cache of written
+files does too.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ from docker.types import DriverConfig, Mount
 
 import docker
 from runner.executors.containers import USER, create_container
-from runner.executors.outputs import MOST_FILES, Intake, empty, most_bytes, too_large, too_many_files
+from runner.executors.outputs import MOST_FILES, Intake, empty, most_bytes
 from runner.failure import Failure, FailureKind
 from runner.host.connection import BROKEN_CONNECTION
 from runner.matrix import Limits
@@ -31,6 +32,8 @@ from runner.store import tree
 
 INPUTS, OUTPUTS = "/inputs", "/outputs"
 _SLEEP = ("sleep", "infinity")
+# An edge image holds one program.
+_EDGE_SLEEP = ("torchforge", "sleep")
 _LIMITS = Limits(name="keeper", cpus=1, memory_bytes=128 * 2**20, pids=32, threads=1)
 # The folder itself takes a place among the files.
 _INODES = MOST_FILES + 2
@@ -54,15 +57,19 @@ class Keeper:
         self._container.put_archive(INPUTS, _pack(directory))
 
     def full(self) -> Failure | None:
-        """Whether the launch met an end of its output directory, and which."""
-        printed: Any
-        ended, printed = self._container.exec_run(["stat", "--file-system", "--format=%a %d", OUTPUTS])
-        free_blocks, _, free_files = printed.decode("ascii", errors="replace").strip().partition(" ")
-        if ended != 0 or not free_blocks.isdecimal() or not free_files.isdecimal():
-            return None
-        if int(free_files) == 0:
-            return too_many_files()
-        return too_large(self._most_bytes) if int(free_blocks) == 0 else None
+        """Whether the launch met an end of its output directory, and which.
+
+        Told from the daemon's archive, as everything here: an image need not hold a program that could say.
+        """
+        intake = Intake(self._most_bytes)
+        with contextlib.suppress(tarfile.TarError), _archive(self._container, OUTPUTS) as entries:
+            for entry in entries:
+                # The first entry is the folder itself.
+                if PurePosixPath(entry.name).parts[1:]:
+                    overfull = intake.overfull(_type(entry), entry.size)
+                    if overfull is not None:
+                        return overfull
+        return None
 
     def fetch(self, directory: Path) -> Failure | None:
         """Unpack what the launch wrote into ``directory``; or leave that empty and say why it is refused.
@@ -99,13 +106,20 @@ class Keeper:
 
 @contextlib.contextmanager
 def keeper(
-    client: docker.DockerClient, *, image: str, labels: Mapping[str, str], limits: Limits, inputs: bool
+    client: docker.DockerClient,
+    *,
+    image: str,
+    target: str,
+    labels: Mapping[str, str],
+    limits: Limits,
+    inputs: bool,
 ) -> Iterator[Keeper]:
     """A keeper for one launch; it must outlive the launch's container, which uses its volumes.
 
     Args:
         client: the daemon.
         image: whose ``sleep`` it runs.
+        target: what the image is.
         labels: what tells this runner's containers and volumes from others.
         limits: the launch's: they bound what its outputs may hold.
         inputs: whether there are inputs.
@@ -133,7 +147,7 @@ def keeper(
             container = create_container(
                 client,
                 image=image,
-                command=_SLEEP,
+                command=_EDGE_SLEEP if target == "edge" else _SLEEP,
                 name=f"forge-bench-keeper-{uuid.uuid4().hex[:8]}",
                 labels=labels,
                 limits=_LIMITS,

@@ -1,10 +1,11 @@
 """The local executor: launches are processes beside the runner, inside the pinned image or on a bare host.
 
-It is no sandbox. Of the limits it enforces the CPU set, the deadline and the size of a file, and it watches the size of
-the output directory; memory and pids are the container's business, and the record says so. At the deadline the process
-group is killed; a child that made a session of its own lives on.
+It is no sandbox. Of the limits the kernel enforces the CPU set and the size of a file; the deadline, the size of the
+output directory, memory and the number of processes are looked at once a second, and a launch that is beyond one is
+killed. In between it may go further, and a child that made a session of its own is neither counted nor killed.
 """
 
+import contextlib
 import json
 import os
 import resource
@@ -24,6 +25,7 @@ from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
 from runner.executors.modules import missing_modules, own_python_first
 from runner.executors.outputs import empty, most_bytes, overfull_directory, refuse_directory
+from runner.executors.usage import can_be_seen, usage_of
 from runner.executors.watch import Streams
 from runner.failure import Failure, FailureKind
 from runner.images.identity import identify
@@ -33,10 +35,21 @@ from runner.orphans import end_orphans, owner_environment
 from runner.signals import die_with_parent, uninterrupted
 
 IMAGE_FILE = "image.json"
+_OOM_SCORE = Path("/proc/self/oom_score_adj")
 EXECUTION_VARIABLE = "FORGE_BENCH_EXECUTION"
 _GRACE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
-_ENFORCED = ("cpuset", "deadline", "file-size", "outputs")
+_ENFORCED = (
+    "cpuset",
+    "deadline",
+    "file-size",
+    "outputs",
+    *(("memory_bytes", "pids") if can_be_seen() else ()),
+)
+# Where a launch takes more than the host has before it is looked at, the kernel is to end it and nothing else.
+_FIRST_TO_GO = "1000"
+# What grows while it is asked to end is not asked.
+_GROWING = frozenset({FailureKind.OUT_OF_MEMORY, FailureKind.TOO_MANY_PROCESSES})
 
 
 class LocalExecutor:
@@ -158,11 +171,7 @@ class LocalExecutor:
 
 
 def _confinement(cpus: tuple[int, ...], limits: Limits) -> Callable[[], None]:
-    """What a child does to itself before its program starts, so that no child of its own escapes.
-
-    Neither memory nor pids: address space is not memory (PyTorch maps far more than it touches), and the kernel counts
-    the processes of a user, not of a launch.
-    """
+    """What a child does to itself before its program starts, so that no child of its own escapes."""
     most = most_bytes(limits)
     die_with_runner = die_with_parent()
 
@@ -171,6 +180,8 @@ def _confinement(cpus: tuple[int, ...], limits: Limits) -> Callable[[], None]:
         os.sched_setaffinity(0, cpus)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        with contextlib.suppress(OSError):
+            _OOM_SCORE.write_text(_FIRST_TO_GO, encoding="ascii")
 
     return confine
 
@@ -180,18 +191,24 @@ def _watch(
 ) -> LaunchResult:
     streams = Streams(request.on_line)
     stopped = _follow(request, process, streams, started)
-    if stopped is None:
-        try:
-            process.wait(timeout=max(0.1, request.deadline_seconds - (time.monotonic() - started)))
-        except subprocess.TimeoutExpired:
+    # It may go on after it closed both of its streams.
+    while stopped is None and process.poll() is None:
+        left = request.deadline_seconds - (time.monotonic() - started)
+        if left <= 0:
             stopped = _deadline_failure(request)
+            break
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=min(left, _LOOK_SECONDS))
+            break
+        stopped = _beyond_limits(request, process.pid)
     wall_seconds = time.monotonic() - started
-    _kill_group(process)
+    _kill_group(process, politely=stopped is None or stopped.kind not in _GROWING)
     streams.close(whole=True)
     return LaunchResult(
         limits=limits,
         wall_seconds=wall_seconds,
         exit_code=process.returncode,
+        out_of_memory=stopped is not None and stopped.kind is FailureKind.OUT_OF_MEMORY,
         stopped=stopped,
         refused=_take_outputs(request, ended_well=stopped is None and process.returncode == 0),
         stderr=streams.stderr.text(),
@@ -211,10 +228,10 @@ def _follow(
             left = request.deadline_seconds - (now - started)
             if left <= 0:
                 return _deadline_failure(request)
-            if now >= next_look and request.output_directory is not None:
-                overfull = overfull_directory(request.output_directory, most_bytes(request.limits))
-                if overfull is not None:
-                    return overfull
+            if now >= next_look:
+                beyond = _beyond_limits(request, process.pid)
+                if beyond is not None:
+                    return beyond
                 next_look = time.monotonic() + _LOOK_SECONDS
             for key, _ in selector.select(timeout=min(left, _LOOK_SECONDS)):
                 chunk = os.read(key.fd, 2**16)
@@ -230,6 +247,14 @@ def _follow(
             if process.poll() is not None and not selector.select(timeout=0.2):
                 break
     return None
+
+
+def _beyond_limits(request: LaunchRequest, session: int) -> Failure | None:
+    """Which limit a launch that still runs is beyond, of those that no kernel enforces here."""
+    beyond = usage_of(session, exact_beyond=request.limits.memory_bytes).over(request.limits)
+    if beyond is None and request.output_directory is not None:
+        beyond = overfull_directory(request.output_directory, most_bytes(request.limits))
+    return beyond
 
 
 def _take_outputs(request: LaunchRequest, *, ended_well: bool) -> Failure | None:
@@ -254,13 +279,13 @@ def _cpu_set(limits: Limits) -> tuple[int, ...]:
     return tuple(allowed[-limits.cpus :])
 
 
-def _kill_group(process: "subprocess.Popen[bytes]") -> None:
-    """End the whole process group: politely, then not."""
-    for number, patience in ((signal.SIGTERM, _GRACE_SECONDS), (signal.SIGKILL, _GRACE_SECONDS)):
+def _kill_group(process: "subprocess.Popen[bytes]", *, politely: bool = True) -> None:
+    """End the whole process group: politely first, where there is time for it."""
+    for number in (signal.SIGTERM, signal.SIGKILL) if politely else (signal.SIGKILL,):
         if process.poll() is None:
             _signal_group(process.pid, number)
             try:
-                process.wait(timeout=patience)
+                process.wait(timeout=_GRACE_SECONDS)
             except subprocess.TimeoutExpired:
                 continue
     # The leader is gone; whatever it left behind in its group goes too.

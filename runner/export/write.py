@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from runner.errors import HostNotReady
+from runner.errors import PythonNotReady
 from runner.export.table import Column, Value, rows
 
 
@@ -22,14 +22,14 @@ def as_parquet(table: Sequence[Column]) -> bytes:
     """A Parquet file: strings, 64-bit integers, doubles and booleans, each with nulls.
 
     Raises:
-        HostNotReady: there is no pyarrow here.
+        PythonNotReady: there is no pyarrow here.
     """
     try:
         # Imported here: an image has no pyarrow, and nothing else needs it.
         import pyarrow as pa  # noqa: PLC0415
         from pyarrow import parquet  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise HostNotReady(
+        raise PythonNotReady(
             what="Parquet cannot be written here",
             why=f"{error}: it is one of the extra packages that a host needs and an image does not",
             fix="take --format csv, or on a host: make setup (or pip install 'forge-bench[host]')",

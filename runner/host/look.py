@@ -12,17 +12,19 @@ from typing import Any
 import psutil
 
 from runner import machine
-from runner.errors import DockerUnavailable, ForgeBenchError, StoreError
+from runner.errors import DockerUnavailable, ForgeBenchError, PackagesDrifted, StoreError
 from runner.host.daemon import information, require_client, require_daemon
 from runner.host.endpoint import current_endpoint
 from runner.host.facts import daemon_is_elsewhere, read_host
 from runner.host.foreign import runs
-from runner.host.mirror import Mirror, ask
+from runner.host.mirror import Mirror, ask, packages_of_pins, upstream
 from runner.host.situation import Daemon, Machine, Place, Situation, Wanted
 from runner.host.space import refused
 from runner.images.base import base_tag
+from runner.images.build import locks_of
 from runner.images.command import inspect_images
-from runner.images.spec import ImageSpec
+from runner.images.lock import require_lock
+from runner.images.spec import ImageSpec, Toolchain
 from runner.store import Store
 
 # Measured with docker system df and du after building every image of the shipped matrix from nothing: the tools
@@ -45,6 +47,7 @@ def look(
     *,
     executor: str,
     inside_image: bool,
+    root: Path,
     store: Store,
     left_out: Mapping[str, str],
 ) -> Situation:
@@ -55,6 +58,7 @@ def look(
         specs: the images that it takes.
         executor: ``docker`` or ``local``.
         inside_image: whether this is the runner of an image.
+        root: the checkout, which holds the locks.
         store: where records would go.
         left_out: what the local executor cannot run, and why.
     """
@@ -72,6 +76,7 @@ def look(
         trial={each: runs(each) for each in wanted.foreign} if containers else {},
         unprivileged=_unprivileged(),
         mirrors=_mirrors(wanted, missing) if containers else (),
+        locked={each.name: _locked(each, specs, root) for each in wanted.toolchains} if containers else {},
         places=_places(specs, there, daemon, store),
         results=_results(store),
         damaged=store.damaged(),
@@ -117,6 +122,23 @@ def _mirrors(wanted: Wanted, missing: tuple[str, ...] | None) -> tuple[Mirror, .
         ask(mirror, suite, architecture=architecture, python=toolchain.python)
         for (mirror, suite), toolchain in suites.items()
     )
+
+
+def _locked(
+    toolchain: Toolchain, specs: Iterable[ImageSpec], root: Path
+) -> Mapping[str, frozenset[str]] | PackagesDrifted:
+    """The upstream version of each pin in the locks that builds of these images read."""
+    wanted = {each for spec in specs if spec.toolchain == toolchain for each in locks_of(spec)}
+    try:
+        locks = [require_lock(root, toolchain, kind, architecture) for kind, architecture in sorted(wanted)]
+    except PackagesDrifted as error:
+        return error
+    return {
+        pin: frozenset(
+            upstream(each.version) for lock in locks for each in lock.packages if each.name == name
+        )
+        for pin, name in packages_of_pins(toolchain.python).items()
+    }
 
 
 def _places(

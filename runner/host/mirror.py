@@ -10,7 +10,6 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-# By the name of a pin, the Debian package that the images take it from.
 _RUST, _PYTORCH = "rustc-web", "python3-torch"
 _ANSWER_SECONDS = 10.0
 _INDEX_SECONDS = 60.0
@@ -47,9 +46,14 @@ def ask(url: str, suite: str, *, architecture: str | None = None, python: str = 
     served: list[Mapping[str, frozenset[str]]] = []
     if problem is None and architecture is not None:
         index = f"{url}/dists/{suite}/main/binary-{architecture}/Packages.xz"
-        names = {"rust": _RUST, "python": f"python{'.'.join(python.split('.')[:2])}", "pytorch": _PYTORCH}
+        names = packages_of_pins(python)
         problem = _bounded(lambda: served.append(_served(_fetch(index), names)), _INDEX_SECONDS)
     return Mirror(url=url, suite=suite, problem=problem, served=served[0] if served else None)
+
+
+def packages_of_pins(python: str) -> Mapping[str, str]:
+    """By the name of a pin (rust, python, pytorch), the Debian package that holds it; ``python`` names its own."""
+    return {"rust": _RUST, "python": f"python{'.'.join(python.split('.')[:2])}", "pytorch": _PYTORCH}
 
 
 def _bounded(work: Callable[[], object], seconds: float) -> str | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runner.errors import DockerUnavailable, ForgeBenchError
+from runner.errors import DockerUnavailable, ForgeBenchError, PackagesDrifted
 from runner.host.facts import Host
 from runner.host.mirror import Mirror
 from runner.images.spec import Toolchain
@@ -79,6 +79,7 @@ class Situation:
         trial: for each foreign architecture whether one of its programs ran here; None where that was not tried.
         unprivileged: why the base could not be bootstrapped without root; None where it could.
         mirrors: one for each suite.
+        locked: by toolchain and pin the upstream versions that its locks hold; or why they cannot be used.
         places: one for each file system.
         results: where records go, and why they cannot.
         damaged: records that are not what was sealed.
@@ -95,6 +96,7 @@ class Situation:
     trial: Mapping[str, bool | None]
     unprivileged: str | None
     mirrors: Sequence[Mirror]
+    locked: Mapping[str, Mapping[str, frozenset[str]] | PackagesDrifted]
     places: Sequence[Place]
     results: tuple[Path, ForgeBenchError | None]
     damaged: tuple[Path, ...]

@@ -4,7 +4,7 @@ import os
 import re
 from pathlib import Path
 
-from runner.errors import DockerForbidden, DockerMissing, DockerUnavailable, HostNotReady
+from runner.errors import DockerForbidden, DockerMissing, DockerUnavailable, PythonNotReady
 
 # Each has been in every release of the command line since 2016 or is how Go words the system's own answer.
 _TROUBLE = re.compile(
@@ -46,9 +46,9 @@ def broken(said: str) -> DockerMissing:
     )
 
 
-def without_library(error: ModuleNotFoundError) -> HostNotReady:
+def without_library(error: ModuleNotFoundError) -> PythonNotReady:
     """The Python that runs forge-bench lacks what only a host needs."""
-    return HostNotReady(
+    return PythonNotReady(
         what="the Docker library is missing from the Python that runs forge-bench",
         why=f"{error}: it is one of the extra packages that a host needs and an image does not",
         fix=f"make setup (or: pip install 'forge-bench[host]'), {_LOCAL}",

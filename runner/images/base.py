@@ -61,6 +61,9 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
         command = [
             "mmdebstrap",
             "--variant=minbase",
+            # A mirror out of reach is given up within seconds, and not after minutes.
+            '--aptopt=Acquire::Retries "1"',
+            '--aptopt=Acquire::http::Timeout "10"',
             f"--architectures={machine.architecture()}",
             *([f"--keyring={_KEYRING}"] if _KEYRING.exists() else []),
             toolchain.suite,

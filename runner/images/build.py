@@ -50,7 +50,7 @@ def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Calla
 
 def locks_of(spec: ImageSpec) -> tuple[tuple[str, str], ...]:
     """The kind and architecture of each lock that a build on this machine reads."""
-    return (("image", spec.architecture), ("tools", machine.architecture()))
+    return (*((kind, spec.architecture) for kind in spec.packages), ("tools", machine.architecture()))
 
 
 def build_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]:

@@ -12,7 +12,7 @@ from runner.record import content_hash
 
 # What an implementation executes, and what only the runner inside the image reads.
 EXECUTED = (".dockerignore", "docker", "rust", "baselines")
-READ_BY_THE_RUNNER = ("runner", "templates", "matrix.yaml", "pyproject.toml", "uv.lock")
+READ_BY_THE_RUNNER = ("runner", "templates", "matrix.yaml", "pyproject.toml", "uv.lock", "LICENSE")
 # Never part of the build context: .dockerignore says the same. Cargo's folder goes by its path, because
 # a Rust module may well be called target.
 _CACHES = frozenset({"__pycache__", ".venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"})
@@ -44,7 +44,10 @@ def identify(spec: ImageSpec, root: Path) -> Identity:
 
 def _packages(spec: ImageSpec, root: Path) -> dict[str, list[str]]:
     """The locked packages of the image, and of what builds it on either architecture."""
-    wanted = [("image", spec.architecture), *(("tools", each) for each in ARCHITECTURES)]
+    wanted = [
+        *((kind, spec.architecture) for kind in spec.packages),
+        *(("tools", each) for each in ARCHITECTURES),
+    ]
     locks = {each: read_lock(root, spec.toolchain.name, *each) for each in wanted}
     return {
         "-".join(each): [f"{one.name} {one.version} {one.architecture} {one.sha256}" for one in lock.packages]

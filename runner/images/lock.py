@@ -1,8 +1,9 @@
 """Lock files: the exact Debian packages that an image is assembled from, and those that build it.
 
-``docker/lock/TOOLCHAIN/`` holds four of them: ``image-ARCH.txt`` for an image of that architecture and
-``tools-ARCH.txt`` for the stage that compiles on a machine of that architecture. A line a package, so that git
-shows what changed and a shell can read it. A build installs what is written there and nothing else.
+``docker/lock/TOOLCHAIN/`` holds six of them: ``image-ARCH.txt`` for an image of that architecture,
+``compile-ARCH.txt`` for what a compile image has beyond that, and ``tools-ARCH.txt`` for the stage that compiles on
+a machine of that architecture. A line a package, so that git shows what changed and a shell can read it. A build
+installs what is written there and nothing else.
 """
 
 import re
@@ -15,9 +16,9 @@ from runner.errors import PackagesDrifted
 from runner.images.spec import Toolchain
 
 ARCHITECTURES = ("amd64", "arm64")
-KINDS = ("image", "tools")
+KINDS = ("image", "compile", "tools")
 # What is asked of apt, by kind, relative to docker/.
-REQUESTS = {"image": "packages.txt", "tools": "tools.txt"}
+REQUESTS = {"image": "packages.txt", "compile": "compile.txt", "tools": "tools.txt"}
 _SHOWN = 20
 _HEADER = "# Written by `python -m runner lock`: review its changes in git, edit nothing by hand."
 _PACKAGE = re.compile(
@@ -164,6 +165,19 @@ def parse_uris(text: str, *, mirror: str) -> tuple[Package, ...]:
     return tuple(sorted(packages))
 
 
+def beyond(image: Iterable[Package], more: Iterable[Package]) -> tuple[Package, ...]:
+    """The packages of ``more`` that ``image`` lacks; it is unpacked on top of the other.
+
+    Raises:
+        ValueError: ``more`` lacks one of ``image``, so that it cannot lie on top.
+    """
+    below, above = set(image), set(more)
+    if not below <= above:
+        names = ", ".join(sorted(each.name for each in below - above))
+        raise ValueError(f"with the packages of docker/compile.txt apt takes others instead of: {names}")
+    return tuple(sorted(above - below))
+
+
 def changes(before: Iterable[Package], after: Iterable[Package]) -> list[Change]:
     """What differs, by name; of a package on two architectures each."""
     old, new = _by_name(before), _by_name(after)
@@ -288,7 +302,7 @@ def _unusable(name: str, why: str) -> PackagesDrifted:
     return PackagesDrifted(
         what=f"the lock {name} cannot be used",
         why=why,
-        fix="git restore it, or write it anew: python -m runner lock",
+        fix=f"git restore {name}, or write it anew: python -m runner lock",
     )
 
 

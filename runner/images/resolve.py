@@ -10,7 +10,7 @@ from runner.errors import ForgeBenchError, ImageBuildFailed
 from runner.images.base import ensure_base
 from runner.images.command import builder, docker
 from runner.images.diagnosis import diagnose
-from runner.images.lock import ARCHITECTURES, KINDS, Lock, asked_for, parse_uris
+from runner.images.lock import ARCHITECTURES, KINDS, Lock, asked_for, beyond, parse_uris
 from runner.images.network import network_arguments
 from runner.images.spec import Toolchain
 
@@ -24,7 +24,7 @@ _STEP = re.compile(r"#\d+ (\d+\.\d+ )?")
 def resolve(
     toolchain: Toolchain, *, root: Path, log_directory: Path, say: Callable[[str], None]
 ) -> dict[tuple[str, str], Lock]:
-    """What a lock written now would hold, by kind (image, tools) and architecture.
+    """What a lock written now would hold, by kind (image, compile, tools) and architecture.
 
     Raises:
         MirrorUnreachable: the archive does not answer, or has no such suite or moment.
@@ -58,15 +58,20 @@ def resolve(
             for architecture in ARCHITECTURES
         }
     try:
+        packages = {key: parse_uris(text, mirror=toolchain.mirror) for key, text in found.items()}
+        for architecture in ARCHITECTURES:
+            packages["compile", architecture] = beyond(
+                packages["image", architecture], packages["compile", architecture]
+            )
         return {
             (kind, architecture): Lock(
                 suite=toolchain.suite,
                 mirror=toolchain.mirror,
                 archive=toolchain.archive_of(toolchain.snapshot or moment),
                 asked=asked_for(root, kind),
-                packages=parse_uris(text, mirror=toolchain.mirror),
+                packages=each,
             )
-            for (kind, architecture), text in found.items()
+            for (kind, architecture), each in packages.items()
         }
     except ValueError as error:
         raise ImageBuildFailed(

@@ -37,7 +37,10 @@ class Toolchain:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSpec:
-    """One image to build. ``target`` is core or peers; ``architecture`` is Docker's name: amd64 or arm64."""
+    """One image to build.
+
+    ``target`` is core, peers, edge, compile or backends; ``architecture`` is Docker's name: amd64 or arm64.
+    """
 
     target: str
     architecture: str
@@ -47,6 +50,17 @@ class ImageSpec:
     def tag(self) -> str:
         """The image's own name."""
         return f"forge-bench:{self.target}-{self.toolchain.name}-{self.architecture}"
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The kinds of the locks whose packages are in it. An edge image has none."""
+        match self.target:
+            case "edge":
+                return ()
+            case "compile":
+                return ("image", "compile")
+            case _:
+                return ("image",)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -137,6 +137,8 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[F
         if isinstance(data.get("profiles"), dict):
             yield from _profile_faults(benchmark, data["profiles"], fault)
         yield from _reference_faults(benchmark, fault)
+        if isinstance(data.get("limits"), dict):
+            yield from _limits_faults(benchmark, data["limits"], fault)
         if isinstance(data.get("platforms"), dict):
             yield from _implementation_faults(benchmark, data["platforms"], fault)
         yield from _gate_faults(benchmark, fault)
@@ -164,6 +166,14 @@ def _profile_faults(benchmark: _Benchmark, profiles: dict[str, Any], fault: _Fau
         if profile not in profiles:
             hint = did_you_mean(profile, profiles)
             yield fault("profiles", profile, message=f'no profile "{profile}"{hint}')
+    known = {*benchmark["cases"], *benchmark["implementations"]}
+    for profile, sizes in benchmark["profiles"].items():
+        for index, name in enumerate(sizes.get("without", [])):
+            here = ("profiles", profile, "without", index)
+            if name not in known:
+                yield fault(*here, message=f'no case or implementation "{name}"{did_you_mean(name, known)}')
+            elif benchmark["implementations"].get(name, {}).get("reference"):
+                yield fault(*here, message="nothing can be compared without the reference; keep it")
     for profile in profiles:
         if profile not in benchmark["profiles"]:
             yield fault("profiles", message=f'says nothing about the profile "{profile}"; add its sizes')
@@ -183,6 +193,16 @@ def _reference_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
                 key,
                 message="a reference must exist in the core image, on every platform, for every case",
             )
+        if "differs" in value:
+            yield fault(
+                "implementations", key, "differs", message="a reference differs from nothing; drop this"
+            )
+
+
+def _limits_faults(benchmark: _Benchmark, limits: dict[str, Any], fault: _FaultAt) -> Iterator[Fault]:
+    for index, name in enumerate(benchmark.get("limits", [])):
+        if name not in limits:
+            yield fault("limits", index, message=f'no limits "{name}"{did_you_mean(name, limits)}')
 
 
 def _implementation_faults(
@@ -204,8 +224,25 @@ def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
     for file, tolerance in benchmark["gate"]["outputs"].items():
         if "scaled" in tolerance and ("rtol" in tolerance or "atol" in tolerance):
             yield fault("gate", "outputs", file, message="give either scaled, or rtol and atol, not both")
-        if "tensors" in tolerance and "scaled" not in tolerance:
-            yield fault("gate", "outputs", file, "tensors", message="needs scaled beside it")
+        for key in ("tensors", "drift"):
+            if key in tolerance and "scaled" not in tolerance:
+                yield fault("gate", "outputs", file, key, message="needs scaled beside it")
+        known = {
+            key
+            for sizes in benchmark["profiles"].values()
+            for execution in ("native", "emulated")
+            for key in sizes[execution]
+        }
+        for index, key in enumerate(tolerance.get("depends_on", [])):
+            if key not in known:
+                yield fault(
+                    *("gate", "outputs", file, "depends_on", index),
+                    message=f'no profile has the parameter "{key}"{did_you_mean(key, known)}',
+                )
+    for case in benchmark.get("returns", {}).get("thresholds", {}):
+        if case not in benchmark["cases"]:
+            hint = did_you_mean(case, benchmark["cases"])
+            yield fault("returns", "thresholds", case, message=f'no case "{case}"{hint}')
 
 
 def _parameter_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
@@ -300,13 +337,20 @@ def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
             outputs=tuple(_output(file, check) for file, check in value["gate"]["outputs"].items()),
             episodes=value["gate"].get("episodes"),
         ),
-        returns=model.Returns(**returns) if returns else None,
+        returns=model.Returns(episodes=returns["episodes"], thresholds=returns.get("thresholds", {}))
+        if returns
+        else None,
         cases={key: model.Case(name=key, parameters=case) for key, case in value["cases"].items()},
         sizes={
             profile: model.ByExecution(native=sizes["native"], emulated=sizes["emulated"])
             for profile, sizes in value["profiles"].items()
         },
         implementations={key: _implementation(key, each) for key, each in value["implementations"].items()},
+        without={
+            profile: frozenset(sizes.get("without", ())) for profile, sizes in value["profiles"].items()
+        },
+        limits=tuple(value.get("limits", ())),
+        on_request=value.get("on_request", False),
     )
 
 
@@ -317,6 +361,8 @@ def _output(file: str, value: dict[str, Any]) -> model.OutputCheck:
         atol=value.get("atol", 0.0),
         scaled=value.get("scaled"),
         tensors=value.get("tensors", {}),
+        drift=value.get("drift"),
+        depends_on=tuple(value.get("depends_on", ())),
     )
 
 
@@ -330,4 +376,5 @@ def _implementation(name: str, value: dict[str, Any]) -> model.Implementation:
         without=value.get("without", {}),
         reference=value.get("reference", False),
         determinism=model.Determinism(value.get("determinism", "none")),
+        differs=tuple(value.get("differs", ())),
     )

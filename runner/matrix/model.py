@@ -1,7 +1,7 @@
 """The types that a valid matrix becomes. Nothing here reads a file or checks anything."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
@@ -72,7 +72,11 @@ class OutputCheck:
     """How one output file is compared with the reference's.
 
     Either element by element, ``|x - r| <= atol + rtol * |r|``, or ``scaled``: per tensor, the largest difference
-    over the largest magnitude of the reference, with bounds of its own for the tensors named in ``tensors``.
+    over the largest magnitude of the reference, with bounds of its own for tensors whose names match a pattern of
+    ``tensors``. With ``drift``, tensors ``after.NAME`` are left out of that: the largest such figure of all of them
+    is at most so many times that of the reference's ``after.NAME`` against its ``exact.NAME``.
+
+    ``depends_on`` names the parameters of a profile that the file's bytes depend on.
     """
 
     file: str
@@ -80,6 +84,15 @@ class OutputCheck:
     atol: float
     scaled: float | None
     tensors: Mapping[str, float]
+    drift: float | None = None
+    depends_on: tuple[str, ...] = ()
+
+    def facts(self) -> dict[str, Any]:
+        """What decides a verdict. A rule that is not used is left out: it may be younger than a record's key."""
+        facts = {"file": self.file, "rtol": self.rtol, "atol": self.atol, "scaled": self.scaled}
+        return {**facts, "tensors": dict(self.tensors)} | (
+            {} if self.drift is None else {"drift": self.drift}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,13 +102,17 @@ class Gate:
     outputs: tuple[OutputCheck, ...]
     episodes: str | None
 
+    def facts(self) -> dict[str, Any]:
+        """What decides a verdict, as content keys and records hold it."""
+        return {"outputs": [output.facts() for output in self.outputs], "episodes": self.episodes}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Returns:
-    """How a training's episode returns are summarised: the last ``episodes``, and the mean that counts as solved."""
+    """How a training's episode returns are summarised: the last ``episodes``, and by case the mean that is a goal."""
 
     episodes: int
-    threshold: float
+    thresholds: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +128,7 @@ class Implementation:
     """A command that does a benchmark's work.
 
     ``platforms`` is where it exists (None: everywhere), ``without`` the cases that it cannot do, each with the reason.
+    ``differs`` says in words what it does another way than the reference; then its work is not the same.
     """
 
     name: str
@@ -120,6 +138,7 @@ class Implementation:
     without: Mapping[str, str]
     reference: bool
     determinism: Determinism
+    differs: tuple[str, ...] = ()
 
     def left_out(self, platform: str, case: str) -> str | None:
         """Why the matrix asks for no such cell, or None."""
@@ -130,7 +149,11 @@ class Implementation:
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """A named piece of work with a reference."""
+    """A named piece of work with a reference.
+
+    ``limits`` are the names of those that it runs under (none: the first of the matrix). One ``on_request`` runs only
+    where a selection names it.
+    """
 
     name: str
     title: str
@@ -143,6 +166,16 @@ class Benchmark:
     cases: Mapping[str, Case]
     sizes: Mapping[str, ByExecution[Parameters]]
     implementations: Mapping[str, Implementation]
+    without: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By profile, the cases and implementations that it leaves to longer ones."""
+    limits: tuple[str, ...] = ()
+    on_request: bool = False
+
+    def left_out(self, profile: str, implementation: str, case: str) -> str | None:
+        """Why a profile asks for no such cell, or None."""
+        if self.without.get(profile, frozenset()) & {implementation, case}:
+            return f"not in the profile {profile}"
+        return None
 
     @property
     def reference(self) -> Implementation:
@@ -159,6 +192,10 @@ class Matrix:
     limits: Mapping[str, Limits]
     profiles: Mapping[str, Profile]
     benchmarks: Mapping[str, Benchmark]
+
+    def limits_of(self, benchmark: Benchmark) -> tuple[Limits, ...]:
+        """The limits that this benchmark runs under."""
+        return tuple(self.limits[name] for name in benchmark.limits or tuple(self.limits)[:1])
 
     @property
     def architectures(self) -> tuple[str, ...]:

@@ -1,13 +1,15 @@
-"""The memory table: one row an implementation, since the cases of an operation share a process."""
+"""The memory table: one row a process, which an operation's cases share and each case of a training has to itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from runner.matrix import Implementation
 from runner.record import Record
 from runner.statistics import LEAST_PROCESSES, Interval, figure_interval
 from runner.tables import units
 from runner.tables.markdown import Table
-from runner.tables.selection import Room
+from runner.tables.selection import Room, Row
+from runner.tables.texts import NOT_RANKED, OTHER_WORK
 from runner.tables.units import NOTHING
 
 _HEADERS = ("implementation", "process peak (VmHWM)", "rank", "cgroup peak", "n")
@@ -15,29 +17,35 @@ _HEADERS = ("implementation", "process peak (VmHWM)", "rank", "cgroup peak", "n"
 
 @dataclass(frozen=True, kw_only=True)
 class _Peaks:
-    """The peaks of one implementation's launches, in bytes."""
+    """The peaks of the launches of one implementation, or of it at one case, in bytes."""
 
-    implementation: str
+    case: str | None
+    implementation: Implementation
     process: Interval | None
     cgroup: Interval | None
 
 
-def memory_table(room: Room) -> Table:
-    """Peaks of all implementations that passed; ranked by VmHWM where native and n is at least 5."""
-    names = dict.fromkeys(row.implementation.name for row in room.rows if row.passed)
-    peaks = [_peaks(room, name) for name in names]
-    order = sorted(
-        each.process.value
-        for each in peaks
-        if room.ranked and each.process is not None and each.process.n >= LEAST_PROCESSES
-    )
+def memory_table(room: Room, *, by_case: bool = False) -> Table:
+    """Peaks of all implementations that passed; ranked by VmHWM where native and n is at least 5.
+
+    Args:
+        room: whose.
+        by_case: a row for each case, which is ranked within it.
+    """
+    found: dict[tuple[str | None, str], list[Row]] = {}
+    for row in room.rows:
+        if row.passed:
+            case = row.case.name if by_case else None
+            found.setdefault((case, row.implementation.name), []).append(row)
+    peaks = [_peaks(case, rows) for (case, _), rows in found.items()]
     return Table(
-        headers=_HEADERS,
+        headers=("case", *_HEADERS) if by_case else _HEADERS,
         rows=tuple(
             (
-                each.implementation,
+                *([each.case] if each.case is not None else []),
+                each.implementation.name,
                 _text(each.process),
-                _rank(room, each.process, order),
+                _rank(room, each, peaks),
                 _text(each.cgroup),
                 str(each.process.n if each.process else 0),
             )
@@ -47,12 +55,11 @@ def memory_table(room: Room) -> Table:
     )
 
 
-def _peaks(room: Room, implementation: str) -> _Peaks:
-    records = [
-        record for row in room.rows if row.implementation.name == implementation for record in row.passed
-    ]
+def _peaks(case: str | None, rows: Sequence[Row]) -> _Peaks:
+    records = [record for row in rows for record in row.passed]
     return _Peaks(
-        implementation=implementation,
+        case=case,
+        implementation=rows[0].implementation,
         process=_figure(records, "vmhwm_bytes"),
         cgroup=_figure(records, "cgroup_peak_bytes"),
     )
@@ -69,12 +76,25 @@ def _figure(records: Iterable[Record], source: str) -> Interval | None:
     return figure_interval([(value,) for value in launches.values()]) if launches else None
 
 
-def _rank(room: Room, peak: Interval | None, order: list[float]) -> str:
-    if peak is None:
+def _rank(room: Room, mine: _Peaks, peaks: Sequence[_Peaks]) -> str:
+    if mine.process is None:
         return NOTHING
     if not room.ranked:
-        return "not ranked"
-    return str(order.index(peak.value) + 1) if peak.n >= LEAST_PROCESSES else "n<5: not ranked"
+        return NOT_RANKED
+    if mine.implementation.differs:
+        return OTHER_WORK
+    if mine.process.n < LEAST_PROCESSES:
+        return "n<5: not ranked"
+    smaller = [
+        each
+        for each in peaks
+        if each.case == mine.case
+        and not each.implementation.differs
+        and each.process is not None
+        and each.process.n >= LEAST_PROCESSES
+        and each.process.value < mine.process.value
+    ]
+    return str(len(smaller) + 1)
 
 
 def _text(peak: Interval | None) -> str:

@@ -62,7 +62,6 @@ class MethodologyView:
 
 def methodology_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile: str) -> MethodologyView:
     """The page over the rooms of every benchmark."""
-    by_platform = tuple(zip(*found, strict=True))
     return MethodologyView(
         profile=profile,
         minutes=f"{matrix.profiles[profile].minutes:g}",
@@ -74,13 +73,27 @@ def methodology_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile
             ),
         ),
         gates=_gates(matrix),
-        platforms=tuple(_platform(matrix, rooms) for rooms in by_platform),
+        platforms=tuple(_platform(matrix, rooms) for rooms in _by_place(matrix, found)),
         resamples=units.count(RESAMPLES),
         least_processes=LEAST_PROCESSES,
         coverage=_coverage(),
         coverage_trials=units.count(coverage.TRIALS),
         coverage_resamples=units.count(coverage.RESAMPLES),
     )
+
+
+def _by_place(matrix: Matrix, found: Sequence[Sequence[Room]]) -> list[list[Room]]:
+    """The rooms of one toolchain, limits and platform together, of whichever benchmarks have one there."""
+    places: dict[tuple[str, str, str], list[Room]] = {
+        (toolchain, limits, platform): []
+        for toolchain in matrix.toolchains
+        for limits in matrix.limits
+        for platform in matrix.platforms
+    }
+    for rooms in found:
+        for room in rooms:
+            places[room.toolchain.name, room.limits.name, room.platform.name].append(room)
+    return [rooms for rooms in places.values() if rooms]
 
 
 def _platform(matrix: Matrix, rooms: Sequence[Room]) -> PlatformView:
@@ -213,6 +226,11 @@ def _gates(matrix: Matrix) -> Table:
                     (
                         f"largest difference over largest magnitude {output.scaled:g}",
                         *(f"{name} {bound:g}" for name, bound in output.tensors.items()),
+                        *(
+                            []
+                            if output.drift is None
+                            else [f"after.* {output.drift:g} x the reference's own"]
+                        ),
                     )
                 ),
             )

@@ -21,6 +21,8 @@ class OperationRoom:
     run: bool
     ranked: bool
     times: Table
+    other_work: tuple[tuple[str, str], ...]
+    elsewhere: str
     failures: Failures
     memory: Table
 
@@ -56,6 +58,8 @@ def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room]) -> OperationRoo
         run=bool(room.records),
         ranked=room.ranked,
         times=headline_table(room, all_rooms, column="time a call", right=True),
+        other_work=texts.other_work(room),
+        elsewhere=", ".join(room.elsewhere),
         failures=failures(room),
         memory=memory_table(room),
     )

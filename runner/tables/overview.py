@@ -28,15 +28,16 @@ class OverviewView:
 
 def overview_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile: str) -> OverviewView:
     """The page over the rooms of every benchmark."""
-    columns = [texts.heading(matrix, room) for room in found[0]] if found else []
+    lines = [line for rooms in found for line in _by_limits(rooms)]
+    columns = [texts.column(matrix, room) for room in lines[0]] if lines else []
     rows = [row for rooms in found for room in rooms for row in room.rows]
     return OverviewView(
         profile=profile,
         headlines=Table(
             headers=("benchmark", "case", *columns),
             rows=tuple(
-                (rooms[0].benchmark.name, case, *(_headline(room, case) for room in rooms))
-                for rooms in found
+                (_name(rooms[0]), case, *(_headline(room, case) for room in rooms))
+                for rooms in lines
                 for case in sorted(rooms[0].benchmark.cases, key=natural_order)
             ),
         ),
@@ -52,6 +53,18 @@ def overview_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile: s
             if row.side in (Side.OURS, Side.KERNEL) and _slower(room, row)
         ),
     )
+
+
+def _by_limits(rooms: Sequence[Room]) -> list[list[Room]]:
+    """A benchmark's rooms, those of the same limits together: a row of the page for each."""
+    names = dict.fromkeys(room.limits.name for room in rooms)
+    return [[room for room in rooms if room.limits.name == name] for name in names]
+
+
+def _name(room: Room) -> str:
+    """The benchmark, with its limits where it runs under several."""
+    benchmark = room.benchmark
+    return f"{benchmark.name}, {room.limits.name}" if len(benchmark.limits) > 1 else benchmark.name
 
 
 def _named(matrix: Matrix, room: Room, row: Row) -> str:
@@ -70,7 +83,7 @@ def _headline(room: Room, case: str) -> str:
     failed = sum(len(row.failed) for row in rows)
     suffix = f"; {failed} failed" if failed else ""
     if not any(row.passed or row.failed for row in rows):
-        return "not run"
+        return "not run" if rows else "not in this profile"
     ours = room.fastest(case, [Side.OURS])
     reference = room.fastest(case, [Side.REFERENCE])
     if ours is None or reference is None:

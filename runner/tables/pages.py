@@ -31,12 +31,12 @@ def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> 
         records: the store's. Those of other parameters than this profile's are not shown.
         profile: the profile that the pages are about.
     """
-    found = [rooms(matrix, records, name, profile=profile) for name in matrix.benchmarks]
+    found = _found(matrix, records, profile)
     return (
         _overview(matrix, found, profile),
         *(
-            Page(name=each.name, text=_benchmark(matrix, each, its_rooms, profile))
-            for each, its_rooms in zip(matrix.benchmarks.values(), found, strict=True)
+            Page(name=each[0].benchmark.name, text=_benchmark(matrix, each[0].benchmark, each, profile))
+            for each in found
         ),
         Page(
             name=METHODOLOGY,
@@ -53,9 +53,13 @@ def render_benchmark(matrix: Matrix, records: Sequence[Record], benchmark: str, 
 
 def render_overview(matrix: Matrix, records: Sequence[Record], *, profile: str) -> str:
     """The overview alone."""
-    return _overview(
-        matrix, [rooms(matrix, records, name, profile=profile) for name in matrix.benchmarks], profile
-    ).text
+    return _overview(matrix, _found(matrix, records, profile), profile).text
+
+
+def _found(matrix: Matrix, records: Sequence[Record], profile: str) -> list[tuple[Room, ...]]:
+    """The rooms of every benchmark; of one that runs on request, where somebody asked for it."""
+    every = [rooms(matrix, records, name, profile=profile) for name in matrix.benchmarks]
+    return [each for each in every if not each[0].benchmark.on_request or any(room.records for room in each)]
 
 
 def _overview(matrix: Matrix, found: Sequence[Sequence[Room]], profile: str) -> Page:

@@ -37,6 +37,11 @@ class Row:
     outdated: bool
     left_out: str | None
 
+    @property
+    def same_work(self) -> bool:
+        """Whether its times may be compared with those of others at all."""
+        return not self.implementation.differs
+
     def processes(self, metric: str) -> tuple[tuple[float, ...], ...]:
         """The values of ``metric`` in what passed."""
         return processes(self.passed, metric)
@@ -63,6 +68,8 @@ class Room:
     asked_seeds: tuple[int, ...]
     rows: tuple[Row, ...]
     outdated: int
+    elsewhere: tuple[str, ...] = ()
+    """The cases and implementations that the profile leaves to longer ones; they have no rows."""
 
     @property
     def ranked(self) -> bool:
@@ -82,7 +89,9 @@ class Room:
         """The row of ``case`` with the best headline among ``sides``, other than ``but``, if any."""
         metric, wanted = self.benchmark.headline, set(sides)
         candidates = [
-            (row.figure(metric), row) for row in self.of_case(case) if row.side in wanted and row is not but
+            (row.figure(metric), row)
+            for row in self.of_case(case)
+            if row.side in wanted and row.same_work and row is not but
         ]
         timed = [(figure.value, row) for figure, row in candidates if figure is not None]
         best = min if direction(metric) is Direction.LESS else max
@@ -98,7 +107,7 @@ class Room:
 
     def ratio(self, base: Row | None, against: Row) -> Interval | None:
         """How many times faster ``against`` is than ``base``; None where that cannot or may not be said."""
-        if not self.ranked or base is None or base is against:
+        if not self.ranked or base is None or base is against or not (base.same_work and against.same_work):
             return None
         sides = [row.processes(self.benchmark.headline) for row in (base, against)]
         if not all(sides):
@@ -126,7 +135,7 @@ def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile:
             profile=matrix.profiles[profile],
         )
         for toolchain in matrix.toolchains.values()
-        for limits in matrix.limits.values()
+        for limits in matrix.limits_of(matrix.benchmarks[benchmark])
         for platform in matrix.platforms.values()
     )
 
@@ -177,7 +186,9 @@ def _room(
             )
             for case in benchmark.cases.values()
             for implementation in benchmark.implementations.values()
+            if benchmark.left_out(profile.name, implementation.name, case.name) is None
         ),
+        elsewhere=tuple(sorted(benchmark.without.get(profile.name, ()))),
         outdated=len(here) - len(current),
     )
 

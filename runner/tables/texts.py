@@ -11,16 +11,20 @@ from runner.tables.selection import Room, Row
 from runner.tables.units import NOTHING
 
 NOT_RANKED = "not ranked"
+OTHER_WORK = "not the same work"
 
 
 def heading(matrix: Matrix, room: Room) -> str:
-    """The platform, and toolchain and limits where the matrix has several."""
-    parts = [room.platform.name]
-    if len(matrix.toolchains) > 1:
-        parts.append(room.toolchain.name)
-    if len(matrix.limits) > 1:
+    """The platform, the toolchain where the matrix has several, and limits that are not the ordinary ones."""
+    parts = [column(matrix, room)]
+    if room.benchmark.limits and len(matrix.limits) > 1:
         parts.append(room.limits.name)
     return ", ".join(parts)
+
+
+def column(matrix: Matrix, room: Room) -> str:
+    """The platform, and the toolchain where the matrix has several."""
+    return ", ".join([room.platform.name, *([room.toolchain.name] if len(matrix.toolchains) > 1 else [])])
 
 
 def execution(room: Room) -> str:
@@ -80,7 +84,7 @@ def against_competitor(room: Room, row: Row) -> str:
     text = _ratio(room, competitor, row)
     return (
         text
-        if competitor is None or text in (NOTHING, NOT_RANKED)
+        if competitor is None or text in (NOTHING, NOT_RANKED, OTHER_WORK)
         else f"{text}: {competitor.implementation.name}"
     )
 
@@ -99,11 +103,23 @@ def gate(row: Row) -> str:
             if row.implementation.reference
             else max(_differences(row), key=lambda check: float(check["share"]), default=None)
         )
-        parts.append(f"passed: {worst['check']}: {worst['detail']}" if worst else "passed")
+        passed = "passed" if row.same_work else f"passed: counts and episodes; {OTHER_WORK}"
+        parts.append(f"passed: {worst['check']}: {worst['detail']}" if worst else passed)
     return "; ".join(parts) or NOTHING
 
 
+def other_work(room: Room) -> tuple[tuple[str, str], ...]:
+    """Every implementation shown whose work is not the reference's, with what differs."""
+    return tuple(
+        (each.name, "; ".join(each.differs))
+        for each in room.benchmark.implementations.values()
+        if each.differs and any(row.implementation is each and state(row) is None for row in room.rows)
+    )
+
+
 def _ratio(room: Room, base: Row | None, row: Row) -> str:
+    if row.passed and not row.same_work:
+        return OTHER_WORK
     if row.passed and not room.ranked:
         return NOT_RANKED
     found = room.ratio(base, row)

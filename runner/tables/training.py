@@ -27,6 +27,8 @@ class TrainingRoom:
     run: bool
     ranked: bool
     times: Table
+    other_work: tuple[tuple[str, str], ...]
+    elsewhere: str
     failures: Failures
     parts: Table
     returns: Table
@@ -43,7 +45,7 @@ class TrainingView:
     profile: str
     reference: str
     episodes: int
-    threshold: str
+    thresholds: str
     rooms: tuple[TrainingRoom, ...]
 
 
@@ -64,7 +66,7 @@ def training_view(
         profile=profile,
         reference=benchmark.reference.name,
         episodes=returns.episodes,
-        threshold=f"{returns.threshold:g}",
+        thresholds=", ".join(f"{case} {value:g}" for case, value in returns.thresholds.items()),
         rooms=tuple(_room(matrix, room, found, returns) for room in found),
     )
 
@@ -75,18 +77,22 @@ def mean_of_last(episodes: Sequence[Mapping[str, Any]], count: int) -> float | N
     return sum(last) / len(last) if last else None
 
 
-def steps_to_threshold(episodes: Sequence[Mapping[str, Any]], returns: Returns) -> int | None:
-    """Environment steps when the mean over ``returns.episodes`` episodes first reaches the threshold.
+def steps_to_threshold(
+    episodes: Sequence[Mapping[str, Any]], window: int, threshold: float | None
+) -> int | None:
+    """Environment steps when the mean over ``window`` episodes first reaches the threshold.
 
-    None where it never does. The window must be full; an episode that ends at step index s ends after s + 1
-    steps.
+    None where it never does, and where there is none. The window must be full; an episode that ends at step index s
+    ends after s + 1 steps.
     """
+    if threshold is None:
+        return None
     total = 0.0
     for index, episode in enumerate(episodes):
         total += float(episode["return"])
-        if index >= returns.episodes:
-            total -= float(episodes[index - returns.episodes]["return"])
-        if index + 1 >= returns.episodes and total / returns.episodes >= returns.threshold:
+        if index >= window:
+            total -= float(episodes[index - window]["return"])
+        if index + 1 >= window and total / window >= threshold:
             return int(episode["step"]) + 1
     return None
 
@@ -98,11 +104,13 @@ def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], returns: Return
         run=bool(room.records),
         ranked=room.ranked,
         times=headline_table(room, all_rooms, column=room.benchmark.headline.replace("_", " ")),
+        other_work=texts.other_work(room),
+        elsewhere=", ".join(room.elsewhere),
         failures=failures(room),
         parts=_parts(room),
         returns=_returns(room, returns),
         seeds=_seeds(room, returns),
-        memory=memory_table(room),
+        memory=memory_table(room, by_case=True),
     )
 
 
@@ -145,6 +153,7 @@ def _returns(room: Room, returns: Returns) -> Table:
             "lowest to highest seed",
             "seeds at the threshold",
             "steps to threshold (median)",
+            "seconds to threshold (median)",
             "n",
         ),
         rows=tuple(
@@ -160,22 +169,32 @@ def _returns_of(row: Row, returns: Returns) -> tuple[str, ...]:
         mean for record in row.passed if (mean := mean_of_last(record.episodes, returns.episodes)) is not None
     ]
     if not means:
-        return (NOTHING,) * 5 + ("0",)
-    reached = [
-        steps for record in row.passed if (steps := steps_to_threshold(record.episodes, returns)) is not None
-    ]
+        return (NOTHING,) * 6 + ("0",)
+    reached = [(steps, record) for record in row.passed if (steps := _reached(record, returns)) is not None]
     middle = interquartile_mean(means)
     return (
         units.mean_and_deviation(spread(means)),
         units.plain_interval(middle),
         f"{units.plain(min(means))} to {units.plain(max(means))}",
-        f"{len(reached)} of {len(means)}",
+        f"{len(reached)} of {len(means)}" if row.case.name in returns.thresholds else "no threshold",
         # A median over those that arrived alone would flatter who arrives seldom.
-        units.count(figure_interval([(steps,) for steps in reached]).value)
-        if len(reached) == len(means)
-        else NOTHING,
+        *(_medians(reached) if len(reached) == len(means) else (NOTHING, NOTHING)),
         str(len(means)),
     )
+
+
+def _reached(record: Record, returns: Returns) -> int | None:
+    return steps_to_threshold(record.episodes, returns.episodes, returns.thresholds.get(record.case))
+
+
+def _medians(reached: Sequence[tuple[int, Record]]) -> tuple[str, str]:
+    """Of the steps and of the seconds to the threshold."""
+    steps = units.count(figure_interval([(steps,) for steps, _ in reached]).value)
+    speeds = [speed for _, record in reached if (speed := _speed(record))]
+    if len(speeds) < len(reached):
+        return steps, NOTHING
+    seconds = [(steps / speed,) for (steps, _), speed in zip(reached, speeds, strict=True)]
+    return steps, units.seconds(figure_interval(seconds).value)
 
 
 def _seeds(room: Room, returns: Returns) -> Table:
@@ -215,7 +234,7 @@ def _seed(record: Record, returns: Returns) -> tuple[str, ...]:
         return (str(record.seed), "failed", *(NOTHING,) * 9, f"{failure['kind']}: {failure['detail']}")
     measurement = record.data["measurement"]
     mean = mean_of_last(record.episodes, returns.episodes)
-    steps = steps_to_threshold(record.episodes, returns)
+    steps = _reached(record, returns)
     speed = _speed(record)
     peak = measurement["memory"]["vmhwm_bytes"]
     return (

@@ -186,3 +186,12 @@ def test_a_metric_that_is_zero_has_no_ratio() -> None:
 def test_an_architecture_picks_its_platform() -> None:
     (found,) = compare(pair() + pair(platform="arm64"), **KNOWN, architecture="arm64")
     assert found.platform == "arm64"
+
+
+def test_other_work_is_compared_with_nothing() -> None:
+    def other(record: Record) -> Record:
+        return Record(data={**record.data, "work": {"differs": ["it sorts first"]}})
+
+    with pytest.raises(NothingToCompare) as caught:
+        compare([*five(), *map(other, five("rust", 1e-4))], **KNOWN)
+    assert "of 5 records: 5 not the same work" in caught.value.why

@@ -16,6 +16,7 @@ from pseudo_terminal import ROOT, forge_bench
 from pyarrow import parquet
 
 from runner.cli import main
+from runner.errors import PythonNotReady
 from runner.export.table import Column, table_of_records, table_of_repetitions
 from runner.export.write import as_csv, as_parquet
 from runner.record import Record
@@ -276,7 +277,7 @@ def test_parquet_without_its_library_names_csv(tmp_path):
         check=False,
         env={"PYTHONPATH": f"{tmp_path}:{ROOT}", "PATH": "/usr/bin:/bin"},
     )
-    assert result.returncode == 4
+    assert result.returncode == PythonNotReady.exit_code
     assert "--format csv" in result.stderr
     assert "Traceback" not in result.stderr
 

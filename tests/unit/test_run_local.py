@@ -194,6 +194,62 @@ def test_a_hostile_launch_is_a_failed_cell_with_its_typed_reason_and_leaves_noth
     assert list(scratch.iterdir()) == []
 
 
+BEYOND = {
+    "out-of-memory": {
+        "itself": "x = b'x' * 300 * 2**20\ntime.sleep(600)",
+        "its child": "import subprocess\nsubprocess.run([sys.executable, '-c', "
+        "'import time; x = b\"x\" * 300 * 2**20; time.sleep(600)'])",
+        "with its streams closed": "import os\nos.close(1); os.close(2)\nx = b'x' * 300 * 2**20\ntime.sleep(600)",
+    },
+    "too-many-processes": {
+        "processes": "import os\nfor _ in range(30):\n    if os.fork() == 0: time.sleep(600)\ntime.sleep(600)",
+        "threads": "import threading\nfor _ in range(30): threading.Thread(target=time.sleep, args=(600,)).start()",
+    },
+}
+
+
+@pytest.mark.parametrize(("kind", "how"), [(kind, how) for kind, ways in BEYOND.items() for how in ways])
+def test_a_launch_beyond_its_memory_or_its_processes_is_killed_with_all_its_children(forge, store, kind, how):
+    # What is asked to end politely would go on growing: this one would not end.
+    body = f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{BEYOND[kind][how]}"
+    data = small_matrix(bad=program(f"'{(marker := uuid4().hex)}'\n{body}"))
+    data["limits"]["default"].update(memory="200MiB", pids=16)
+    assert forge(data, "--profile", "smoke")[0] == 3
+    assert failures(store) == {"bad": kind}
+    record = next(each.data for each in store.records() if each.implementation == "bad")
+    assert record["launch"]["out_of_memory"] is (kind == "out-of-memory")
+    assert record["launch"]["wall_seconds"] < record["launch"]["deadline_seconds"]
+    alive = [each.info["cmdline"] or () for each in psutil.process_iter(["cmdline"])]
+    assert not [words for words in alive if any(marker in word for word in words)]
+
+
+def test_what_a_launch_does_to_its_inputs_reaches_neither_the_store_nor_the_next_launch(forge, store):
+    overwrites = """
+    import os
+    for case in arguments.case:
+        path = arguments.input / case / "x.npy"
+        assert path.stat().st_nlink == 1 and path.stat().st_mode & 0o222 == 0
+        os.chmod(path, 0o600)
+        content = path.read_bytes()
+        with path.open("r+b") as file:
+            file.seek(-8, 2)
+            file.write(b"\\1" * 8)
+        assert path.read_bytes() != content
+        (arguments.input / case / "more.npy").write_bytes(b"more")
+    sys.exit(5)
+    """
+    data = small_matrix()
+    forge(data, "--profile", "smoke")
+    kept = {path: path.read_bytes() for path in (store.root / "inputs").rglob("*") if path.is_file()}
+    assert kept
+    data = small_matrix(bad=program(overwrites), other=program(DOUBLER))
+    assert forge(data, "--profile", "smoke")[0] == 3
+    assert failures(store) == {"bad": "exit-code"}
+    detail = next(each.data for each in store.records() if each.implementation == "bad")["failure"]["detail"]
+    assert "exit code 5" in detail, detail
+    assert {path: path.read_bytes() for path in (store.root / "inputs").rglob("*") if path.is_file()} == kept
+
+
 @pytest.mark.parametrize("answer", ["SIG_DFL", "SIG_IGN"])
 def test_a_launch_past_its_deadline_is_killed_with_all_its_children_whatever_they_answer(
     forge, store, answer
@@ -231,7 +287,13 @@ def test_what_a_record_calls_enforced_is_what_a_launch_meets(forge, store):
     """
     forge(small_matrix(asks=program(asks)), "--profile", "smoke")
     launch = next(each.data["launch"] for each in store.records() if each.implementation == "asks")
-    assert launch["limits"]["enforced"] == ["cpuset", "deadline", "file-size", "outputs"]
+    assert launch["limits"]["enforced"] == [
+        "cpuset",
+        "deadline",
+        "file-size",
+        "outputs",
+        *(["memory_bytes", "pids"] if sys.platform == "linux" else []),
+    ]
     assert launch["stderr_tail"].split("\n")[0] == f"({2**29}, {2**29}) (0, 0) 1"
 
 

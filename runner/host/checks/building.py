@@ -1,8 +1,8 @@
 """Whether images can be built and run: the builder, emulation, a base, a mirror, the pins."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from runner.errors import EmulationMissing, MirrorUnreachable, PinMismatch
+from runner.errors import EmulationMissing, MirrorUnreachable, PackagesDrifted, PinMismatch
 from runner.host.finding import Finding, State, skipped
 from runner.host.situation import Situation
 from runner.host.steps import BOOTSTRAP, BUILDX, EMULATION, needs
@@ -68,7 +68,7 @@ def base_image(situation: Situation) -> Iterator[Finding]:
             found="to be bootstrapped from packages, which may fail without root",
             why=situation.unprivileged,
             commands=("sudo apt-get install uidmap",) if host.has_apt else (),
-            advice="or give the user a range in /etc/subuid and /etc/subgid",
+            advice="give the user a range in /etc/subuid and /etc/subgid",
         )
         return
     yield Finding(check=check, state=State.OK, found="will be bootstrapped from packages with mmdebstrap")
@@ -98,37 +98,55 @@ def package_mirror(situation: Situation) -> Iterator[Finding]:
 
 
 def pins(situation: Situation) -> Iterator[Finding]:
-    """Whether the packages still serve what the matrix pins, where anything is to be built from them."""
+    """Whether the locked packages are what the matrix pins, where anything is to be built from them."""
     if situation.host is None:
         return
     served = {mirror.suite: mirror.served for mirror in situation.mirrors}
     for toolchain in situation.wanted.toolchains:
-        check, versions = f"pins of {toolchain.name}", served.get(toolchain.suite)
-        if versions is None:
-            if not situation.missing_images and situation.missing_images is not None:
-                yield Finding(check=check, state=State.OK, found="verified in the images that are there")
-            else:
-                yield skipped(check, "the mirror's index was not read")
-            continue
-        asked = {"rust": toolchain.rust, "python": toolchain.python, "pytorch": toolchain.pytorch}
-        gone = [
-            f"{name} {pin} (served: {', '.join(sorted(versions[name])) or 'none'})"
-            for name, pin in asked.items()
-            if name in versions and pin not in versions[name]
-        ]
-        if not gone:
+        check = f"pins of {toolchain.name}"
+        pinned = {"rust": toolchain.rust, "python": toolchain.python, "pytorch": toolchain.pytorch}
+        locked = situation.locked.get(toolchain.name, {})
+        if situation.missing_images is not None and not situation.missing_images:
+            yield Finding(check=check, state=State.OK, found="verified in the images that are there")
+        elif isinstance(locked, PackagesDrifted):
             yield Finding(
-                check=check, state=State.OK, found=", ".join(f"{name} {pin}" for name, pin in asked.items())
+                check=check,
+                state=State.MISSING,
+                found=locked.what,
+                why=locked.why,
+                advice=locked.fix,
+                error=type(locked),
             )
-            continue
-        yield Finding(
-            check=check,
-            state=State.MISSING,
-            found=f"{toolchain.suite} does not serve {'; '.join(gone)}",
-            why="an image is built from what the mirror serves and fails where that is not what is pinned",
-            advice=f"set toolchains.{toolchain.name} in the matrix to what is served, or take another suite",
-            error=PinMismatch,
-        )
+        elif others := _others(pinned, locked):
+            yield Finding(
+                check=check,
+                state=State.MISSING,
+                found=f"docker/lock/{toolchain.name} does not hold {'; '.join(others)}",
+                why="an image is built from the locked packages and fails where they are not what is pinned",
+                advice=f"set toolchains.{toolchain.name} in the matrix to what is locked, or, after a change of its "
+                "suite or snapshot, .venv/bin/python -m runner lock",
+                error=PinMismatch,
+            )
+        elif moved := _others(pinned, served.get(toolchain.suite) or {}):
+            # Nothing is to be done: a build takes the locked packages from the archive of the lock's day.
+            yield Finding(
+                check=check,
+                state=State.WARNING,
+                found=f"{toolchain.suite} does not serve {'; '.join(moved)} any more",
+                why="the locked packages come from the archive of their day instead, which may be slow",
+            )
+        else:
+            versions = ", ".join(f"{name} {pin}" for name, pin in pinned.items())
+            yield Finding(check=check, state=State.OK, found=f"{versions}, as locked")
+
+
+def _others(pinned: Mapping[str, str], held: Mapping[str, frozenset[str]]) -> list[str]:
+    """The pins that are not held, each with what is held of it; what nothing is known of is none of them."""
+    return [
+        f"{name} {pin} (but {', '.join(sorted(held[name])) or 'none'})"
+        for name, pin in pinned.items()
+        if name in held and pin not in held[name]
+    ]
 
 
 def _by_need(situation: Situation, name: str, otherwise: Finding) -> Iterator[Finding]:

@@ -65,6 +65,6 @@ def records(situation: Situation) -> Iterator[Finding]:
         found=f"{len(situation.damaged)} damaged",
         why=f"altered or cut off: {', '.join(path.name for path in situation.damaged[:3])}",
         commands=tuple(f"rm {path}" for path in situation.damaged),
-        advice="or restore them from where they came; a deleted record's cell is run again",
+        advice="restore them from where they came; a deleted record's cell is run again",
         error=DamagedRecord,
     )

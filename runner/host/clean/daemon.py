@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 
+import requests
+
 import docker
 from runner.host.clean.cache import Step, layers_gone, ours, prune, steps_of
 from runner.host.clean.containers import find_containers
@@ -11,8 +13,10 @@ from runner.host.clean.images import find_images
 from runner.host.clean.item import Area, Item
 from runner.host.connection import BROKEN_CONNECTION, connect
 
-# For its cache a daemon adds up the sizes of all that it holds: seconds with overlay2, minutes with fuse-overlayfs.
+# To remove a large image takes minutes on some storage drivers.
 _SECONDS = 300
+# For its cache a daemon adds up sizes: seconds with overlay2; with fuse-overlayfs and a large one it may never end.
+_ACCOUNTING_SECONDS = 60.0
 
 
 def find_on_daemon(root: Path, wanted: Collection[str]) -> tuple[Area, ...]:
@@ -39,12 +43,12 @@ def find_on_daemon(root: Path, wanted: Collection[str]) -> tuple[Area, ...]:
 
 def _find_cache(client: docker.DockerClient, scripts: tuple[str, ...]) -> Area:
     try:
-        steps = steps_of(client.df()["BuildCache"])
+        steps = _steps(client)
     except BROKEN_CONNECTION as error:
         return Area(
             name="cache",
             stays=(
-                f"the build cache, which could not be looked at: {' '.join(str(error).split())[:200]} "
+                f"the build cache, which could not be looked at: {_why(error)} "
                 "(docker builder prune removes all of it, whoever made it)",
             ),
         )
@@ -74,9 +78,34 @@ def _find_cache(client: docker.DockerClient, scripts: tuple[str, ...]) -> Area:
 
 def _prune(client: docker.DockerClient, scripts: tuple[str, ...], before: Mapping[str, Step]) -> str | None:
     """With images that have just gone, what was kept of the cache as their layers goes too."""
+    # Where the daemon does not say, what is known from before can go all the same.
+    after, problem = before, None
     try:
-        after = steps_of(client.df()["BuildCache"])
+        after = _steps(client)
     except BROKEN_CONNECTION as error:
-        return " ".join(str(error).split())[:200]
+        problem = f"layers of the images that have just gone: {_why(error)}"
     prune(client, ours(after, scripts, also=layers_gone(before, after)))
-    return None
+    return problem
+
+
+def _steps(client: docker.DockerClient) -> dict[str, Step]:
+    """What the daemon's build cache holds, in bounded time.
+
+    Raises:
+        BROKEN_CONNECTION: it does not say.
+    """
+    api = client.api
+    # Daemons before interface 1.42 add up everything, whatever is asked for.
+    answer = api.get(
+        f"{api.base_url}/v{api.api_version}/system/df",
+        params={"type": "build-cache"},
+        timeout=_ACCOUNTING_SECONDS,
+    )
+    answer.raise_for_status()
+    return steps_of(answer.json()["BuildCache"])
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, requests.Timeout):
+        return f"the daemon did not add up its sizes within {_ACCOUNTING_SECONDS:.0f} s"
+    return " ".join(str(error).split())[:200]

@@ -22,12 +22,37 @@ GAE = {
         "dones.npy": "0f500f0c55aabfbea2efa6aedaa050dcc2e13b027378728264983b7c65067fa0",
     },
 }
-DQN = {"parity.safetensors": "37e335524148bdbcb0455daa57bb5ebac58a7622ec6a85dbecee580267f6d547"}
+PARITY = {
+    ("dqn", "CartPole-v1"): "72ef92ef6fa709f9001cd71b8f02ae7f33b7fe777a736621033815c449ae8585",
+    ("dqn", "Acrobot-v1"): "76504dc4ff940ec4b49c7d44c6766240bce9e6d569efdb7bf88b53ee2e2d5569",
+    ("dqn", "MountainCar-v0"): "83b7d7934de2efd067f679881f859b8978baa5a2b2c2a32c8cefb6260c855e03",
+    ("ppo", "CartPole-v1"): "e7c10788398195e8ec31c3597f4061d5501ee385dfc10d472d2bfe153fe2ad9e",
+    ("sac", "Pendulum-v1"): "7ca45f368c9bfb55a8db3d5aecdc27a32865fa9f73d1b3284340175f18f72872",
+}
 
 
 def generate(monkeypatch: pytest.MonkeyPatch, output: Path, *arguments: str) -> None:
     monkeypatch.setattr(sys, "argv", ["inputs", *arguments, "--seed", "42", "--output", str(output)])
     inputs.main()
+
+
+def arrays_of(
+    monkeypatch: pytest.MonkeyPatch, output: Path, benchmark: str, environment: str
+) -> dict[str, np.ndarray]:
+    """Both of the case's name and of its environment."""
+    parameters = json.dumps({"environment": environment})
+    generate(monkeypatch, output, benchmark, "--case", environment, "--parameters", parameters)
+    return load_file(output / environment / "parity.safetensors")
+
+
+def types_other_than_f32(arrays: dict[str, np.ndarray]) -> dict[str, type]:
+    return {name: array.dtype.type for name, array in arrays.items() if array.dtype != np.float32}
+
+
+def tanh_network(arrays: dict[str, np.ndarray], name: str) -> np.ndarray:
+    hidden = np.tanh(arrays["observations"] @ arrays[f"{name}.0.weight"].T + arrays[f"{name}.0.bias"])
+    hidden = np.tanh(hidden @ arrays[f"{name}.2.weight"].T + arrays[f"{name}.2.bias"])
+    return hidden @ arrays[f"{name}.4.weight"].T + arrays[f"{name}.4.bias"]
 
 
 def hashes(directory: Path) -> dict[str, str]:
@@ -46,12 +71,14 @@ def test_gae_inputs_are_the_same_bytes_as_ever(
     assert capsys.readouterr().out == ""
 
 
-def test_dqn_inputs_are_the_same_bytes_as_ever_and_anybody_may_read_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("benchmark", "environment"), PARITY)
+def test_parity_inputs_are_the_same_bytes_as_ever_and_anybody_may_read_them(
+    benchmark: str, environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    generate(monkeypatch, tmp_path, "dqn", "--case", "CartPole-v1", "--parameters", "{}")
-    assert hashes(tmp_path / "CartPole-v1") == DQN
-    file = tmp_path / "CartPole-v1" / "parity.safetensors"
+    arrays_of(monkeypatch, tmp_path, benchmark, environment)
+    expected = {"parity.safetensors": PARITY[benchmark, environment]}
+    assert hashes(tmp_path / environment) == expected
+    file = tmp_path / environment / "parity.safetensors"
     ordinary = tmp_path / "ordinary"
     ordinary.touch()
     assert file.stat().st_mode == ordinary.stat().st_mode
@@ -65,25 +92,81 @@ def test_one_trajectory_has_one_axis_and_several_have_two() -> None:
     assert dones.mean() == pytest.approx(0.05, abs=0.01)
 
 
-def test_the_minibatch_of_dqn_has_the_shapes_and_types_of_the_contract(
+@pytest.mark.parametrize(
+    ("environment", "observation", "actions"),
+    [("CartPole-v1", 4, 2), ("Acrobot-v1", 6, 3), ("MountainCar-v0", 2, 3)],
+)
+def test_the_minibatches_of_dqn_fit_the_environment(
+    environment: str, observation: int, actions: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays = arrays_of(monkeypatch, tmp_path, "dqn", environment)
+    widths = {"0": (120, observation), "2": (84, 120), "4": (actions, 84)}
+    shapes = {}
+    for network in ("online", "target"):
+        for layer, shape in widths.items():
+            shapes[f"{network}.{layer}.weight"] = shape
+            shapes[f"{network}.{layer}.bias"] = shape[:1]
+    shapes |= dict.fromkeys(("observations", "next_observations"), (100, 128, observation))
+    shapes |= dict.fromkeys(("actions", "rewards", "terminations"), (100, 128))
+    assert {name: array.shape for name, array in arrays.items()} == shapes
+    assert types_other_than_f32(arrays) == {"actions": np.int64}
+    assert set(np.unique(arrays["actions"])) == set(range(actions))
+    assert arrays["terminations"].mean() == pytest.approx(0.1, abs=0.02)
+    assert not np.array_equal(arrays["online.0.weight"], arrays["target.0.weight"])
+    assert np.abs(arrays["online.0.weight"]).max() <= 1 / np.sqrt(observation)
+
+
+def test_the_minibatches_of_ppo_are_clipped_here_and_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    generate(monkeypatch, tmp_path, "dqn", "--case", "x", "--parameters", "{}")
-    arrays = load_file(tmp_path / "x" / "parity.safetensors")
-    layers = {"0.weight": (120, 4), "0.bias": (120,), "2.weight": (84, 120), "2.bias": (84,)}
-    layers |= {"4.weight": (2, 84), "4.bias": (2,)}
-    shapes = {
-        f"{network}.{name}": shape for network in ("online", "target") for name, shape in layers.items()
+    arrays = arrays_of(monkeypatch, tmp_path, "ppo", "CartPole-v1")
+    assert {arrays[name].shape for name in ("rollout.rewards", "rollout.dones", "rollout.values")} == {
+        (128, 4)
     }
-    shapes |= {"observations": (128, 4), "next_observations": (128, 4)}
-    shapes |= dict.fromkeys(("actions", "rewards", "terminations"), (128,))
+    assert set(arrays["rollout.next_done"]) == {0, 1}
+    assert {arrays[name].shape for name in ("actions", "log_probabilities", "values", "returns")} == {
+        (100, 128)
+    }
+    assert types_other_than_f32(arrays) == {"actions": np.int64}
+    logits = tanh_network(arrays, "actor")
+    logits -= np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    chosen = np.take_along_axis(logits, arrays["actions"][..., None], axis=-1)[..., 0]
+    ratios = np.exp(chosen - arrays["log_probabilities"])
+    assert 0.2 < (np.abs(ratios - 1) > 0.2).mean() < 0.5
+    moved = np.abs(tanh_network(arrays, "critic")[..., 0] - arrays["values"])
+    assert 0.2 < (moved > 0.2).mean() < 0.5
+
+
+def test_the_minibatches_of_sac_have_noise_for_every_sampling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arrays = arrays_of(monkeypatch, tmp_path, "sac", "Pendulum-v1")
+    critic = {"fc1": (256, 4), "fc2": (256, 256), "fc3": (1, 256)}
+    layers = {
+        "actor": {"fc1": (256, 3), "fc2": (256, 256), "fc_mean": (1, 256), "fc_logstd": (1, 256)},
+        **dict.fromkeys(("qf1", "qf2", "qf1_target", "qf2_target"), critic),
+    }
+    shapes: dict[str, tuple[int, ...]] = {"log_alpha": (1,)}
+    for network, widths in layers.items():
+        for layer, shape in widths.items():
+            shapes[f"{network}.{layer}.weight"] = shape
+            shapes[f"{network}.{layer}.bias"] = shape[:1]
+    shapes |= dict.fromkeys(("observations", "next_observations"), (100, 256, 3))
+    shapes |= dict.fromkeys(("actions", "noise.next"), (100, 256, 1))
+    shapes |= dict.fromkeys(("rewards", "terminations"), (100, 256))
+    shapes |= dict.fromkeys(("noise.policy", "noise.alpha"), (100, 2, 256, 1))
     assert {name: array.shape for name, array in arrays.items()} == shapes
-    assert {name for name, array in arrays.items() if array.dtype != np.float32} == {"actions"}
-    assert arrays["actions"].dtype == np.int64
-    assert set(np.unique(arrays["actions"])) == {0, 1}
-    assert 0.04 < arrays["terminations"].mean() < 0.2
-    assert not np.array_equal(arrays["online.0.weight"], arrays["target.0.weight"])
-    assert np.abs(arrays["online.0.weight"]).max() <= 0.5
+    assert types_other_than_f32(arrays) == {}
+    assert 1.9 < np.abs(arrays["actions"]).max() <= 2
+    assert not np.array_equal(arrays["qf1.fc1.weight"], arrays["qf1_target.fc1.weight"])
+
+
+def test_an_environment_that_dqn_is_not_measured_on_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        arrays_of(monkeypatch, tmp_path, "dqn", "LunarLander-v3")
+    assert "give one of CartPole-v1, Acrobot-v1, MountainCar-v0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("parameters", ['{"batch":1}', '{"batch":0,"length":8}', '{"batch":true,"length":8}'])

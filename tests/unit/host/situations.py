@@ -58,6 +58,7 @@ WELL = Situation(
     trial={"arm64": True},
     unprivileged=None,
     mirrors=(MIRROR,),
+    locked={"trixie": SERVED},
     places=(Place(path=Path("/"), holds=("images",), free_bytes=50 * GB, needed_bytes=8 * GB),),
     results=(Path("/results"), None),
     damaged=(),

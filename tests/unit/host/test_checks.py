@@ -9,7 +9,7 @@ import pytest
 from hosts import ARM, READY
 from hypothesis import given
 from hypothesis import strategies as st
-from situations import DAEMON, GB, GIB, MACHINE, MIRROR, TOOLCHAIN, WELL, but
+from situations import DAEMON, GB, GIB, MACHINE, MIRROR, SERVED, TOOLCHAIN, WELL, but
 
 from runner.commands.doctor import as_text
 from runner.errors import (
@@ -22,6 +22,7 @@ from runner.errors import (
     HostNotReady,
     MirrorUnreachable,
     NoSpace,
+    PackagesDrifted,
     PinMismatch,
     StoreError,
 )
@@ -42,6 +43,7 @@ FORBIDDEN = replace(
 )
 FULL = Place(path=Path("/var"), holds=("images", "records"), free_bytes=GB, needed_bytes=8 * GB)
 OLD_MIRROR = replace(MIRROR, served={**(MIRROR.served or {}), "pytorch": frozenset({"2.7.1"})})
+UNLOCKED = PackagesDrifted(what="not locked", why="there is no lock", fix=".venv/bin/python -m runner lock")
 CLOSED = StoreError(
     what="the results directory /results cannot be written", why="Permission denied", fix="another"
 )
@@ -113,11 +115,17 @@ MISSING: dict[str, tuple[Situation, str, type, str]] = {
         MirrorUnreachable,
         "curl -I http://mirror.example/debian/dists/trixie/Release",
     ),
-    "an old pin": (
-        but(mirrors=(OLD_MIRROR,), missing_images=("x",)),
+    "another pin than is locked": (
+        but(locked={"trixie": {**SERVED, "rust": frozenset({"1.85.0"})}}, missing_images=("x",)),
         "pins of trixie",
         PinMismatch,
         "toolchains.trixie",
+    ),
+    "no lock": (
+        but(locked={"trixie": UNLOCKED}, missing_images=("x",)),
+        "pins of trixie",
+        PackagesDrifted,
+        "python -m runner lock",
     ),
     "a full disk": (but(places=(FULL,)), "disk space on /var", NoSpace, "clean --dry-run"),
     "closed results": (but(results=(Path("/results"), CLOSED)), "results directory", StoreError, "chown"),
@@ -146,6 +154,11 @@ WARNED: dict[str, tuple[Situation, str, str]] = {
         but(mirrors=(replace(MIRROR, problem="no route", served=None),)),
         "mirror of trixie",
         "nothing has to be fetched",
+    ),
+    "a mirror that has moved on from what is locked": (
+        but(mirrors=(OLD_MIRROR,), missing_images=("x",)),
+        "pins of trixie",
+        "archive of their day",
     ),
     "vfs": (
         but(daemon=replace(DAEMON, information={**DAEMON.information, "Driver": "vfs"})),
@@ -220,9 +233,16 @@ def test_two_kinds_of_missing_things_end_in_the_code_for_a_host_that_is_not_read
 
 
 def test_pins_are_not_asked_of_a_mirror_where_the_images_are_there():
+    others = {"trixie": {**SERVED, "rust": frozenset({"1.85.0"})}}
+    assert finding(but(mirrors=(OLD_MIRROR,), locked=others), "pins").found == (
+        "verified in the images that are there"
+    )
+
+
+def test_pins_are_those_of_the_lock_where_the_mirror_does_not_answer():
     unread = replace(MIRROR, served=None)
-    assert finding(but(mirrors=(unread,)), "pins").found == "verified in the images that are there"
-    assert finding(but(mirrors=(unread,), missing_images=("x",)), "pins").state is State.SKIPPED
+    found = finding(but(mirrors=(unread,), missing_images=("x",)), "pins")
+    assert (found.state, found.found) == (State.OK, "rust 1.96.0, python 3.13.5, pytorch 2.6.0, as locked")
 
 
 def test_a_base_by_digest_is_a_way_to_a_base():
@@ -298,6 +318,7 @@ _SITUATIONS = st.builds(
     missing_images=st.sampled_from([None, (), ("x",)]),
     trial=st.dictionaries(st.just("arm64"), st.sampled_from([True, False, None])),
     unprivileged=st.sampled_from([None, "no range"]),
+    locked=st.sampled_from([{}, {"trixie": SERVED}, {"trixie": {}}, {"trixie": UNLOCKED}]),
     mirrors=st.sampled_from([(), (MIRROR,), (OLD_MIRROR,), (replace(MIRROR, problem="x", served=None),)]),
     places=st.sampled_from([(), (FULL,)]),
     results=st.sampled_from([(Path("/r"), None), (Path("/r"), CLOSED)]),

@@ -75,9 +75,12 @@ class Daemon:
         log.write_text(
             "#5 1.0 E: Failed to fetch http://deb.debian.org/x  Could not connect to deb.debian.org:80\n"
         )
-        for kind in ("image", "tools"):
+        # What a compiler takes stands beside what an image holds.
+        more = {"compile": served("14", "c", name="g++")}
+        for kind in ("image", "compile", "tools"):
             for architecture in ("amd64", "arm64"):
-                (Path(directory) / f"{kind}-{architecture}").write_text(self.served or "", encoding="utf-8")
+                text = (self.served or "") + more.get(kind, "")
+                (Path(directory) / f"{kind}-{architecture}").write_text(text, encoding="utf-8")
 
     def add(self, tag: str, labels: dict[str, str]) -> None:
         self.images[tag] = {"Id": "sha256:0", "RepoTags": [tag], "Config": {"Labels": labels}}
@@ -105,6 +108,7 @@ def root(tmp_path: Path) -> Path:
     for name, text in (
         ("Dockerfile", "FROM scratch\n"),
         ("packages.txt", "libc6\n"),
+        ("compile.txt", "g++\n"),
         ("tools.txt", "libc6\n"),
     ):
         (tmp_path / "docker" / name).write_text(text, encoding="utf-8")
@@ -214,8 +218,20 @@ NOT_SERVED = (
 )
 
 
-def served(version: str, checksum: str) -> str:
-    return f"'{TOOLCHAIN.mirror}/pool/libc6.deb' libc6_{version}_amd64.deb 1 SHA256:{checksum * 64}\n"
+def served(version: str, checksum: str, *, name: str = "libc6") -> str:
+    return f"'{TOOLCHAIN.mirror}/pool/{name}.deb' {name}_{version}_amd64.deb 1 SHA256:{checksum * 64}\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "kinds"),
+    [("core", ["image"]), ("peers", ["image"]), ("edge", []), ("compile", ["image", "compile"])],
+)
+def test_an_image_needs_the_locks_of_what_is_in_it_and_of_what_builds_it(
+    target: str, kinds: list[str]
+) -> None:
+    locks = build.locks_of(spec(target, "arm64"))
+    assert locks[:-1] == tuple((kind, "arm64") for kind in kinds)
+    assert locks[-1][0] == "tools"
 
 
 def test_packages_that_are_no_longer_served_are_named_with_what_is_served_instead(

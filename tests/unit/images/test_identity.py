@@ -26,7 +26,7 @@ def root(tmp_path: Path) -> Path:
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
-    for name in ("matrix.yaml", "pyproject.toml", "uv.lock", ".dockerignore"):
+    for name in ("matrix.yaml", "pyproject.toml", "uv.lock", "LICENSE", ".dockerignore"):
         (tmp_path / name).write_text(name)
     return tmp_path
 
@@ -43,7 +43,7 @@ def test_what_is_executed_changes_both_hashes(root, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["runner/cli.py", "templates/page.md.j2", "matrix.yaml", "pyproject.toml", "uv.lock"]
+    "name", ["runner/cli.py", "templates/page.md.j2", "matrix.yaml", "pyproject.toml", "uv.lock", "LICENSE"]
 )
 def test_what_only_the_runner_reads_changes_the_image_and_runs_nothing_again(root, name):
     before = identify(SPEC, root)

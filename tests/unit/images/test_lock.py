@@ -231,13 +231,22 @@ def test_the_shipped_toolchains_are_locked_for_both_architectures(kind, architec
     for toolchain in load_matrix(root / "matrix.yaml").toolchains.values():
         lock = require_lock(root, toolchain, kind, architecture)
         held = {each.name for each in lock.packages}
-        pinned = {"image": {"python3", "python3-torch", "libc6"}, "tools": {"rustc-web", "gcc", "python3"}}[
-            kind
-        ]
+        pinned = {
+            "image": {"python3", "python3-torch", "libc6"},
+            "compile": {"g++", "libtorch-dev", "libpython3-dev", "python3-setuptools"},
+            "tools": {"rustc-web", "gcc", "python3"},
+        }[kind]
         assert pinned <= held
         assert {each.architecture for each in lock.packages} <= {*locks.ARCHITECTURES, "all"}
         if kind == "image":
             assert {each.architecture for each in lock.packages} == {architecture, "all"}
+
+
+def test_what_lies_on_top_of_an_image_is_locked_without_the_image():
+    image, compiler = package("libc6", "1"), package("g++", "1")
+    assert locks.beyond([image], [compiler, image]) == (compiler,)
+    with pytest.raises(ValueError, match="libc6"):
+        locks.beyond([image], [compiler, package("libc6", "2", sha256="1")])
 
 
 def test_uv_is_the_same_release_in_the_image_build_and_on_a_host():

@@ -115,6 +115,30 @@ def test_every_part_is_there_by_its_package_url_with_the_checksum_that_is_known(
     }
 
 
+def test_the_bill_of_an_edge_image_holds_what_is_linked_into_its_one_binary(inputs, capsys, monkeypatch):
+    for name in ("status", "image.lock", "artefacts/site-packages/torchforge.abi3.so"):
+        (inputs / name).unlink()
+    (inputs / "site-packages" / "jinja2.dist-info" / "METADATA").unlink()
+    cross = f"""libc6-dev 2.41-12 amd64 10 {"1" * 64} pool/a.deb
+libc6-dev-arm64-cross 2.41-11cross1 all 10 {"2" * 64} pool/b.deb
+libgcc-14-dev 14.2.0-19 amd64 10 {"3" * 64} pool/c.deb
+libgcc-14-dev-arm64-cross 14.2.0-19cross1 all 10 {"4" * 64} pool/d.deb
+"""
+    (inputs / "tools.lock").write_text(TOOLS_LOCK + cross, encoding="utf-8")
+    monkeypatch.setenv("IMAGE_TARGET", "edge")
+    for architecture, checksums in (("arm64", {"2" * 64, "4" * 64}), ("amd64", {"1" * 64, "3" * 64})):
+        monkeypatch.setenv("TARGETARCH", architecture)
+        found = {each["name"]: each for each in json.loads(bill(inputs, capsys))["components"]}
+        linked = {name: each for name, each in found.items() if name.startswith(("libc6", "libgcc"))}
+        assert {each["hashes"][0]["content"] for each in linked.values()} == checksums
+        assert {*found} - {*linked} == {
+            "torchforge",
+            "torchforge-nn",
+            "matrixmultiply",
+            "libstd-rust-web-dev",
+        }
+
+
 def test_licences_are_said_where_the_package_says_them(inputs, capsys):
     said = {
         each["name"]: each["licenses"][0]["expression"]

@@ -44,7 +44,7 @@ def test_all_faults_are_reported_together_each_with_line_key_and_suggestion(tmp_
     text = (
         SHIPPED.replace("image: peers, platforms: [amd64]", "image: pears, platforms: [amd46]", 1)
         .replace("rust: 1.96.0", "rust: 1.96", 1)
-        .replace("title: DQN on CartPole-v1", "titel: DQN on CartPole-v1", 1)
+        .replace("title: DQN", "titel: DQN on CartPole-v1", 1)
     )
     what = faults_of(tmp_path, text)
     peers = line_of("torchrl: {command")
@@ -72,6 +72,42 @@ def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_pat
     assert "benchmarks.gae.implementations: exactly one needs reference: true; none is marked" in what
     assert '"stepps" is no whole number in case "CartPole-v1"; did you mean "steps"?' in what
     assert 'no platform "amd46"; did you mean "amd64"?' in what
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "advantages.npy: {rtol: 1.0e-6",
+            "advantages.npy: {drift: 3, rtol: 1.0e-6",
+            "benchmarks.gae.gate.outputs.advantages.npy.drift: needs scaled beside it",
+        ),
+        (
+            "depends_on: [steps]",
+            "depends_on: [stepps]",
+            'no profile has the parameter "stepps"; did you mean "steps"?',
+        ),
+        ("thresholds: {CartPole-v1", "thresholds: {CartPole-v2", 'no case "CartPole-v2"; did you mean'),
+        (
+            "reference: true, determinism: portable",
+            "reference: true, determinism: portable, differs: [it is late]",
+            "benchmarks.gae.implementations.numpy.differs: a reference differs from nothing",
+        ),
+        (
+            "without: [Acrobot-v1,",
+            "without: [Acrobat-v1,",
+            'benchmarks.dqn.profiles.smoke.without.0: no case or implementation "Acrobat-v1"; did you mean "Acrobot-v1"?',
+        ),
+        (
+            "without: [Acrobot-v1,",
+            "without: [pytorch,",
+            "nothing can be compared without the reference; keep it",
+        ),
+        ("batch: 1, length: 128,", "batch: 1, environments: 0, length: 128,", "less than the minimum of 1"),
+    ],
+)
+def test_what_a_gate_says_must_fit_the_rest(tmp_path, old, new, message):
+    assert message in faults_of(tmp_path, SHIPPED.replace(old, new, 1))
 
 
 def test_a_key_given_twice_is_a_fault_and_not_the_last_one_winning(tmp_path):

@@ -229,6 +229,66 @@ def test_files_outside_the_gate_must_agree_only_under_equal_parameters(matrix: M
     assert row(page(matrix, [longer, emulated], "dqn", "quick"), "CartPole-v1", "rust")[7] == "same bytes"
 
 
+def test_files_of_the_gate_must_agree_where_the_parameters_that_they_depend_on_are_equal(
+    tmp_path: Path,
+) -> None:
+    text = MATRIX.replace("scaled: 1.0e-4", "depends_on: [updates], scaled: 1.0e-4")
+    for steps in (1000, 5000):
+        text = text.replace(f"steps: {steps}}}", f"steps: {steps}, updates: 100}}")
+    text = text.replace(
+        "emulated: {steps: 1000, updates: 100}}\n      quick",
+        "emulated: {steps: 1000, updates: 9}}\n      quick",
+    )
+    matrix = example_matrix(tmp_path, text)
+
+    def trained(platform: str, updates: int, steps: int, bytes_: str, **changes: str) -> Record:
+        return make_record(
+            benchmark="dqn",
+            case="CartPole-v1",
+            implementation="rust",
+            platform=platform,
+            parameters={"environment": "CartPole-v1", "steps": steps, "updates": updates},
+            metrics={"training_seconds": 1.0},
+            outputs={"update.safetensors": digest(bytes_)},
+            episodes=[],
+            **changes,  # type: ignore[arg-type]
+        )
+
+    def said(profile: str, native: Record, emulated: Record) -> str:
+        return row(page(matrix, [native, emulated], "dqn", profile), "CartPole-v1", "rust")[7]
+
+    other = trained("arm64", 100, 1000, "two", execution="emulated")
+    assert said("quick", trained("amd64", 100, 5000, "one"), other) == "differs"
+    assert said("quick", trained("amd64", 100, 5000, "two"), other) == "same bytes"
+    fewer = trained("arm64", 9, 1000, "two", execution="emulated")
+    assert said("smoke", trained("amd64", 100, 1000, "one"), fewer) == "—"
+
+
+def test_what_a_profile_leaves_to_longer_ones_has_no_rows_and_is_named(tmp_path: Path) -> None:
+    text = MATRIX.replace("smoke: {native: {steps", "smoke: {without: [sb3], native: {steps")
+    matrix = example_matrix(tmp_path, text)
+    record = make_record(
+        benchmark="dqn",
+        case="CartPole-v1",
+        implementation="rust",
+        parameters={"environment": "CartPole-v1", "steps": 1000},
+        metrics={"training_seconds": 1.0},
+        episodes=[],
+    )
+    short = page(matrix, [record], "dqn", "smoke")
+    assert "Not in this profile: sb3." in short
+    assert "| sb3" not in short
+    assert "| sb3" in page(matrix, [record, *dqn_records()], "dqn", "quick")
+
+
+def test_other_work_is_ranked_with_nobody(matrix: Matrix) -> None:
+    text = page(matrix, dqn_records(), "dqn")
+    assert row(text, "CartPole-v1", "sb3")[4:6] == ["not the same work"] * 2
+    # It is the fastest by far, and no competitor.
+    assert row(text, "CartPole-v1", "rust")[5].endswith("faster: pytorch")
+    assert "- sb3: the loss is smooth L1; gradients are clipped to a norm of 10" in text
+
+
 def test_the_circumstances_become_warnings(matrix: Matrix) -> None:
     state = {**STATE, "load_1m": 1.9, "swap_used_bytes": 5, "cpu_pressure_avg10": 40.0}
     limits = {"cpuset": None, "memory_bytes": 2**32, "pids": 256, "threads": 1, "enforced": ["threads"]}
@@ -274,10 +334,15 @@ def test_unknown_memory_is_not_ranked(matrix: Matrix) -> None:
 
 def test_several_limits_are_named_in_the_headings(tmp_path: Path) -> None:
     edge = "  edge: {cpus: 1, memory: 512MiB, pids: 64, threads: 1}\nprofiles:"
-    matrix = example_matrix(tmp_path, MATRIX.replace("profiles:", edge, 1))
+    both = MATRIX.replace("profiles:", edge, 1).replace("  gae:\n", "  gae:\n    limits: [default, edge]\n")
+    matrix = example_matrix(tmp_path, both)
     text = page(matrix, gae(1e-3), "gae")
     assert "## amd64, default" in text
     assert "## amd64, edge" in text
+    overview = page(matrix, gae(1e-3), "overview")
+    assert row(overview, "gae, default", "T=128")[3] == "not run"
+    assert row(overview, "gae, edge", "T=128")[2:] == ["not run", "not run"]
+    assert row(overview, "dqn", "CartPole-v1")[2:] == ["not run", "not run"]
 
 
 def test_pages_hold_no_html(matrix: Matrix) -> None:

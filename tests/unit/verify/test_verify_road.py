@@ -16,7 +16,7 @@ from runner.schema import schema
 from runner.store import Store
 from runner.verify.read import read_records
 from runner.work import load_work
-from verify.made import DOUBLER, NOISY, Forge, resealed, steered
+from verify.made import DOUBLER, NOISY, Forge, resealed, steered, varied
 
 SMOKE = ("--profile", "smoke")
 
@@ -87,6 +87,33 @@ def test_the_cell_that_comes_out_of_a_record_has_the_key_of_the_record(made):
             machine=machine.fingerprint(),
         )
         assert list(schema(SCHEMA).faults(dict(record.data))) == []
+
+
+def test_a_gate_that_judges_drift_comes_out_of_a_record_as_it_went_in(made):
+    record = next(iter(made.store.records()))
+
+    def with_drift(data):
+        data["work"]["gate"]["outputs"][0] |= {"scaled": 1e-4, "tensors": {"*loss": 1e-5}, "drift": 3.0}
+
+    for change in (with_drift, lambda _: None):
+        changed = varied(record, change)
+        assert list(schema(SCHEMA).faults(dict(changed.data))) == []
+        gate = load_work(changed).cell.benchmark.gate
+        assert gate.facts() == changed.data["work"]["gate"]
+    assert "drift" not in gate.facts()["outputs"][0]
+
+
+def test_other_work_is_verified_without_outputs_to_compare(forge):
+    def different(data):
+        data["benchmarks"]["double"]["implementations"]["other"]["differs"] = ["it triples"]
+
+    forge.run(*SMOKE, change=different, other=DOUBLER.replace("each * 2", "each * 3"))
+    other = next(record for record in forge.store.records() if record.implementation == "other")
+    assert (other.failed, other.differs, other.ranked) == (False, ("it triples",), False)
+    assert load_work(other).cell.implementation.differs == ("it triples",)
+    test_the_cell_that_comes_out_of_a_record_has_the_key_of_the_record(forge)
+    code, _, err = forge.verify()
+    assert code == 0, err
 
 
 def test_an_altered_digit_is_found_wherever_it_is_and_nothing_is_run(made):

@@ -1,0 +1,96 @@
+"""What the processes of a launch take together, looked at from outside: there is no container to count for us.
+
+The kernel's own limits do not fit. RLIMIT_AS bounds addresses, of which PyTorch maps far more than it touches, and
+RLIMIT_NPROC counts all processes of a user, and none of root's.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.failure import Failure, FailureKind
+from runner.matrix import Limits
+
+_PROC = Path("/proc")
+# Fields of /proc/PID/stat after the name in parentheses: proc(5) counts from 1 and the name is the second.
+_SESSION, _THREADS, _RESIDENT = 6 - 3, 20 - 3, 24 - 3
+_MIB = 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """Bytes of memory; processes and threads together, as ``pids`` counts them."""
+
+    memory_bytes: int
+    tasks: int
+
+    def over(self, limits: Limits) -> Failure | None:
+        """Which of the limits this is beyond, or None."""
+        if self.memory_bytes > limits.memory_bytes:
+            return Failure(
+                kind=FailureKind.OUT_OF_MEMORY,
+                detail=f"killed with {self.memory_bytes / _MIB:.0f} MiB of memory, "
+                f"of {limits.memory_bytes / _MIB:.0f} MiB that it may use",
+            )
+        if self.tasks > limits.pids:
+            return Failure(
+                kind=FailureKind.TOO_MANY_PROCESSES,
+                detail=f"killed with {self.tasks} processes and threads, of {limits.pids} that it may have",
+            )
+        return None
+
+
+def can_be_seen() -> bool:
+    """Whether this system shows what its processes take (Linux does)."""
+    return (_PROC / "self" / "stat").exists()
+
+
+def usage_of(session: int, *, exact_beyond: int = 0) -> Usage:
+    """What the processes of the session that ``session`` leads take; nothing where the system does not show it.
+
+    Args:
+        session: the process that leads it.
+        exact_beyond: bytes up to which pages that processes share may count with each of them: to count them once
+            takes the kernel longer, and stops the process meanwhile.
+    """
+    members = tuple(_members(session))
+    resident = sum(each.resident_bytes for each in members)
+    if resident > exact_beyond:
+        resident = sum(map(_proportional_bytes, members))
+    return Usage(memory_bytes=resident, tasks=sum(each.threads for each in members))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Member:
+    pid: int
+    resident_bytes: int
+    threads: int
+
+
+def _members(session: int) -> Iterator[_Member]:
+    page = os.sysconf("SC_PAGE_SIZE")
+    for pid in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):  # noqa: PTH208 (once a second: the fastest)
+        text = _read(f"{pid}/stat")
+        # A name may hold anything, blanks and parentheses too.
+        fields = text.rpartition(")")[2].split()
+        if fields and int(fields[_SESSION]) == session:
+            resident = int(fields[_RESIDENT]) * page
+            yield _Member(pid=int(pid), resident_bytes=resident, threads=int(fields[_THREADS]))
+
+
+def _proportional_bytes(member: _Member) -> int:
+    """Its memory, with its share alone of each page that it shares."""
+    for line in _read(f"{member.pid}/smaps_rollup").splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) * 1024
+    return member.resident_bytes
+
+
+def _read(name: str) -> str:
+    """A file of /proc; empty where the process has ended, or is not ours to look into."""
+    try:
+        with open(f"{_PROC}/{name}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.read()
+    except OSError:
+        return ""

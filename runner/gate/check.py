@@ -1,0 +1,31 @@
+"""What the gate finds: comparisons that were made, and outputs that cannot be judged."""
+
+from dataclasses import dataclass
+
+from runner.failure import Failure, FailureKind
+from runner.printable import one_line
+
+_LONGEST_DETAIL = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One comparison that was made: what it was, whether it passed, and the figures that decided.
+
+    ``share`` is the largest difference as a share of what is allowed, where the check is one of differences; 1 is
+    the bound.
+    """
+
+    check: str
+    passed: bool
+    detail: str
+    share: float | None = None
+
+
+class Refused(Exception):
+    """An output that cannot be judged at all."""
+
+    def __init__(self, kind: FailureKind, detail: str) -> None:
+        super().__init__(detail)
+        # Names of tensors are whatever an implementation wrote.
+        self.failure = Failure(kind=kind, detail=one_line(detail, _LONGEST_DETAIL))

@@ -1,0 +1,125 @@
+"""The whole of the gate for one cell: outputs, counts, times, episodes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.failure import Failure, FailureKind
+from runner.gate.check import Check, Refused
+from runner.gate.episodes import check_episodes, read_episodes
+from runner.gate.outputs import compare, read_output
+from runner.matrix import Benchmark
+from runner.matrix.expressions import evaluate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """All checks of one cell, the episodes that were read on the way, and the failure if there is one."""
+
+    checks: tuple[Check, ...]
+    episodes: tuple[dict[str, Any], ...] | None
+    failure: Failure | None
+
+
+def expected_counts(benchmark: Benchmark, parameters: Mapping[str, Any]) -> dict[str, int]:
+    """The counts that this work has, from the matrix's arithmetic over the cell's parameters."""
+    return {name: evaluate(text, parameters) for name, text in benchmark.counts.items()}
+
+
+def judge(
+    benchmark: Benchmark,
+    *,
+    parameters: Mapping[str, Any],
+    measurement: Mapping[str, Any],
+    wall_seconds: float,
+    outputs: Path,
+    reference: Path | None,
+    same_work: bool = True,
+) -> Judgement:
+    """Judge one cell.
+
+    Args:
+        benchmark: whose gate applies.
+        parameters: the cell's parameters.
+        measurement: what the implementation printed, already valid by schema.
+        wall_seconds: how long the launch took as the runner saw it.
+        outputs: the directory with this case's output files.
+        reference: the same of the reference implementation; None when this is the reference itself.
+        same_work: False for an implementation whose work the matrix says differs: there are no outputs to compare
+            then; its counts, times and episodes are judged all the same.
+    """
+    checks = [
+        _counts(benchmark, parameters, measurement),
+        _times(benchmark, parameters, measurement, wall_seconds),
+    ]
+    kinds = [FailureKind.WRONG_COUNTS, FailureKind.IMPOSSIBLE_TIME]
+    episodes: tuple[dict[str, Any], ...] | None = None
+    try:
+        _require_headline(benchmark, measurement)
+        for output in benchmark.gate.outputs if same_work else ():
+            mine = read_output(outputs / output.file)
+            theirs = mine if reference is None else read_output(reference / output.file)
+            checks += (compared := compare(output, mine, theirs))
+            kinds += [FailureKind.WRONG_OUTPUT] * len(compared)
+        if benchmark.gate.episodes:
+            episodes = read_episodes(outputs / benchmark.gate.episodes)
+            checks.append(
+                check_episodes(
+                    episodes,
+                    environments=parameters.get("environments", 1),
+                    total=expected_counts(benchmark, parameters).get("environment_steps"),
+                )
+            )
+            kinds.append(FailureKind.WRONG_OUTPUT)
+            if not checks[-1].passed:
+                # A record keeps what was played, not what was made up.
+                episodes = None
+    except Refused as refused:
+        # Wrong counts tell more than files that do not fit because of them.
+        failure = _first_failure(kinds, checks) or refused.failure
+        return Judgement(checks=tuple(checks), episodes=episodes, failure=failure)
+    return Judgement(checks=tuple(checks), episodes=episodes, failure=_first_failure(kinds, checks))
+
+
+def _first_failure(kinds: Sequence[FailureKind], checks: Sequence[Check]) -> Failure | None:
+    """The first check that failed, and how many others did."""
+    failed = [(kind, check) for kind, check in zip(kinds, checks, strict=True) if not check.passed]
+    if not failed:
+        return None
+    kind, check = failed[0]
+    others = f"; {len(failed) - 1} more checks failed" if len(failed) > 1 else ""
+    return Failure(kind=kind, detail=f"{check.check}: {check.detail}{others}")
+
+
+def _require_headline(benchmark: Benchmark, measurement: Mapping[str, Any]) -> None:
+    if benchmark.headline not in measurement["metrics"]:
+        raise Refused(FailureKind.MISSING_METRIC, f'no metric "{benchmark.headline}" in the measurement')
+
+
+def _counts(benchmark: Benchmark, parameters: Mapping[str, Any], measurement: Mapping[str, Any]) -> Check:
+    expected = expected_counts(benchmark, parameters)
+    printed = measurement["counts"]
+    wrong = [
+        f"{name} is {printed.get(name, 'missing')}, must be {count}"
+        for name, count in expected.items()
+        if printed.get(name) != count
+    ]
+    right = ", ".join(f"{name} {count}" for name, count in expected.items())
+    return Check(check="counts", passed=not wrong, detail="; ".join(wrong) or right)
+
+
+def _times(
+    benchmark: Benchmark, parameters: Mapping[str, Any], measurement: Mapping[str, Any], wall_seconds: float
+) -> Check:
+    """A headline that adds up to more than the process lived was not measured."""
+    value = measurement["metrics"].get(benchmark.headline, 0.0)
+    values = value if isinstance(value, list) else [value]
+    claimed = sum(values) * int(parameters.get("calls", 1))
+    if min(values) <= 0 and benchmark.headline in measurement["metrics"]:
+        return Check(check="times", passed=False, detail=f"{benchmark.headline} holds a time of zero")
+    return Check(
+        check="times",
+        passed=claimed <= wall_seconds,
+        detail=f"{claimed:.3g} s measured within a launch of {wall_seconds:.3g} s",
+    )

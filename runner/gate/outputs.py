@@ -1,0 +1,152 @@
+"""Output files against the reference's: element by element, tensor by tensor, or by how far updates drift."""
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from runner.arrays import Array, Unreadable, read_arrays
+from runner.failure import FailureKind
+from runner.gate.check import Check, Refused
+from runner.matrix import OutputCheck
+
+# What consecutive updates have made of a tensor: in the precision that is measured, and in twice that.
+_AFTER, _EXACT = "after.", "exact."
+
+
+def read_output(path: Path) -> dict[str, Array]:
+    """The arrays of a .npy (under the empty name) or .safetensors file.
+
+    Raises:
+        Refused: it is not there, holds no arrays, or NaN or infinity.
+    """
+    if path.is_symlink() or not path.is_file():
+        raise Refused(FailureKind.MISSING_OUTPUT, f"{path.name} was not written")
+    try:
+        arrays = read_arrays(path)
+    except Unreadable as error:
+        raise Refused(FailureKind.UNREADABLE_OUTPUT, f"{path.name}: {error}") from error
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise Refused(
+                FailureKind.NOT_FINITE, f"{path.name} {name}: NaN or infinity in an output".replace("  ", " ")
+            )
+    return arrays
+
+
+def compare(output: OutputCheck, mine: Mapping[str, Array], theirs: Mapping[str, Array]) -> list[Check]:
+    """A check for every array of the reference's file, and one for the drift where that is judged.
+
+    Raises:
+        Refused: an array is missing or of another shape.
+    """
+    drifting = _drifting(output, theirs) if output.drift is not None else []
+    plain = [name for name in theirs if output.drift is None or not name.startswith((_AFTER, _EXACT))]
+    expected = sorted([*plain, *(_AFTER + name for name in drifting)])
+    missing = [name for name in expected if name not in mine]
+    if missing:
+        raise Refused(FailureKind.MISSING_OUTPUT, f"{output.file} lacks {', '.join(missing)}")
+    for name in expected:
+        _require_shape(output.file, name, mine[name], theirs[name])
+    # Two finite numbers may lie further apart than any number: infinity is a difference too, and no warning.
+    with np.errstate(over="ignore", divide="ignore"):
+        checks = [_difference(output, name, mine[name], theirs[name]) for name in sorted(plain)]
+        if output.drift is not None:
+            checks.append(_drift(output.file, output.drift, drifting, mine, theirs))
+    return checks
+
+
+def bound_of(output: OutputCheck, name: str) -> float:
+    """The bound of one tensor: its own, that of the longest pattern that it matches, or that of the file."""
+    matching = [pattern for pattern in output.tensors if name == pattern or fnmatchcase(name, pattern)]
+    if not matching:
+        return output.scaled or 0.0
+    # Of two as long the stricter: no verdict hangs on the order in which they are written.
+    best = min(matching, key=lambda pattern: (pattern != name, -len(pattern), output.tensors[pattern]))
+    return output.tensors[best]
+
+
+def _drifting(output: OutputCheck, theirs: Mapping[str, Array]) -> list[str]:
+    """The names, without prefix, of what the reference computed in both precisions."""
+    after, exact = (
+        {name.removeprefix(prefix) for name in theirs if name.startswith(prefix)}
+        for prefix in (_AFTER, _EXACT)
+    )
+    if after != exact or not after:
+        one_sided = [
+            f"{prefix}{name}"
+            for prefix, names in ((_AFTER, exact - after), (_EXACT, after - exact))
+            for name in sorted(names)
+        ]
+        raise Refused(
+            FailureKind.MISSING_OUTPUT,
+            f"the reference's {output.file} lacks {', '.join(one_sided) or f'{_AFTER}* and {_EXACT}*'}",
+        )
+    for name in after:
+        _require_shape(output.file, _EXACT + name, theirs[_AFTER + name], theirs[_EXACT + name])
+    return sorted(after)
+
+
+def _require_shape(file: str, name: str, array: Array, reference: Array) -> None:
+    # A scalar may be stored with the shape () or (1,): the same number.
+    if array.shape != reference.shape and (array.size, reference.size) != (1, 1):
+        raise Refused(
+            FailureKind.WRONG_OUTPUT,
+            f"{f'{file} {name}'.strip()} has the shape {array.shape}, the reference {reference.shape}",
+        )
+
+
+def _difference(output: OutputCheck, name: str, array: Array, reference: Array) -> Check:
+    x, r = (each.astype(np.float64).ravel() for each in (array, reference))
+    difference = np.abs(x - r)
+    worst = float(difference.max(initial=0.0))
+    if output.scaled is None:
+        bounds = output.atol + output.rtol * np.abs(r)
+        detail = f"largest difference {worst:.3g} (rtol {output.rtol:g}, atol {output.atol:g})"
+    else:
+        bound = bound_of(output, name)
+        bounds = np.full_like(r, bound * np.abs(r).max(initial=0.0))
+        detail = f"largest difference over largest magnitude {_relative(x, r):.3g} (bound {bound:g})"
+    # 0 / 0: equal where nothing may differ.
+    shares = np.divide(difference, bounds, out=np.zeros_like(difference), where=difference > 0)
+    share = float(shares.max(initial=0.0))
+    if share > 1:
+        at = int(shares.argmax())
+        where = ", ".join(str(int(index)) for index in np.unravel_index(at, reference.shape or (1,)))
+        detail += f"; at [{where}] {x[at]:.9g}, the reference has {r[at]:.9g}"
+    return Check(
+        check=f"{output.file} {name}".strip(),
+        passed=share <= 1,
+        detail=detail,
+        share=share if np.isfinite(share) else None,
+    )
+
+
+def _drift(
+    file: str,
+    times: float,
+    names: Sequence[str],
+    mine: Mapping[str, Array],
+    theirs: Mapping[str, Array],
+) -> Check:
+    """After many updates rounding has grown: how much it may is what the reference's own has grown to."""
+    own = {name: _relative(theirs[_AFTER + name], theirs[_EXACT + name]) for name in names}
+    found = {name: _relative(mine[_AFTER + name], theirs[_AFTER + name]) for name in names}
+    worst, loosest = max(found, key=found.__getitem__), max(own, key=own.__getitem__)
+    bound = times * own[loosest]
+    share = 0.0 if found[worst] == 0 else float(np.divide(found[worst], bound))
+    return Check(
+        check=f"{file} {_AFTER}*",
+        passed=share <= 1,
+        detail=f"largest difference over largest magnitude {found[worst]:.3g} in {_AFTER}{worst} (bound {times:g} x "
+        f"{own[loosest]:.3g}, by which the reference's {_AFTER}{loosest} differs from double precision)",
+        share=share if np.isfinite(share) else None,
+    )
+
+
+def _relative(array: Array, reference: Array) -> float:
+    """The largest difference over the largest magnitude of the reference; the former alone where that is 0."""
+    x, r = (each.astype(np.float64).ravel() for each in (array, reference))
+    worst, magnitude = float(np.abs(x - r).max(initial=0.0)), float(np.abs(r).max(initial=0.0))
+    return worst / magnitude if magnitude > 0 else worst
