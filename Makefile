@@ -25,10 +25,10 @@ setup: .venv/.ready  ## the virtual environment, and what the host lacks
 # From the lock file. Debian's python3 comes without venv: installed where we may, named where we may not.
 .venv/.ready: pyproject.toml uv.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "forge-bench: $(PYTHON) is missing or older than 3.11; to do: apt-get install python3" >&2; exit 4; }
+	  || { echo "forge-bench: $(PYTHON) is missing or older than 3.11; to do: apt-get install python3" >&2; exit 21; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -qq -y python3-venv; \
-	  else echo "forge-bench: $(PYTHON) cannot make virtual environments; to do: sudo apt-get install python3-venv" >&2; exit 4; fi; }
+	  else echo "forge-bench: $(PYTHON) cannot make virtual environments; to do: sudo apt-get install python3-venv" >&2; exit 21; fi; }
 	@rm -rf .venv
 	@$(PYTHON) -m venv .venv
 	@.venv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)

@@ -11,6 +11,8 @@ import pytest
 import yaml
 
 from runner import machine
+from runner.executors.sweep import OWNER_LABEL
+from runner.owner import Owner
 
 ROOT = Path(__file__).parents[2]
 HOST = machine.architecture()
@@ -20,16 +22,32 @@ Result = subprocess.CompletedProcess[str]
 Forge = Callable[..., Result]
 
 
+# The tokens of the runners that this session started: what they make on a daemon bears them.
+STARTED: set[str] = set()
+
+
 def forge_bench(*arguments: str, timeout: float = 1800) -> Result:
     """``python -m runner`` as a user calls it."""
-    return subprocess.run(
-        [sys.executable, "-m", "runner", *arguments],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
+    command = [sys.executable, "-m", "runner", *arguments]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        STARTED.add(str(Owner.of(process.pid)))
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    return Result(command, process.returncode, out, err)
+
+
+def left_behind() -> list[str]:
+    """Containers and volumes of this session's own runners: others of this daemon may be at work just now."""
+    listed = [
+        docker("ps", "--all", "--format", f'{{{{.Label "{OWNER_LABEL}"}}}} {{{{.Names}}}}'),
+        docker("volume", "ls", "--format", f'{{{{.Label "{OWNER_LABEL}"}}}} {{{{.Name}}}}'),
+    ]
+    return [line for each in listed for line in each.stdout.splitlines() if line.partition(" ")[0] in STARTED]
 
 
 def docker(*arguments: str, timeout: float = 900) -> Result:

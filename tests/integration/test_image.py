@@ -144,6 +144,39 @@ def test_the_bill_of_materials_is_valid_and_names_exactly_what_is_inside(images,
     assert all("hashes" in each for each in parts if each["purl"].startswith(("pkg:deb/", "pkg:cargo/")))
 
 
+@pytest.mark.parametrize("architecture", [HOST, FOREIGN])
+def test_whoever_passes_an_image_on_passes_the_licences_of_all_that_is_inside_on(
+    images, architecture, tmp_path
+):
+    image = f"forge-bench:{architecture}"
+    inside = unpacked(image, tmp_path)
+    container = docker("create", image).stdout.strip()
+    try:
+        for path in ("/usr/share/doc", "/usr/share/common-licenses"):
+            assert docker("cp", f"{container}:{path}", str(inside)).returncode == 0
+    finally:
+        docker("rm", container)
+    packages = [
+        line.removeprefix("Package: ")
+        for line in (inside / "status").read_text(encoding="utf-8").splitlines()
+        if line.startswith("Package: ")
+    ]
+    assert len(packages) > 100
+    assert [name for name in packages if not (inside / "doc" / name / "copyright").is_file()] == []
+    assert (inside / "common-licenses" / "GPL-3").is_file(), "notices point there"
+    assert [path for path in (inside / "doc").rglob("*") if path.is_file() and path.name != "copyright"] == []
+
+    notices = inside / "forge-bench" / "licenses"
+    assert (inside / "forge-bench" / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+    assert list(notices.glob("libstd-rust-web*/copyright"))
+    parts = json.loads((inside / "forge-bench" / "sbom.json").read_text(encoding="utf-8"))["components"]
+    crates = [each for each in parts if each["purl"].startswith("pkg:cargo/")]
+    assert all(each.get("licenses") for each in crates)
+    noticed = [each for each in crates if (notices / f"{each['name']}-{each['version']}").is_dir()]
+    # Hardly a crate is published without its own text.
+    assert len(noticed) > 0.9 * len(crates)
+
+
 def test_a_read_only_container_runs_with_a_temporary_directory_and_says_so_without(images):
     common = ("--read-only", "--rm", "--network", "none")
     without = docker("run", *common, "forge-bench", "gae", "--profile", "smoke")
@@ -163,6 +196,23 @@ def test_the_baselines_own_tests_pass_inside_the_image(images, packages_for_the_
         "-e", "PYTHONPATH=/opt/forge-bench:/opt/forge-bench/site-packages:/pytest",
         "forge-bench:peers", "-m", "pytest", "-q", "-p", "no:cacheprovider",
         "--rootdir", "/checkout", "--confcutdir", "/checkout", "/checkout/tests/image",
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
+    assert "skipped" not in result.stdout
+
+
+def test_the_environments_are_gymnasiums_to_the_bit_on_the_foreign_architecture_too(
+    images, packages_for_the_image
+):
+    # The host's own architecture is the test above.
+    result = docker(
+        "run", "--rm", "--network", "none", "--entrypoint", "python3",
+        "-v", f"{packages_for_the_image}:/pytest:ro", "-v", f"{ROOT / 'tests'}:/checkout/tests:ro",
+        "-e", "PYTHONPATH=/opt/forge-bench:/opt/forge-bench/site-packages:/pytest",
+        "-e", "ENVIRONMENT_STEPS=10000",
+        f"forge-bench:{FOREIGN}", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+        "--rootdir", "/checkout", "--confcutdir", "/checkout", "/checkout/tests/image/environments",
+        timeout=1800,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
     assert "skipped" not in result.stdout

@@ -55,6 +55,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         else:
             shutil.copy(ROOT / name, copy / name)
     (copy / "docker" / "packages.txt").write_text("hello\n", encoding="utf-8")
+    (copy / "docker" / "compile.txt").write_text("compiler\n", encoding="utf-8")
     (copy / "docker" / "tools.txt").write_text("compiler:@native@\n", encoding="utf-8")
     return copy
 
@@ -105,6 +106,7 @@ def test_a_day_gives_the_same_lock_whenever_it_is_asked_and_another_day_drifts_b
         ("hello-data", "1:1.0+b-1", "all"),
     ]
     assert [each.name for each in first["tools", HOST].packages] == ["compiler"]
+    assert [each.name for each in first["compile", HOST].packages] == ["compiler"]
     second = resolved(root, toolchain(address, SECOND))
     found = {"image-amd64": changes(first["image", "amd64"].packages, second["image", "amd64"].packages)}
     assert "1 locked package of toolchain tiny" in drifted("tiny", found, why="").what
@@ -192,7 +194,8 @@ def test_a_build_whose_packages_are_gone_says_which_and_what_is_served_and_compi
     log = (root / "logs" / f"build-core-{HOST}.log").read_text(encoding="utf-8")
     assert "cargo build" not in log
     # Accepted: the lock is written, and what comes next is a lock that fits.
-    assert len(write_locks(root, "tiny", resolved(root, today))) == 4
+    # What an image holds, what builds it, and the compiler, on two architectures.
+    assert len(write_locks(root, "tiny", resolved(root, today))) == 6
     assert "hello 2.0" in lock_file(root, "tiny", "image", HOST).read_text(encoding="utf-8")
 
 

@@ -3,7 +3,8 @@
 import json
 from pathlib import Path
 
-from conftest import FOREIGN, HOST, docker, forge_bench
+import pytest
+from conftest import FOREIGN, HOST, docker, forge_bench, left_behind
 
 from runner.store import Store
 
@@ -35,6 +36,8 @@ def test_the_pages_are_rendered_and_emulated_times_are_marked_and_never_ranked(s
         "methodology.md",
         "gae.md",
         "dqn.md",
+        "ppo.md",
+        "sac.md",
     }
     overview = (tables / "overview.md").read_text()
     assert outcome.stdout.strip() == overview.strip()
@@ -51,10 +54,11 @@ def test_the_pages_are_rendered_and_emulated_times_are_marked_and_never_ranked(s
     )
 
 
-def test_rust_trains_to_the_same_bytes_on_both_architectures(smoke):
+@pytest.mark.parametrize("benchmark", ["dqn", "ppo"])
+def test_rust_trains_to_the_same_bytes_on_both_architectures(smoke, benchmark):
     results, _ = smoke
-    native = record_of(results, benchmark="dqn", implementation="rust", platform=HOST)
-    emulated = record_of(results, benchmark="dqn", implementation="rust", platform=FOREIGN)
+    native = record_of(results, benchmark=benchmark, implementation="rust", platform=HOST)
+    emulated = record_of(results, benchmark=benchmark, implementation="rust", platform=FOREIGN)
     assert native["parameters"] == emulated["parameters"]
     assert native["inputs"] == emulated["inputs"]
     assert native["outputs"] == emulated["outputs"]
@@ -115,5 +119,4 @@ def test_compare_gives_a_ratio_and_refuses_emulated_times(smoke):
 
 def test_no_container_is_left_behind(smoke):
     del smoke
-    left = docker("ps", "--all", "--quiet", "--filter", "label=forge-bench.runner").stdout.split()
-    assert left == []
+    assert left_behind() == []

@@ -25,6 +25,10 @@ EXPECTED = (
             "urllib3/util/url.py",
         )
     ),
+    *(
+        Expected(f"/opt/forge-bench/site-packages/{path}", "password in an address", _EXAMPLE)
+        for path in ("pandas/tests/io/formats/style/test_html.py", "pandas/tests/io/test_sql.py")
+    ),
 )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import FOREIGN, HOST, ROOT, docker, forge_bench
+from conftest import FOREIGN, HOST, docker, forge_bench, left_behind
 
 from runner.images.build import builder
 from runner.images.reference import candidates, inspect, obtain
@@ -312,5 +312,4 @@ def test_an_index_without_the_records_architecture_says_what_it_offers(one, push
 
 def test_nothing_is_left_behind(records):
     del records
-    assert docker("ps", "--all", "--quiet", "--filter", "label=forge-bench.runner").stdout == ""
-    assert ROOT.is_dir()
+    assert left_behind() == []

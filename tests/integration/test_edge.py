@@ -1,0 +1,98 @@
+"""The edge image: one static program, alone, on both architectures; and cells that run on it."""
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+from conftest import FOREIGN, HOST, docker, forge_bench
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+MOST_BYTES = 8_000_000
+
+
+@pytest.fixture(scope="module")
+def edge(images: None) -> None:
+    """The edge images of both architectures, by the command that a user has."""
+    del images
+    result = forge_bench("build", "--only", "edge")
+    assert result.returncode == 0, result.stderr[-4000:]
+
+
+def tag(architecture: str) -> str:
+    return f"forge-bench:edge-trixie-{architecture}"
+
+
+def files_of(image: str, directory: Path) -> dict[str, bytes]:
+    """Every file of an image by its path."""
+    container = docker("create", image).stdout.strip()
+    try:
+        archive = directory / "image.tar"
+        assert docker("export", "--output", str(archive), container).returncode == 0
+    finally:
+        docker("rm", "--force", container)
+    with tarfile.open(archive) as opened:
+        return {each.name: opened.extractfile(each).read() for each in opened if each.isfile()}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("architecture", [HOST, FOREIGN])
+def test_it_holds_one_program_and_what_says_what_it_is(edge, architecture, tmp_path):
+    size = int(docker("image", "inspect", tag(architecture), "--format", "{{.Size}}").stdout)
+    assert size <= MOST_BYTES
+    # What the daemon itself puts into every container is empty.
+    files = {name: content for name, content in files_of(tag(architecture), tmp_path).items() if content}
+    notices = {name for name in files if name.startswith("opt/forge-bench/licenses/")}
+    assert {*files} - notices == {
+        "usr/bin/torchforge",
+        *(f"opt/forge-bench/{name}" for name in ("LICENSE", "image.json", "sbom.json")),
+    }
+    # The C library is in it, and goes nowhere without its licence.
+    for library in ("libstd-rust-web", "libc6", "gcc"):
+        assert any(name.startswith(f"opt/forge-bench/licenses/{library}") for name in notices), library
+    program = files["usr/bin/torchforge"]
+    assert program.startswith(b"\x7fELF")
+    assert b"/lib/ld-linux" not in program
+    assert b"/lib64/ld-linux" not in program
+    described = json.loads(files["opt/forge-bench/image.json"])
+    labels = json.loads(
+        docker("image", "inspect", tag(architecture), "--format", "{{json .Config.Labels}}").stdout
+    )
+    assert (described["target"], described["architecture"]) == ("edge", architecture)
+    assert described["identity"] == labels["forge-bench.identity"]
+    bill = files["opt/forge-bench/sbom.json"].decode()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill) is None
+    names = {each["name"].partition("-")[0] for each in json.loads(bill)["components"]}
+    assert {"torchforge", "libc6", "libgcc", "libstd", "safetensors"} <= names
+    assert not {"pyo3", "python3"} & names
+
+
+def test_a_plain_run_prints_the_same_result_on_both_architectures_in_64_mib(edge):
+    def told(architecture: str) -> dict[str, str]:
+        options = ("--rm", "--network", "none", "--read-only", "--memory", "64m", "--memory-swap", "64m")
+        result = docker("run", *options, tag(architecture), "dqn", "--steps", "11000")
+        assert result.returncode == 0, result.stderr
+        rows = [line.strip("| ").split("|") for line in result.stdout.splitlines()[2:]]
+        return {name.strip(): value.strip() for name, value in rows}
+
+    here, there = told(HOST), told(FOREIGN)
+    assert here["gradient steps"] == "99"
+    # Not how long, how much memory, through which instructions.
+    learnt = ("environment steps", "gradient steps", "episodes", "mean return of the last 100 episodes")
+    assert {name: here[name] for name in learnt} == {name: there[name] for name in learnt}
+
+
+def test_cells_run_on_it_and_pass_their_gates(edge, tmp_path):
+    result = forge_bench(
+        "--profile", "smoke", "--only", "edge", "--arch", HOST, "--results", str(tmp_path / "r")
+    )
+    assert result.returncode == 0, result.stderr[-4000:]
+    records = [json.loads(path.read_text()) for path in (tmp_path / "r" / "records" / "edge").glob("*.json")]
+    targets = {each["cell"]["implementation"]: each["image"]["target"] for each in records}
+    assert targets == {"pytorch": "core", "rust": "edge", "rust-core": "core"}
+    assert not any(each["failure"] for each in records)
+    assert {each["launch"]["limits"]["memory_bytes"] for each in records} == {512 * 2**20}
+    by_name = {each["cell"]["implementation"]: each for each in records}
+    # One program, statically linked or not: the same bytes.
+    assert by_name["rust"]["outputs"] == by_name["rust-core"]["outputs"]
+    assert by_name["rust"]["software"]["rustc"] == by_name["rust-core"]["software"]["rust"]
