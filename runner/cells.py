@@ -52,17 +52,16 @@ class Selection:
     only: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
 
-    def takes(self, benchmark: str, implementation: str) -> bool:
-        """Whether ``--only BENCHMARK[/IMPLEMENTATION]`` names this one (globs)."""
-        if not self.only:
-            return True
-        for pattern in self.only:
-            wanted_benchmark, _, wanted_implementation = pattern.partition("/")
-            if fnmatchcase(benchmark, wanted_benchmark) and fnmatchcase(
-                implementation, wanted_implementation or "*"
-            ):
-                return True
-        return False
+    def takes(self, benchmark: str, implementation: str, case: str) -> bool:
+        """Whether ``--only BENCHMARK[/IMPLEMENTATION[/CASE]]`` names this one (globs)."""
+        name = (benchmark, implementation, case)
+        return not self.only or any(_names(pattern, name) for pattern in self.only)
+
+
+def _names(pattern: str, name: tuple[str, ...]) -> bool:
+    """Whether each part of the pattern takes that of the name; what it leaves out may be anything."""
+    parts = pattern.split("/")
+    return len(parts) <= len(name) and all(map(fnmatchcase, name, parts))
 
 
 def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execution]) -> Iterator[Cell]:
@@ -100,9 +99,9 @@ def _of_benchmark(
     sizes = benchmark.sizes[profile.name].of(emulated=execution.emulated)
     for seed in selection.seeds or profile.seeds.of(emulated=execution.emulated):
         for implementation in benchmark.implementations.values():
-            if not selection.takes(benchmark.name, implementation.name):
-                continue
             for case in benchmark.cases.values():
+                if not selection.takes(benchmark.name, implementation.name, case.name):
+                    continue
                 if benchmark.left_out(profile.name, implementation.name, case.name):
                     continue
                 yield Cell(

@@ -25,16 +25,18 @@ def check_names(options: Options, matrix: Matrix) -> None:
             fix=f"choose one of {', '.join(matrix.profiles)}",
         )
     names = [
-        f"{benchmark.name}/{implementation}"
+        (benchmark.name, implementation, case)
         for benchmark in matrix.benchmarks.values()
         for implementation in benchmark.implementations
+        for case in benchmark.cases
     ]
+    shorter = {"/".join(name[:parts]) for name in names for parts in (1, 2, 3)}
     for pattern in options.only:
         selection = Selection(profile=options.profile, only=(pattern,))
-        if not any(selection.takes(*name.split("/")) for name in names):
+        if not any(selection.takes(*name) for name in names):
             raise UsageError(
-                what=f"--only {pattern} selects nothing{did_you_mean(pattern, [*known, *names])}",
-                why="no benchmark and implementation of the matrix has such a name",
+                what=f"--only {pattern} selects nothing{did_you_mean(pattern, sorted(shorter))}",
+                why="no benchmark, implementation and case of the matrix have such names",
                 fix="see forge-bench list",
             )
 

@@ -101,7 +101,7 @@ def common_parser() -> argparse.ArgumentParser:
         "--only",
         action="append",
         default=[],
-        metavar="BENCHMARK[/IMPLEMENTATION]",
+        metavar="BENCHMARK[/IMPLEMENTATION[/CASE]]",
         help="only these (globs); repeat for several",
     )
     parser.add_argument(

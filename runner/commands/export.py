@@ -47,7 +47,7 @@ def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
     return [
         record
         for record in records
-        if wanted.takes(record.benchmark, record.implementation)
+        if wanted.takes(record.benchmark, record.implementation, record.case)
         and (not context.architectures or record.data["image"]["architecture"] in context.architectures)
         and (not context.options.seeds or record.seed in context.options.seeds)
     ]

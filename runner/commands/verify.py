@@ -68,7 +68,7 @@ def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]
     found = tuple(
         record
         for record in records
-        if selection.takes(record.benchmark, record.implementation)
+        if selection.takes(record.benchmark, record.implementation, record.case)
         and (not context.architectures or record.data["image"]["architecture"] in context.architectures)
         and (not options.seeds or record.seed in options.seeds)
     )

@@ -384,6 +384,7 @@ def test_results_that_cannot_be_written_are_said_before_anything_runs(write_matr
         (["plam"], 'did you mean "plan"?'),
         (["--profile", "quik"], 'did you mean "quick"?'),
         (["--only", "doubel"], 'did you mean "double"?'),
+        (["--only", "double/*/smal"], "selects nothing"),
         (["--arch", "riscv"], "invalid choice"),
         (["--seeds", "a,b"], "--seeds"),
         (["--nonsense"], "--nonsense"),
