@@ -90,13 +90,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    training.main(
-        training.Algorithm(
-            name="dqn_torchrl",
-            description=__doc__,
-            parameters=reference.Parameters,
-            by_hand=reference.BY_HAND,
-            variant=training.Variant(train=train, parity=None),
-        ),
-        FIRST_LINE,
-    )
+    peers.main("dqn_torchrl", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)

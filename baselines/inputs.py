@@ -16,6 +16,9 @@ from safetensors.numpy import save
 from baselines import protocol
 from baselines.parity_inputs import DQN_SIZES, dqn_arrays, ppo_arrays, sac_arrays
 
+# The share of steps that do not end their episode.
+_GAE_GOING_ON = 0.95
+
 
 class GaeArrays(NamedTuple):
     """What GAE is computed from: f64, C order, (length,) for one trajectory, (batch, length) for several."""
@@ -33,7 +36,7 @@ def gae_arrays(*, batch: int, length: int, seed: int) -> GaeArrays:
     return GaeArrays(
         rewards=generator.standard_normal(shape),
         values=generator.standard_normal(shape),
-        dones=(generator.random(shape) > 0.95).astype(np.float64),  # noqa: PLR2004
+        dones=(generator.random(shape) > _GAE_GOING_ON).astype(np.float64),
     )
 
 
@@ -44,7 +47,7 @@ def _write_gae(parameters: Mapping[str, Any], seed: int, directory: Path) -> Non
             protocol.refuse(
                 f"parameter {name!r} of case {directory.name} is {size!r}; give a whole number from 1"
             )
-    for name, array in gae_arrays(**sizes, seed=seed)._asdict().items():  # type: ignore[arg-type]
+    for name, array in gae_arrays(**sizes, seed=seed)._asdict().items():  # type: ignore[arg-type]  # checked above
         np.save(directory / f"{name}.npy", array)
 
 

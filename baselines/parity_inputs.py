@@ -29,6 +29,8 @@ _DQN_BATCH = 128
 
 _PPO_OBSERVATION, _PPO_ACTIONS = 4, 2
 _PPO_HIDDEN = (64, 64)
+# Where the Linear layers stand in such a Sequential, an activation after each but the last.
+_TANH_LAYERS = (0, 2, 4)
 _PPO_STEPS, _PPO_ENVIRONMENTS = 128, 4
 _PPO_BATCH = 128
 _PPO_DONE_SHARE = 0.05
@@ -174,10 +176,10 @@ def _tanh_network(
     arrays: Mapping[str, NDArray[Any]], name: str, observations: NDArray[np.float32]
 ) -> NDArray[np.float64]:
     values = observations.astype(np.float64)
-    for layer in (0, 2, 4):
+    for layer in _TANH_LAYERS:
         weight, bias = (arrays[f"{name}.{layer}.{part}"].astype(np.float64) for part in ("weight", "bias"))
         values = values @ weight.T + bias
-        if layer != 4:  # noqa: PLR2004
+        if layer != _TANH_LAYERS[-1]:
             values = np.tanh(values)
     return values
 

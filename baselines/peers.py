@@ -1,12 +1,43 @@
-"""What the trainings by other libraries share: their gradient steps and their episodes, counted from outside."""
+"""What the trainings by other libraries share: their course, and their gradient steps and episodes, from outside."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
 import torch
 
-from baselines.training import Episode
+from baselines import training
+from baselines.training import Episode, Parameters
+
+
+def main(
+    name: str,
+    description: str | None,
+    parameters: type[Parameters],
+    by_hand: Mapping[str, str | int],
+    train: Callable[[Parameters, int], training.Trained],
+    first_line: float,
+) -> None:
+    """Serve the case asked for by ``train``, which has no parity updates: it takes no weights from outside.
+
+    Args:
+        name: the file's, which names the folder of a run by hand.
+        description: what ``--help`` says.
+        parameters: the reference's type of a case.
+        by_hand: the reference's parameters for a person who names no case.
+        train: the training, for parameters and a seed.
+        first_line: ``time.perf_counter`` at the first line of the library's file.
+    """
+    training.main(
+        training.Algorithm(
+            name=name,
+            description=description,
+            parameters=parameters,
+            by_hand=by_hand,
+            variant=training.Variant(train=train, parity=None),
+        ),
+        first_line,
+    )
 
 
 class GradientSteps:

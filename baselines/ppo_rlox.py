@@ -84,13 +84,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    training.main(
-        training.Algorithm(
-            name="ppo_rlox",
-            description=__doc__,
-            parameters=reference.Parameters,
-            by_hand=reference.BY_HAND,
-            variant=training.Variant(train=train, parity=None),
-        ),
-        FIRST_LINE,
-    )
+    peers.main("ppo_rlox", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)

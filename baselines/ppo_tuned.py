@@ -61,9 +61,8 @@ class Learner:
         self.parameters = list(agent.parameters())
         self.weights = detached(self.parameters)
         self.critic, self.actor = self.weights[:6], self.weights[6:]
-        self.optimizer: FusedAdam | CompiledAdam = FusedAdam(
-            self.weights, ppo.LEARNING_RATE, ppo.ADAM_EPSILON
-        )
+        self.fused = FusedAdam(self.weights, ppo.LEARNING_RATE, ppo.ADAM_EPSILON)
+        self.optimizer: FusedAdam | CompiledAdam = self.fused
 
     def update(self, batch: Minibatch) -> tuple[Losses, Sequence[Tensor]]:
         """One gradient step: the losses, and the clipped gradients in the parameters' order."""
@@ -71,8 +70,7 @@ class Learner:
         gradients = torch.autograd.grad(loss, self.parameters)
         norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
         torch._foreach_mul_(gradients, (ppo.GRADIENT_NORM / (norm + NORM_EPSILON)).clamp(max=1.0))
-        assert isinstance(self.optimizer, FusedAdam)  # noqa: S101
-        self.optimizer.step(gradients)
+        self.fused.step(gradients)
         return Losses(loss, *parts, norm), gradients
 
 
@@ -81,12 +79,12 @@ class CompiledLearner(Learner):
 
     def __init__(self, agent: nn.ModuleDict) -> None:
         super().__init__(agent)
-        self.optimizer = CompiledAdam(self.weights, ppo.LEARNING_RATE, ppo.ADAM_EPSILON)
+        self.compiled = CompiledAdam(self.weights, ppo.LEARNING_RATE, ppo.ADAM_EPSILON)
+        self.optimizer = self.compiled
 
     def update(self, batch: Minibatch) -> tuple[Losses, Sequence[Tensor]]:
         """One gradient step: the losses, and the clipped gradients in the parameters' order."""
-        assert isinstance(self.optimizer, CompiledAdam)  # noqa: S101
-        losses, gradients = compiled_update(self.optimizer.next(), batch)
+        losses, gradients = compiled_update(self.compiled.next(), batch)
         return losses, gradients
 
 

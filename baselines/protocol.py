@@ -116,7 +116,7 @@ def checked(case: Case, kind: type[Parameters]) -> Parameters:
     Every field without a default must be there, no other key may be, and every value must have the field's
     type (int, float, str, or one of them or None; an integer passes as a float, a boolean as neither).
     """
-    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]  # a frozen dataclass
     faults = [f"unknown parameter {name!r}" for name in case.parameters.keys() - fields.keys()]
     for name, field in fields.items():
         if name in case.parameters:

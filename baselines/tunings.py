@@ -11,7 +11,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -60,6 +60,10 @@ class Still:
 
     def step(self, gradients: Sequence[Tensor] | None = None) -> None:
         """Nothing."""
+
+    def take_the_step_of(self, optimizer: Any) -> None:
+        """From now on that optimiser leaves the weights be as well."""
+        optimizer.step = self.step
 
 
 def environment_step() -> Piece:
@@ -256,7 +260,7 @@ def ppo_gradients() -> Piece:
     agent, batch = ppo_cartpole.given_agent(given), ppo_cartpole.given_batch(given, 0)
     learner = ppo_tuned.Learner(agent)
     still = Still(learner.parameters)
-    learner.optimizer.step = still.step  # type: ignore[method-assign,union-attr]
+    still.take_the_step_of(learner.fused)
 
     def faithful() -> Result:
         ppo_cartpole.update(agent, still, batch)
@@ -312,7 +316,7 @@ def sac_critics() -> Piece:
     networks, learner, given = _sac()
     batch, noise = sac_continuous.given_batch(given, 0), given["noise.next"][0]
     still = Still(learner.critic_parameters)
-    learner.optimizers[0].step = still.step  # type: ignore[method-assign]
+    still.take_the_step_of(learner.optimizers[0])
 
     def faithful() -> Result:
         sac_continuous.update_critics(networks, learner.bounds, still, batch, 1.0, noise)
@@ -337,7 +341,7 @@ def sac_policy() -> Piece:
     still = Still([*learner.actor_parameters, *learner.critic_parameters])
     still_too = Still([temperature.log_alpha])
     for optimizer in learner.optimizers:
-        optimizer.step = still.step  # type: ignore[method-assign]
+        still.take_the_step_of(optimizer)
 
     def faithful() -> Result:
         for noise, fresh in noises:

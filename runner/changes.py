@@ -109,7 +109,7 @@ def _content_of(record: Record) -> Content:
 
 def _plain(value: Content) -> Content:
     """As it comes back from JSON: no tuples."""
-    return json.loads(json.dumps(value))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(value))  # type: ignore[no-any-return]  # what went in comes out
 
 
 def _in_words(part: str, now: Any, then: Any) -> str:

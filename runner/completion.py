@@ -63,7 +63,7 @@ def script(
         elif action.type is Path:
             # shtab reads what completes an argument from this attribute.
             kind = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE
-            action.complete = kind  # type: ignore[attr-defined]
+            action.complete = kind  # type: ignore[attr-defined]  # argparse knows nothing of it
         elif isinstance(action.choices, (list, tuple)):
             # Where nothing at all may be given, argparse wants the empty list among them.
             action.choices = [each for each in action.choices if isinstance(each, str)]

@@ -85,10 +85,10 @@ class Durations:
 
 def duration(seconds: float) -> str:
     """Seconds as a person reads them: in seconds, minutes, or hours."""
-    if seconds < 90:  # noqa: PLR2004
+    if seconds < 90:  # noqa: PLR2004 (as people say it)
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{seconds / 3600:.1f} h"  # noqa: PLR2004
+    return f"{minutes} min" if minutes < 120 else f"{seconds / 3600:.1f} h"  # noqa: PLR2004 (as above)
 
 
 def _kind(launch: "Launch") -> _Kind:

@@ -256,7 +256,7 @@ def _leave_out_the_incomparable(planned: Sequence[PlannedCell], store: Store) ->
     for each in planned:
         key = keys[_room(each.cell), each.cell.case.name]
         if each.decision is Decision.RUN and key in reasons and store.files("references", key) is None:
-            each = replace(each, decision=Decision.LEAVE_OUT, why=reasons[key], record=None)  # noqa: PLW2901
+            each = replace(each, decision=Decision.LEAVE_OUT, why=reasons[key], record=None)  # noqa: PLW2901 (it is kept below)
         result.append(each)
     return result
 
@@ -272,7 +272,7 @@ def _keep_reference_outputs(planned: Sequence[PlannedCell], store: Store) -> lis
         gone = each.key in waiting and store.files("references", each.key) is None
         if each.decision is Decision.REUSE and gone:
             why = "others are compared with its outputs, which are not kept any more"
-            each = replace(each, decision=Decision.RUN, why=why)  # noqa: PLW2901
+            each = replace(each, decision=Decision.RUN, why=why)  # noqa: PLW2901 (it is kept below)
         result.append(each)
     return result
 

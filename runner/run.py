@@ -203,7 +203,7 @@ def _judge(
     outputs: Path,
     store: Store,
 ) -> "Judgement":
-    from runner.gate import Judgement, judge  # noqa: PLC0415
+    from runner.gate import Judgement, judge  # noqa: PLC0415 (as above)
 
     case = planned.cell.case.name
     failure = result.failure or result.explain(reader.failure_of(case))

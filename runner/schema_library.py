@@ -30,10 +30,10 @@ def _unique_faults(validator: Any, rule: bool, value: Any, of: Any) -> Iterator[
         yield ValidationError("has the same item twice")
 
 
-_Validator = extend(  # type: ignore[no-untyped-call]
+_Validator = extend(  # type: ignore[no-untyped-call]  # its stubs lack it
     Draft202012Validator, {"pattern": _pattern_faults, "uniqueItems": _unique_faults}
 )
-_StrictValidator = extend(  # type: ignore[no-untyped-call]
+_StrictValidator = extend(  # type: ignore[no-untyped-call]  # its stubs lack it
     _Validator,
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value)),
 )

@@ -108,7 +108,7 @@ def ratio_interval(numerator: Processes, denominator: Processes, *, resamples: i
     if max(max(values) for values in (*over, *under)) / _FARTHEST > least:
         raise ValueError("the values are too far apart for a ratio")
     value, n = figure(over) / figure(under), min(len(over), len(under))
-    if n < 2:  # noqa: PLR2004
+    if n < 2:  # noqa: PLR2004 (an interval needs two)
         return Interval(value=value, low=None, high=None, n=n)
     # The random stream belongs to the data and not to its place, so that the swapped ratio is the reciprocal.
     first, second = (0, 1) if over <= under else (1, 0)
@@ -169,7 +169,7 @@ def interquartile_mean(values: Sequence[float], *, resamples: int = RESAMPLES) -
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     n = ordered.size
     value = float(_trimmed_mean(ordered))
-    if n < 2:  # noqa: PLR2004
+    if n < 2:  # noqa: PLR2004 (an interval needs two)
         return Interval(value=value, low=None, high=None, n=n)
     drawn = np.random.default_rng(_SEED).integers(n, size=(resamples, n))
     low, high = _percentiles(_trimmed_mean(np.sort(ordered[drawn], axis=1)))

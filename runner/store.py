@@ -292,7 +292,7 @@ def _read_record(path: Path) -> dict[str, Any] | None:
     # Anybody can seal anything: whoever reads on from here relies on the form.
     if not schema(SCHEMA).allows(data):
         raise _damaged(path, f"it is no record: {schema(SCHEMA).why_not(data)}")
-    return data  # type: ignore[no-any-return]
+    return data  # type: ignore[no-any-return]  # the schema has spoken
 
 
 def _damaged(path: Path, why: str) -> DamagedRecord:

@@ -66,7 +66,7 @@ def wrap(text: str, width: int | None, *, hang: int = 2) -> str:
 
 def complain(text: str) -> None:
     """``text`` on stderr: its lines as they are in a file, broken where the terminal ends on a terminal."""
-    print(wrap(text, width_of(sys.stderr)), file=sys.stderr)  # noqa: T201
+    print(wrap(text, width_of(sys.stderr)), file=sys.stderr)  # noqa: T201 (the one place that prints)
 
 
 def shorten(text: str, width: int) -> str:

@@ -304,7 +304,7 @@ def _lost(error: Exception) -> Failure:
 
 def _exit_code(code: int) -> int:
     """128 + signal, by convention, as the signal's negative number; there are 64 of them."""
-    return 128 - code if 128 < code <= 128 + 64 else code  # noqa: PLR2004
+    return 128 - code if 128 < code <= 128 + 64 else code  # noqa: PLR2004 (as the line above says)
 
 
 def _digest(request: LaunchRequest) -> str:

@@ -222,7 +222,7 @@ def _follow(
     next_look = started + _LOOK_SECONDS
     with selectors.DefaultSelector() as selector:
         for stream in (process.stdout, process.stderr):
-            selector.register(stream, selectors.EVENT_READ)  # type: ignore[arg-type]
+            selector.register(stream, selectors.EVENT_READ)  # type: ignore[arg-type]  # pipes, both
         while selector.get_map():
             now = time.monotonic()
             left = request.deadline_seconds - (now - started)

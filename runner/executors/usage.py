@@ -90,7 +90,7 @@ def _proportional_bytes(member: _Member) -> int:
 def _read(name: str) -> str:
     """A file of /proc; empty where the process has ended, or is not ours to look into."""
     try:
-        with open(f"{_PROC}/{name}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+        with open(f"{_PROC}/{name}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 (as above)
             return file.read()
     except OSError:
         return ""

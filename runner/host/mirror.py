@@ -80,12 +80,12 @@ def _bounded(work: Callable[[], object], seconds: float) -> str | None:
 
 def _head(url: str) -> None:
     request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (http by the matrix's own mirror)
-    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS):  # noqa: S310
+    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS):  # noqa: S310 (likewise)
         pass
 
 
 def _fetch(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=_ANSWER_SECONDS) as answer:  # noqa: S310
+    with urllib.request.urlopen(url, timeout=_ANSWER_SECONDS) as answer:  # noqa: S310 (likewise)
         content: bytes = answer.read(_MOST_INDEX_BYTES + 1)
     if len(content) > _MOST_INDEX_BYTES:
         raise ValueError(f"{url} is larger than any index of packages")

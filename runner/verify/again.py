@@ -236,7 +236,7 @@ def _plan(bundle: _Bundle, executor: Executor) -> tuple[Plan, dict[str, str]]:
         launches += launches_of(
             list(room.values()),
             executions,
-            lambda cell, jobs=jobs: _deadline(jobs[0], executions[cell.platform.name]),  # type: ignore[misc]
+            lambda cell, jobs=jobs: _deadline(jobs[0], executions[cell.platform.name]),  # type: ignore[misc]  # mypy infers no default
         )
     return Plan(
         profile=bundle.profile,

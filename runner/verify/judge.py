@@ -128,7 +128,7 @@ def by_interval(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
     headline = olds[0].data["work"]["headline"]
     found = []
     for metric in olds[0].data["measurement"]["metrics"]:
-        sides = _sides(olds, news, lambda record, name=metric: record.values(name))  # type: ignore[misc]
+        sides = _sides(olds, news, lambda record, name=metric: record.values(name))  # type: ignore[misc]  # mypy infers no default
         found.append(_compare(metric, sides, obstacle, informational=metric != headline))
     memory = _sides(olds, news, _peak)
     if memory[0]:
@@ -406,4 +406,4 @@ def _files(hashes: Mapping[str, str]) -> str:
 
 def _brief(value: Any) -> str:
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004
+    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 (60 with the dots)
