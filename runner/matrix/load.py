@@ -239,10 +239,18 @@ def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
                     *("gate", "outputs", file, "depends_on", index),
                     message=f'no profile has the parameter "{key}"{did_you_mean(key, known)}',
                 )
-    for case in benchmark.get("returns", {}).get("thresholds", {}):
-        if case not in benchmark["cases"]:
-            hint = did_you_mean(case, benchmark["cases"])
-            yield fault("returns", "thresholds", case, message=f'no case "{case}"{hint}')
+    returns = benchmark.get("returns", {})
+    for key in ("thresholds", "equivalence"):
+        for case in returns.get(key, {}):
+            if case not in benchmark["cases"]:
+                hint = did_you_mean(case, benchmark["cases"])
+                yield fault("returns", key, case, message=f'no case "{case}"{hint}')
+    for case, rule in returns.get("equivalence", {}).items():
+        if rule["best"] - rule["worst"] <= rule["margin"]:
+            yield fault(
+                *("returns", "equivalence", case),
+                message="whatever lies from worst to best would be equivalent; give a smaller margin",
+            )
 
 
 def _parameter_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
@@ -337,9 +345,7 @@ def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
             outputs=tuple(_output(file, check) for file, check in value["gate"]["outputs"].items()),
             episodes=value["gate"].get("episodes"),
         ),
-        returns=model.Returns(episodes=returns["episodes"], thresholds=returns.get("thresholds", {}))
-        if returns
-        else None,
+        returns=_returns(returns) if returns else None,
         cases={key: model.Case(name=key, parameters=case) for key, case in value["cases"].items()},
         sizes={
             profile: model.ByExecution(native=sizes["native"], emulated=sizes["emulated"])
@@ -351,6 +357,16 @@ def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
         },
         limits=tuple(value.get("limits", ())),
         on_request=value.get("on_request", False),
+    )
+
+
+def _returns(value: dict[str, Any]) -> model.Returns:
+    return model.Returns(
+        episodes=value["episodes"],
+        thresholds=value.get("thresholds", {}),
+        equivalence={
+            case: model.EquivalenceRule(**rule) for case, rule in value.get("equivalence", {}).items()
+        },
     )
 
 

@@ -108,11 +108,32 @@ class Gate:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EquivalenceRule:
+    """What counts as the same returns: settled before any run, in the unit of the return.
+
+    ``margin`` is the largest difference of two means that does not matter. ``worst`` and ``best`` bound what a seed can
+    come out at; values beyond them, should there be any, widen the bounds. ``seeds`` is how many a side is judged by:
+    so many that two implementations that are the same are found so nine times in ten, where the returns of seeds
+    deviate by ``deviation``.
+    """
+
+    margin: float
+    worst: float
+    best: float
+    deviation: float
+    seeds: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Returns:
-    """How a training's episode returns are summarised: the last ``episodes``, and by case the mean that is a goal."""
+    """How a training's episode returns are summarised: the last ``episodes``, and by case the mean that is a goal.
+
+    ``equivalence`` holds by case what counts as the same returns.
+    """
 
     episodes: int
     thresholds: Mapping[str, float]
+    equivalence: Mapping[str, EquivalenceRule] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,6 +55,7 @@ class MethodologyView:
     platforms: tuple[PlatformView, ...]
     resamples: str
     least_processes: int
+    equivalence: Table
     coverage: Table
     coverage_trials: str
     coverage_resamples: str
@@ -76,6 +77,7 @@ def methodology_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile
         platforms=tuple(_platform(matrix, rooms) for rooms in _by_place(matrix, found)),
         resamples=units.count(RESAMPLES),
         least_processes=LEAST_PROCESSES,
+        equivalence=_equivalence(matrix),
         coverage=_coverage(),
         coverage_trials=units.count(coverage.TRIALS),
         coverage_resamples=units.count(coverage.RESAMPLES),
@@ -236,6 +238,25 @@ def _gates(matrix: Matrix) -> Table:
             )
             for benchmark in matrix.benchmarks.values()
             for output in benchmark.gate.outputs
+        ),
+    )
+
+
+def _equivalence(matrix: Matrix) -> Table:
+    return Table(
+        headers=("benchmark", "case", "margin", "a seed's return lies between", "planned deviation", "seeds"),
+        rows=tuple(
+            (
+                benchmark.name,
+                case,
+                f"± {rule.margin:g}",
+                f"{rule.worst:g} and {rule.best:g}",
+                f"{rule.deviation:g}",
+                str(rule.seeds),
+            )
+            for benchmark in matrix.benchmarks.values()
+            if benchmark.returns
+            for case, rule in benchmark.returns.equivalence.items()
         ),
     )
 

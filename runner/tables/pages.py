@@ -9,6 +9,7 @@ from runner.tables.markdown import render
 from runner.tables.methodology import methodology_view
 from runner.tables.operation import operation_view
 from runner.tables.overview import overview_view
+from runner.tables.same_returns import same_returns_table
 from runner.tables.selection import Room, rooms
 from runner.tables.training import training_view
 
@@ -35,7 +36,10 @@ def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> 
     return (
         _overview(matrix, found, profile),
         *(
-            Page(name=each[0].benchmark.name, text=_benchmark(matrix, each[0].benchmark, each, profile))
+            Page(
+                name=each[0].benchmark.name,
+                text=_benchmark(matrix, each[0].benchmark, each, records, profile),
+            )
             for each in found
         ),
         Page(
@@ -48,7 +52,7 @@ def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> 
 def render_benchmark(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> str:
     """The page of one benchmark alone."""
     found = rooms(matrix, records, benchmark, profile=profile)
-    return _benchmark(matrix, matrix.benchmarks[benchmark], found, profile)
+    return _benchmark(matrix, matrix.benchmarks[benchmark], found, records, profile)
 
 
 def render_overview(matrix: Matrix, records: Sequence[Record], *, profile: str) -> str:
@@ -68,9 +72,13 @@ def _overview(matrix: Matrix, found: Sequence[Sequence[Room]], profile: str) -> 
     )
 
 
-def _benchmark(matrix: Matrix, benchmark: Benchmark, found: Sequence[Room], profile: str) -> str:
+def _benchmark(
+    matrix: Matrix, benchmark: Benchmark, found: Sequence[Room], records: Sequence[Record], profile: str
+) -> str:
     match benchmark.kind:
         case Kind.OPERATION:
             return render("operation.md.j2", view=operation_view(matrix, benchmark, found, profile=profile))
         case Kind.TRAINING:
-            return render("training.md.j2", view=training_view(matrix, benchmark, found, profile=profile))
+            same_returns = same_returns_table(benchmark, records, matrix.profiles[profile])
+            view = training_view(matrix, benchmark, found, profile=profile, same_returns=same_returns)
+            return render("training.md.j2", view=view)

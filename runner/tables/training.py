@@ -47,12 +47,13 @@ class TrainingView:
     episodes: int
     thresholds: str
     rooms: tuple[TrainingRoom, ...]
+    same_returns: Table | None
 
 
 def training_view(
-    matrix: Matrix, benchmark: Benchmark, found: Sequence[Room], *, profile: str
+    matrix: Matrix, benchmark: Benchmark, found: Sequence[Room], *, profile: str, same_returns: Table | None
 ) -> TrainingView:
-    """The page of ``benchmark`` with the rooms ``found``.
+    """The page of ``benchmark`` with the rooms ``found``, and the table of all rooms' returns together.
 
     Raises:
         ValueError: the benchmark does not say how its returns are summarised (a valid matrix does).
@@ -68,6 +69,7 @@ def training_view(
         episodes=returns.episodes,
         thresholds=", ".join(f"{case} {value:g}" for case, value in returns.thresholds.items()),
         rooms=tuple(_room(matrix, room, found, returns) for room in found),
+        same_returns=same_returns,
     )
 
 

@@ -70,6 +70,11 @@ def plain(value: float) -> str:
     return f"{value:.2f}"
 
 
+def signed(value: float) -> str:
+    """A difference of returns: two decimals, its sign before it."""
+    return f"{value:+.2f}"
+
+
 def plain_interval(interval: Interval) -> str:
     """A return with its interval: ``488.69 (470.10 to 495.00)``."""
     if interval.low is None or interval.high is None:

@@ -88,6 +88,8 @@ def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_pat
             'no profile has the parameter "stepps"; did you mean "steps"?',
         ),
         ("thresholds: {CartPole-v1", "thresholds: {CartPole-v2", 'no case "CartPole-v2"; did you mean'),
+        ("equivalence: {CartPole-v1", "equivalence: {CartPole-v2", 'no case "CartPole-v2"; did you mean'),
+        ("margin: 25", "margin: 478", "equivalence.CartPole-v1: whatever lies from worst to best"),
         (
             "reference: true, determinism: portable",
             "reference: true, determinism: portable, differs: [it is late]",

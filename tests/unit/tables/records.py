@@ -55,7 +55,10 @@ benchmarks:
     gate:
       outputs: {update.safetensors: {scaled: 1.0e-4, tensors: {loss: 1.0e-5}}}
       episodes: episodes.json
-    returns: {episodes: 3, thresholds: {CartPole-v1: 475}}
+    returns:
+      episodes: 3
+      thresholds: {CartPole-v1: 475}
+      equivalence: {CartPole-v1: {margin: 25, worst: 22, best: 500, deviation: 16, seeds: 6}}
     cases:
       CartPole-v1: {environment: CartPole-v1}
     profiles:

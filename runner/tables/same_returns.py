@@ -1,0 +1,103 @@
+"""Whether implementations learn the same as the reference: their returns, of every machine that ran them.
+
+Times of different machines never meet. Returns may: what an agent learns is decided by its code and its seed, up to
+rounding. So seeds are pooled over platforms and machines, as long as the parameters and the image are the same.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from runner.comparison import image_of
+from runner.equivalence import difference, judged
+from runner.matrix import Benchmark, EquivalenceRule, Profile
+from runner.record import Record
+from runner.tables import units
+from runner.tables.markdown import Table
+from runner.tables.training import mean_of_last
+from runner.tables.units import NOTHING
+
+_Means = Mapping[tuple[str, str], Sequence[float]]
+
+
+def same_returns_table(benchmark: Benchmark, records: Sequence[Record], profile: Profile) -> Table | None:
+    """A row for each case with a rule and each implementation beside the reference; None without any rule.
+
+    Args:
+        benchmark: a training.
+        records: the store's, in any order, of whatever benchmark, platform and machine.
+        profile: whose native parameters the records must have.
+    """
+    returns = benchmark.returns
+    if returns is None or not returns.equivalence:
+        return None
+    means = _means(benchmark, records, profile)
+    return Table(
+        headers=(
+            "case",
+            "implementation",
+            "difference from the reference",
+            "90 % interval",
+            "margin",
+            "seeds",
+            "returns",
+        ),
+        rows=tuple(
+            (case, name, *_row(means, case, name, benchmark.reference.name, rule))
+            for case, rule in returns.equivalence.items()
+            for name, implementation in benchmark.implementations.items()
+            if not implementation.reference
+            and benchmark.left_out(profile.name, name, case) is None
+            and case not in implementation.without
+        ),
+    )
+
+
+def _row(
+    means: _Means, case: str, name: str, reference: str, rule: EquivalenceRule
+) -> tuple[str, str, str, str, str]:
+    ours, theirs = means.get((case, name), ()), means.get((case, reference), ())
+    margin = f"± {rule.margin:g}"
+    seeds = f"{len(ours)} and {len(theirs)} of {rule.seeds}"
+    if not ours or not theirs:
+        return (NOTHING, NOTHING, margin, seeds, "not run")
+    found = difference(ours, theirs, rule)
+    return (
+        units.signed(found.value),
+        f"{units.signed(found.low)} to {units.signed(found.high)}",
+        margin,
+        seeds,
+        judged(found, rule).value,
+    )
+
+
+def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) -> _Means:
+    """The returns of every case and implementation, one a seed, of the newest image of its target and platform.
+
+    A seed that several machines ran counts once, as the newest of them: it drew the same numbers.
+    """
+    parameters = {
+        case: {**each.parameters, **benchmark.sizes[profile.name].native}
+        for case, each in benchmark.cases.items()
+    }
+    mine = sorted(
+        (
+            record
+            for record in records
+            if record.benchmark == benchmark.name
+            and not record.failed
+            and record.data["parameters"] == parameters.get(record.case)
+        ),
+        key=lambda record: (record.data["created_at"], record.identifier),
+    )
+    newest = {_built(record): image_of(record) for record in mine}
+    episodes = benchmark.returns.episodes if benchmark.returns else 0
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for record in mine:
+        mean = mean_of_last(record.episodes, episodes)
+        if image_of(record) == newest[_built(record)] and mean is not None:
+            found.setdefault((record.case, record.implementation), {})[record.seed] = mean
+    return {key: list(seeds.values()) for key, seeds in found.items()}
+
+
+def _built(record: Record) -> tuple[str, str]:
+    """What is built anew as a whole: an image's target on an architecture."""
+    return image_of(record)[0], str(record.data["image"]["architecture"])
