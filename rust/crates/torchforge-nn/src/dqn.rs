@@ -2,12 +2,12 @@
 
 use rand_core::Rng;
 
-use crate::backends::largest_difference;
-use crate::error::check_len;
+use crate::error::{check_actions, check_len};
 use crate::kernels::transpose;
+use crate::learner::Learner;
 use crate::mlp::Activations;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
-use crate::{Adam, AdamOptions, Error, Mlp};
+use crate::{AdamOptions, Error, Mlp};
 
 /// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
 #[derive(Debug, Clone, Copy)]
@@ -32,10 +32,7 @@ impl Minibatch<'_> {
         check_len("actions", rows, self.actions.len())?;
         check_len("rewards", rows, self.rewards.len())?;
         check_len("terminations", rows, self.terminations.len())?;
-        match self.actions.iter().find(|&&action| action as usize >= actions) {
-            Some(&action) => Err(Error::Action { action, count: actions }),
-            None => Ok(()),
-        }
+        check_actions(self.actions, actions)
     }
 }
 
@@ -57,21 +54,16 @@ pub trait DqnUpdate {
     fn largest_target_difference(&self) -> f32;
 }
 
-/// [`DqnUpdate`] on an [`Mlp`] with [`Adam`]. After it is made, it allocates nothing.
+/// [`DqnUpdate`] on an [`Mlp`] with [`Adam`](crate::Adam). After it is made, it allocates nothing.
 pub struct DenseDqn {
-    online: Mlp,
+    online: Learner,
     target: Mlp,
-    gamma: f32,
-    batch: usize,
-    adam: Adam,
-    gradients: Vec<f32>,
-    activations: Activations,
     target_activations: Activations,
     row_activations: Vec<Vec<f32>>,
-    errors: Activations,
+    gamma: f32,
+    batch: usize,
     observations: Vec<f32>,
     next_observations: Vec<f32>,
-    transposed: Vec<f32>,
     path: SimdPath,
 }
 
@@ -99,23 +91,18 @@ impl DenseDqn {
         if batch == 0 {
             return Err(Error::Sizes { sizes: vec![online.inputs(), online.outputs()], batch });
         }
-        let len = online.parameters().len();
-        check_len("the target network", len, target.parameters().len())?;
+        check_len("the target network", online.parameters().len(), target.parameters().len())?;
+        let inputs = online.inputs() * batch.next_multiple_of(LANES);
         Ok(Self {
+            target_activations: target.activations(batch),
+            row_activations: online.row_activations(),
+            online: Learner::new(online, adam, batch),
+            target,
             gamma: gamma as f32,
             batch,
-            adam: Adam::new(adam, len),
-            gradients: vec![0.0; len],
-            activations: online.activations(batch),
-            target_activations: online.activations(batch),
-            row_activations: online.row_activations(),
-            errors: online.activations(batch),
-            observations: vec![0.0; online.inputs() * batch.next_multiple_of(LANES)],
-            next_observations: vec![0.0; online.inputs() * batch.next_multiple_of(LANES)],
-            transposed: online.transposed(batch),
+            observations: vec![0.0; inputs],
+            next_observations: vec![0.0; inputs],
             path: SimdPath::detect(),
-            online,
-            target,
         })
     }
 
@@ -126,41 +113,34 @@ impl DenseDqn {
 
     /// The network that acts and learns.
     pub fn online(&self) -> &Mlp {
-        &self.online
+        &self.online.network
     }
 
     /// The gradients of the last update, laid out as [`Mlp::parameters`].
     pub fn gradients(&self) -> &[f32] {
-        &self.gradients
+        &self.online.gradients
     }
 
     #[inline(always)]
     fn update_with<S: Simd>(&mut self, simd: S, minibatch: &Minibatch<'_>) -> f32 {
-        let (inputs, width) = (self.online.inputs(), self.activations.batch());
+        let (inputs, width) = (self.online().inputs(), self.online.activations.batch());
         transpose(simd, minibatch.observations, inputs, &mut self.observations, width);
         transpose(simd, minibatch.next_observations, inputs, &mut self.next_observations, width);
         self.target.forward(simd, &self.next_observations, &mut self.target_activations);
-        self.online.forward(simd, &self.observations, &mut self.activations);
+        self.online.forward(simd, &self.observations);
         let loss = self.loss(minibatch);
-        self.online.backward(
-            simd,
-            &self.observations,
-            &self.activations,
-            &mut self.errors,
-            &mut self.gradients,
-            &mut self.transposed,
-        );
-        self.adam.step_with(simd, self.online.parameters_mut(), &self.gradients);
+        self.online.backward(simd, &self.observations);
+        self.online.step(simd);
         loss
     }
 
     /// Writes the loss's gradient with respect to the online outputs and returns the loss.
     fn loss(&mut self, minibatch: &Minibatch<'_>) -> f32 {
-        let width = self.activations.batch();
+        let width = self.online.activations.batch();
         let scale = 2.0 / self.batch as f32;
         let mut sum = 0.0_f64;
-        let (values, next_values) = (self.activations.output(), self.target_activations.output());
-        let errors = self.errors.output_mut();
+        let (values, next_values) = (self.online.activations.output(), self.target_activations.output());
+        let errors = self.online.errors.output_mut();
         errors.fill(0.0);
         for row in 0..self.batch {
             let chosen = minibatch.actions[row] as usize * width + row;
@@ -176,22 +156,22 @@ impl DenseDqn {
 
 impl DqnUpdate for DenseDqn {
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
-        check_len("the observation", self.online.inputs(), observation.len())?;
+        check_len("the observation", self.online().inputs(), observation.len())?;
         dispatch(self.path, Act { dqn: self, observation });
         Ok(&self.row_activations[self.row_activations.len() - 1])
     }
 
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
-        minibatch.check(self.batch, self.online.inputs(), self.online.outputs())?;
+        minibatch.check(self.batch, self.online().inputs(), self.online().outputs())?;
         Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch }))
     }
 
     fn copy_to_target(&mut self) {
-        self.target.parameters_mut().copy_from_slice(self.online.parameters());
+        self.target.parameters_mut().copy_from_slice(self.online.network.parameters());
     }
 
     fn largest_target_difference(&self) -> f32 {
-        largest_difference(self.target.parameters(), self.online.parameters())
+        largest_difference(self.target.parameters(), self.online().parameters())
     }
 }
 
@@ -205,7 +185,7 @@ impl Work for Act<'_> {
 
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) {
-        self.dqn.online.forward_row(simd, self.observation, &mut self.dqn.row_activations);
+        self.dqn.online.network.forward_row(simd, self.observation, &mut self.dqn.row_activations);
     }
 }
 
@@ -221,6 +201,12 @@ impl Work for Update<'_> {
     fn with<S: Simd>(self, simd: S) -> f32 {
         self.dqn.update_with(simd, self.minibatch)
     }
+}
+
+/// The largest magnitude of a difference; a NaN, once met, is kept.
+pub(crate) fn largest_difference(target: &[f32], online: &[f32]) -> f32 {
+    let differences = target.iter().zip(online).map(|(target, online)| (target - online).abs());
+    differences.fold(0.0, |largest, each| if each > largest || each.is_nan() { each } else { largest })
 }
 
 /// The largest value, compared and selected; a NaN, once met, is kept.

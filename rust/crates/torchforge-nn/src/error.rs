@@ -79,3 +79,11 @@ pub enum Error {
 pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
 }
+
+/// Whether the network has an output for every action.
+pub(crate) fn check_actions(actions: &[u32], count: usize) -> Result<(), Error> {
+    match actions.iter().find(|&&action| action as usize >= count) {
+        Some(&action) => Err(Error::Action { action, count }),
+        None => Ok(()),
+    }
+}

@@ -1,7 +1,7 @@
 //! One update of proximal policy optimisation, the seam between algorithm and kernels.
 
-use crate::error::check_len;
-use crate::kernels::{exp, ln, row_weights, sum_of_squares, total, transpose};
+use crate::error::{check_actions, check_len};
+use crate::kernels::{exp, is_whole, ln, row_weights, sum_of_squares, total, transpose};
 use crate::learner::Learner;
 use crate::mlp::Activations;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
@@ -168,11 +168,7 @@ impl DensePpo {
         check_len("advantages", self.batch, minibatch.advantages.len())?;
         check_len("returns", self.batch, minibatch.returns.len())?;
         check_len("values", self.batch, minibatch.values.len())?;
-        let count = self.action_count();
-        match minibatch.actions.iter().find(|&&action| action as usize >= count) {
-            Some(&action) => Err(Error::Action { action, count }),
-            None => Ok(()),
-        }
+        check_actions(minibatch.actions, self.action_count())
     }
 
     #[inline(always)]
@@ -255,7 +251,8 @@ impl DensePpo {
             for action in 0..actions {
                 let (probability, logarithm) = softmax.action(simd, &logits[first..], action, width);
                 entropy = simd.sub(entropy, simd.mul(probability, logarithm));
-                logarithm_taken = simd.select(is(simd, taken, action), logarithm, logarithm_taken);
+                let chosen = is_whole(simd, taken, action as f32);
+                logarithm_taken = simd.select(chosen, logarithm, logarithm_taken);
             }
             let old = simd.load_up_to(&minibatch.log_probabilities[first..]);
             let ratio = exp(simd, simd.sub(logarithm_taken, old));
@@ -276,7 +273,7 @@ impl DensePpo {
             entropy_sum = simd.mul_add(entropy, weight, entropy_sum);
             for action in 0..actions {
                 let (probability, logarithm) = softmax.action(simd, &logits[first..], action, width);
-                let chosen = simd.select(is(simd, taken, action), one, zero);
+                let chosen = simd.select(is_whole(simd, taken, action as f32), one, zero);
                 let surrogate = simd.mul(slope, simd.sub(chosen, probability));
                 let spread = simd.mul(probability, simd.add(logarithm, entropy));
                 let error = simd.mul_add(entropy_weight, spread, surrogate);
@@ -400,12 +397,6 @@ impl<S: Simd> Softmax<S> {
         let shifted = simd.sub(simd.load(&logits[action * width..]), self.largest);
         (simd.div(exp(simd, shifted), self.sum), simd.sub(shifted, self.logarithm))
     }
-}
-
-/// Where the number of an action, as a float, is this one.
-#[inline(always)]
-fn is<S: Simd>(simd: S, taken: S::Vector, action: usize) -> S::Mask {
-    simd.less(simd.abs(simd.sub(taken, simd.splat(action as f32))), simd.splat(0.5))
 }
 
 /// The mean, and the standard deviation of a sample.

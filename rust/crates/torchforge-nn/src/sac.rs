@@ -149,7 +149,6 @@ pub struct DenseSac {
     critic_inputs: Vec<f32>,
     /// Next observations, then the actions that follow.
     next_inputs: Vec<f32>,
-    noise: Vec<f32>,
     policy: PolicySample,
     input_errors: Vec<f32>,
     row_activations: Vec<Vec<f32>>,
@@ -166,6 +165,8 @@ struct Critic {
 
 /// Actions drawn from a policy, across.
 struct PolicySample {
+    /// Standard normal numbers; (action length, width).
+    noise: Vec<f32>,
     /// tanh of the action before it is squashed; (action length, width).
     squashed: Vec<f32>,
     /// Standard deviation times noise; (action length, width).
@@ -210,15 +211,15 @@ impl DenseSac {
             actor: Learner::new(actor, options.policy_adam, batch),
             critics: [critic(first, first_target), critic(second, second_target)],
             log_alpha: [log_alpha],
-            alpha: exponential(log_alpha),
+            alpha: dispatch(SimdPath::detect(), Exponential(log_alpha)),
             alpha_adam: Adam::new(options.critic_adam, 1),
             options,
             range,
             batch,
             critic_inputs: vec![0.0; inputs],
             next_inputs: vec![0.0; inputs],
-            noise: vec![0.0; action_len * width],
             policy: PolicySample {
+                noise: vec![0.0; action_len * width],
                 squashed: vec![0.0; action_len * width],
                 deviation: vec![0.0; action_len * width],
                 raw: vec![0.0; action_len * width],
@@ -300,26 +301,17 @@ impl DenseSac {
 
     #[inline(always)]
     fn update_critics_with<S: Simd>(&mut self, simd: S, minibatch: &SacMinibatch<'_>, noise: &[f32]) -> f32 {
-        let (width, inputs, actions) = (self.width(), self.observation_len(), self.action_len());
+        let (width, inputs) = (self.width(), self.observation_len());
         let (next_observations, next_actions) = self.next_inputs.split_at_mut(inputs * width);
         transpose(simd, minibatch.next_observations, inputs, next_observations, width);
-        transpose(simd, noise, actions, &mut self.noise, width);
         self.actor.network.forward(simd, next_observations, &mut self.actor_activations);
-        sample(
-            simd,
-            self.actor_activations.output(),
-            &self.noise,
-            &self.range,
-            width,
-            next_actions,
-            &mut self.policy,
-        );
+        self.policy.draw(simd, self.actor_activations.output(), noise, &self.range, next_actions);
         for critic in &mut self.critics {
             critic.target.forward(simd, &self.next_inputs, &mut critic.target_activations);
         }
         let (observations, taken) = self.critic_inputs.split_at_mut(inputs * width);
         transpose(simd, minibatch.observations, inputs, observations, width);
-        transpose(simd, minibatch.actions, actions, taken, width);
+        transpose(simd, minibatch.actions, self.range.scale.len(), taken, width);
         for critic in &mut self.critics {
             critic.learner.forward(simd, &self.critic_inputs);
         }
@@ -367,9 +359,7 @@ impl DenseSac {
         if !fresh {
             self.actor.forward(simd, observations);
         }
-        transpose(simd, noise, actions, &mut self.noise, width);
-        let outputs = self.actor.activations.output();
-        sample(simd, outputs, &self.noise, &self.range, width, drawn, &mut self.policy);
+        self.policy.draw(simd, self.actor.activations.output(), noise, &self.range, drawn);
         for critic in &mut self.critics {
             critic.learner.forward(simd, &self.critic_inputs);
         }
@@ -456,13 +446,11 @@ impl DenseSac {
     /// The temperature's step; returns its loss, which is its gradient too.
     #[inline(always)]
     fn update_temperature_with<S: Simd>(&mut self, simd: S, noise: &[f32]) -> f32 {
-        let (width, inputs, actions) = (self.width(), self.observation_len(), self.action_len());
-        let (observations, drawn) = self.critic_inputs.split_at_mut(inputs * width);
+        let width = self.width();
+        let (observations, drawn) = self.critic_inputs.split_at_mut(self.actor.network.inputs() * width);
         self.actor.forward(simd, observations);
-        transpose(simd, noise, actions, &mut self.noise, width);
-        let outputs = self.actor.activations.output();
-        sample(simd, outputs, &self.noise, &self.range, width, drawn, &mut self.policy);
-        let target_entropy = simd.splat(-(actions as f32));
+        self.policy.draw(simd, self.actor.activations.output(), noise, &self.range, drawn);
+        let target_entropy = simd.splat(-(self.range.scale.len() as f32));
         let mut sum = simd.splat(0.0);
         for first in (0..self.batch).step_by(LANES) {
             let weight = simd.load(&row_weights(first, self.batch));
@@ -471,9 +459,7 @@ impl DenseSac {
         }
         let loss = (-f64::from(self.alpha) * total(simd, sum)) as f32;
         self.alpha_adam.step_with(simd, &mut self.log_alpha, &[loss]);
-        let mut lanes = [0.0; LANES];
-        simd.store(exp(simd, simd.splat(self.log_alpha[0])), &mut lanes);
-        self.alpha = lanes[0];
+        self.alpha = exponential(simd, self.log_alpha[0]);
         loss
     }
 
@@ -600,40 +586,44 @@ impl Work for UpdateTargets<'_> {
     }
 }
 
-/// Draws actions from the actor's `outputs` and writes them, and what they come of.
-#[inline(always)]
-fn sample<S: Simd>(
-    simd: S,
-    outputs: &[f32],
-    noise: &[f32],
-    range: &ActionRange,
-    width: usize,
-    drawn: &mut [f32],
-    policy: &mut PolicySample,
-) {
-    let (means, raws) = outputs.split_at(drawn.len());
-    let (zero, one) = (simd.splat(0.0), simd.splat(1.0));
-    for first in (0..width).step_by(LANES) {
-        let mut log_probability = zero;
-        for (action, (&scale, &bias)) in range.scale.iter().zip(&range.bias).enumerate() {
-            let place = action * width + first;
-            let noise = simd.load(&noise[place..]);
-            let (raw, log_deviation) = log_deviation(simd, simd.load(&raws[place..]));
-            let spread = simd.mul(exp(simd, log_deviation), noise);
-            let squashed = tanh(simd, simd.add(simd.load(&means[place..]), spread));
-            let scale = simd.splat(scale);
-            simd.store(simd.mul_add(squashed, scale, simd.splat(bias)), &mut drawn[place..]);
-            let slope = simd.mul_add(simd.sub(zero, squashed), squashed, one);
-            let squash = ln(simd, simd.mul_add(scale, slope, simd.splat(SQUASH_EPSILON)));
-            // log N(x; mean, deviation) = -noise^2 / 2 - log deviation - log(2 pi) / 2.
-            let normal = simd.mul_add(simd.mul(noise, noise), simd.splat(-0.5), simd.splat(-HALF_LOG_TWO_PI));
-            let normal = simd.sub(normal, log_deviation);
-            log_probability = simd.add(log_probability, simd.sub(normal, squash));
-            simd.store(squashed, &mut policy.squashed[place..]);
-            simd.store(spread, &mut policy.deviation[place..]);
-            simd.store(raw, &mut policy.raw[place..]);
+impl PolicySample {
+    /// Draws actions from the actor's `outputs` with `noise`, (batch, action length), into `drawn`, across.
+    #[inline(always)]
+    fn draw<S: Simd>(
+        &mut self,
+        simd: S,
+        outputs: &[f32],
+        noise: &[f32],
+        range: &ActionRange,
+        drawn: &mut [f32],
+    ) {
+        let width = self.log_probabilities.len();
+        transpose(simd, noise, range.scale.len(), &mut self.noise, width);
+        let (means, raws) = outputs.split_at(drawn.len());
+        let (zero, one) = (simd.splat(0.0), simd.splat(1.0));
+        for first in (0..width).step_by(LANES) {
+            let mut log_probability = zero;
+            for (action, (&scale, &bias)) in range.scale.iter().zip(&range.bias).enumerate() {
+                let place = action * width + first;
+                let noise = simd.load(&self.noise[place..]);
+                let (raw, log_deviation) = log_deviation(simd, simd.load(&raws[place..]));
+                let spread = simd.mul(exp(simd, log_deviation), noise);
+                let squashed = tanh(simd, simd.add(simd.load(&means[place..]), spread));
+                let scale = simd.splat(scale);
+                simd.store(simd.mul_add(squashed, scale, simd.splat(bias)), &mut drawn[place..]);
+                let slope = simd.mul_add(simd.sub(zero, squashed), squashed, one);
+                let squash = ln(simd, simd.mul_add(scale, slope, simd.splat(SQUASH_EPSILON)));
+                // log N(x; mean, deviation) = -noise^2 / 2 - log deviation - log(2 pi) / 2.
+                let normal =
+                    simd.mul_add(simd.mul(noise, noise), simd.splat(-0.5), simd.splat(-HALF_LOG_TWO_PI));
+                let normal = simd.sub(normal, log_deviation);
+                log_probability = simd.add(log_probability, simd.sub(normal, squash));
+                simd.store(squashed, &mut self.squashed[place..]);
+                simd.store(spread, &mut self.deviation[place..]);
+                simd.store(raw, &mut self.raw[place..]);
+            }
+            simd.store(log_probability, &mut self.log_probabilities[first..]);
         }
-        simd.store(log_probability, &mut policy.log_probabilities[first..]);
     }
 }
 
@@ -661,19 +651,20 @@ fn add_in_place<S: Simd>(simd: S, sums: &mut [f32], values: &[f32]) {
 }
 
 /// e^x of one number, as the kernels compute it.
-fn exponential(x: f32) -> f32 {
-    struct Exponential(f32);
+#[inline(always)]
+fn exponential<S: Simd>(simd: S, x: f32) -> f32 {
+    let mut lanes = [0.0; LANES];
+    simd.store(exp(simd, simd.splat(x)), &mut lanes);
+    lanes[0]
+}
 
-    impl Work for Exponential {
-        type Done = f32;
+struct Exponential(f32);
 
-        #[inline(always)]
-        fn with<S: Simd>(self, simd: S) -> f32 {
-            let mut lanes = [0.0; LANES];
-            simd.store(exp(simd, simd.splat(self.0)), &mut lanes);
-            lanes[0]
-        }
+impl Work for Exponential {
+    type Done = f32;
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) -> f32 {
+        exponential(simd, self.0)
     }
-
-    dispatch(SimdPath::detect(), Exponential(x))
 }

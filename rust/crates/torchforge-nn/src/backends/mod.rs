@@ -53,9 +53,3 @@ impl DqnBackend for DenseDqn {
 fn shapes(network: &Mlp) -> Vec<(usize, usize)> {
     network.sizes().windows(2).map(|pair| (pair[1], pair[0])).collect()
 }
-
-/// The largest magnitude of a difference; a NaN, once met, is kept.
-pub(crate) fn largest_difference(target: &[f32], online: &[f32]) -> f32 {
-    let differences = target.iter().zip(online).map(|(target, online)| (target - online).abs());
-    differences.fold(0.0, |largest, each| if each > largest || each.is_nan() { each } else { largest })
-}

@@ -105,7 +105,8 @@ pub(crate) fn sin_cos_turns<S: Simd>(simd: S, x: S::Vector) -> (S::Vector, S::Ve
     );
     // Quadrants 0 to 4; 1 and 3 exchange the two, 1 and 2 turn the cosine's sign, 2 and 3 the sine's.
     let zero = simd.splat(0.0);
-    let (one, two, three) = (is(simd, quadrant, 1.0), is(simd, quadrant, 2.0), is(simd, quadrant, 3.0));
+    let (one, two) = (is_whole(simd, quadrant, 1.0), is_whole(simd, quadrant, 2.0));
+    let three = is_whole(simd, quadrant, 3.0);
     let (minus_sine, minus_cosine) = (simd.sub(zero, sine), simd.sub(zero, cosine));
     let sin = simd.select(one, cosine, simd.select(two, minus_sine, simd.select(three, minus_cosine, sine)));
     let cos = simd.select(one, minus_sine, simd.select(two, minus_cosine, simd.select(three, sine, cosine)));
@@ -114,7 +115,7 @@ pub(crate) fn sin_cos_turns<S: Simd>(simd: S, x: S::Vector) -> (S::Vector, S::Ve
 
 /// Which whole numbers are this one.
 #[inline(always)]
-fn is<S: Simd>(simd: S, whole: S::Vector, number: f32) -> S::Mask {
+pub(crate) fn is_whole<S: Simd>(simd: S, whole: S::Vector, number: f32) -> S::Mask {
     simd.less(simd.abs(simd.sub(whole, simd.splat(number))), simd.splat(0.5))
 }
 

@@ -14,7 +14,7 @@ mod transpose;
 mod vector;
 
 pub use adam::{Adam, AdamOptions};
-pub(crate) use elementary::{exp, ln, tanh};
+pub(crate) use elementary::{exp, is_whole, ln, tanh};
 pub(crate) use mean::{row_weights, total};
 pub(crate) use multiply::{
     ByColumns, ByRows, Finish, Plain, Relu, Tanh, TanhDerivative, WherePositive, multiply,

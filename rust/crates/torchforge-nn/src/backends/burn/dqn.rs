@@ -4,7 +4,8 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 
 use super::parameter::Clock;
 use super::{Layer, Linear, forward, layers, values};
-use crate::backends::{DqnBackend, largest_difference};
+use crate::backends::DqnBackend;
+use crate::dqn::largest_difference;
 use crate::error::check_len;
 use crate::{AdamOptions, DqnUpdate, Error, Minibatch, Mlp};
 

@@ -4,7 +4,8 @@ use candle_core::{Device, Tensor, Var};
 
 use super::adam::Adam;
 use super::{flat, forward, variables};
-use crate::backends::{DqnBackend, largest_difference};
+use crate::backends::DqnBackend;
+use crate::dqn::largest_difference;
 use crate::error::check_len;
 use crate::{AdamOptions, DqnUpdate, Error, Minibatch, Mlp};
 
