@@ -34,23 +34,17 @@ Prepare = Callable[[GaeArrays], Call]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
-    """One case and how often it is repeated; `seconds_limit` is in seconds of timed work."""
+class Parameters(protocol.Repetitions):
+    """One case and how often it is repeated."""
 
     batch: int
     length: int
-    calls: int
-    warmup: int
-    repetitions: int
-    seconds_limit: float | None = None
-    least_repetitions: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("batch", "length", "calls", "repetitions", "least_repetitions"):
+        super().__post_init__()
+        for name in ("batch", "length"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name!r} must be at least 1")
-        if self.warmup < 0:
-            raise ValueError("'warmup' must not be negative")
 
 
 def run(options: argparse.Namespace, prepare: Prepare) -> None:
@@ -64,13 +58,7 @@ def run(options: argparse.Namespace, prepare: Prepare) -> None:
         progress.report(done)
         parameters = wanted[case.name]
         arrays = _inputs(request, case, parameters)
-        seconds, outputs = protocol.Repetitions(
-            calls=parameters.calls,
-            warmup=parameters.warmup,
-            repetitions=parameters.repetitions,
-            seconds_limit=parameters.seconds_limit,
-            least_repetitions=parameters.least_repetitions,
-        ).time(prepare(arrays))
+        seconds, outputs = parameters.time(prepare(arrays))
         advantages, returns = (_as_shape_of(arrays.rewards, output) for output in outputs)
         if (directory := request.output_of(case)) is not None:
             np.save(directory / "advantages.npy", advantages)

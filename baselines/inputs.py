@@ -41,13 +41,8 @@ def gae_arrays(*, batch: int, length: int, seed: int) -> GaeArrays:
 
 
 def _write_gae(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
-    sizes = {name: parameters.get(name) for name in ("batch", "length")}
-    for name, size in sizes.items():
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            protocol.refuse(
-                f"parameter {name!r} of case {directory.name} is {size!r}; give a whole number from 1"
-            )
-    for name, array in gae_arrays(**sizes, seed=seed)._asdict().items():  # type: ignore[arg-type]  # checked above
+    sizes = {name: _whole(parameters, name, directory) for name in ("batch", "length")}
+    for name, array in gae_arrays(**sizes, seed=seed)._asdict().items():
         np.save(directory / f"{name}.npy", array)
 
 
@@ -69,6 +64,47 @@ def _write_sac(_: Mapping[str, Any], seed: int, directory: Path) -> None:
     _write_parity(sac_arrays(seed), directory)
 
 
+def _write_update(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
+    arrays = {
+        "dqn": lambda: dqn_arrays("CartPole-v1", seed),
+        "ppo": lambda: ppo_arrays(seed),
+        "sac": lambda: sac_arrays(seed),
+    }
+    algorithm = parameters.get("algorithm")
+    if not isinstance(algorithm, str) or algorithm not in arrays:
+        protocol.refuse(
+            f"parameter 'algorithm' of case {directory.name} is {algorithm!r}; give one of {', '.join(arrays)}"
+        )
+    _write_parity(arrays[algorithm](), directory)
+
+
+def _write_multiply(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
+    _write_normal(parameters, seed, directory, {"left": 2, "right": 2})
+
+
+def _write_copy(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
+    _write_normal(parameters, seed, directory, {"values": 1})
+
+
+def _write_normal(
+    parameters: Mapping[str, Any], seed: int, directory: Path, dimensions: Mapping[str, int]
+) -> None:
+    """Files of normal numbers, f32, of `size` along each of so many dimensions."""
+    size = _whole(parameters, "size", directory)
+    generator = np.random.default_rng(seed)
+    for name, count in dimensions.items():
+        np.save(directory / f"{name}.npy", generator.standard_normal((size,) * count, dtype=np.float32))
+
+
+def _whole(parameters: Mapping[str, Any], name: str, directory: Path) -> int:
+    size = parameters.get(name)
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        protocol.refuse(
+            f"parameter {name!r} of case {directory.name} is {size!r}; give a whole number from 1"
+        )
+    return size
+
+
 def _write_parity(arrays: Mapping[str, NDArray[Any]], directory: Path) -> None:
     # Written as bytes: safetensors' own writer makes a file that only its owner can read.
     (directory / "parity.safetensors").write_bytes(save(dict(arrays)))
@@ -81,6 +117,10 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
     "dqn": _write_dqn,
     "ppo": _write_ppo,
     "sac": _write_sac,
+    "update": _write_update,
+    "act": _write_dqn,
+    "multiply": _write_multiply,
+    "copy": _write_copy,
 }
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
+from safetensors import SafetensorError
 
 _PROGRESS_INTERVAL_SECONDS = 1.0
 
@@ -139,6 +140,17 @@ def threads() -> int:
     return int(text)
 
 
+def input_file(request: Request, case: Case, name: str, read: Callable[[Path], Result]) -> Result:
+    """What `read` makes of an input file of the case; leave with exit code 2 where there is none that can be read."""
+    if request.input_directory is None:
+        refuse("--input is needed; make the inputs with baselines.inputs and name their directory")
+    path = request.input_directory / case.name / name
+    try:
+        return read(path)
+    except (OSError, ValueError, SafetensorError) as error:
+        refuse(f"cannot read {path} ({error}); make the inputs with baselines.inputs")
+
+
 class Progress:
     """Prints progress events, at most one a second, so that watching costs nothing."""
 
@@ -181,16 +193,27 @@ def print_measurement(event: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Repetitions:
-    """How often an operation is repeated; the profile's part of its parameters."""
+    """How often an operation is repeated; `seconds_limit` is in seconds of timed work."""
 
     calls: int
     warmup: int
     repetitions: int
-    seconds_limit: float | None
-    least_repetitions: int
+    seconds_limit: float | None = None
+    least_repetitions: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("calls", "repetitions", "least_repetitions"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name!r} must be at least 1")
+        if self.warmup < 0:
+            raise ValueError("'warmup' must not be negative")
 
     def time(self, call: Callable[[], Result]) -> tuple[list[float], Result]:
-        """Warm up, then time the call.
+        """`time_anew` of a call that every repetition may repeat as it is."""
+        return self.time_anew(lambda: call)
+
+    def time_anew(self, start: Callable[[], Callable[[], Result]]) -> tuple[list[float], Result]:
+        """Warm up, then time a call that `start` makes anew for every repetition, outside the clock.
 
         Returns:
             Seconds per call, one value per repetition in the order taken (a repetition is `calls` calls
@@ -202,7 +225,7 @@ class Repetitions:
         happens to trigger it and measures the process's past, not the operation. Reference counts free memory
         as ever.
         """
-        self._warm_up(call)
+        self._warm_up(start)
         seconds: list[float] = []
         total = 0.0
         collecting = gc.isenabled()
@@ -210,10 +233,11 @@ class Repetitions:
         gc.disable()
         try:
             while len(seconds) < self.repetitions:
-                start = time.perf_counter_ns()
+                call = start()
+                began = time.perf_counter_ns()
                 for _ in range(self.calls):
                     result = call()
-                elapsed = (time.perf_counter_ns() - start) * 1e-9
+                elapsed = (time.perf_counter_ns() - began) * 1e-9
                 seconds.append(elapsed / self.calls)
                 total += elapsed
                 enough = len(seconds) >= self.least_repetitions
@@ -224,12 +248,13 @@ class Repetitions:
                 gc.enable()
         return seconds, result
 
-    def _warm_up(self, call: Callable[[], object]) -> None:
-        start = time.perf_counter()
+    def _warm_up(self, start: Callable[[], Callable[[], object]]) -> None:
+        began = time.perf_counter()
         for _ in range(self.warmup):
+            call = start()
             for _ in range(self.calls):
                 call()
-            if self.seconds_limit is not None and time.perf_counter() - start > self.seconds_limit / 2:
+            if self.seconds_limit is not None and time.perf_counter() - began > self.seconds_limit / 2:
                 break
 
 

@@ -266,15 +266,16 @@ def _run(
             {"step": each.step, "length": each.length, "return": each.value} for each in trained.episodes
         ]
         (output / "episodes.json").write_text(json.dumps(episodes) + "\n", encoding="utf-8")
-        _write(output / "weights.safetensors", trained.weights)
+        write(output / "weights.safetensors", trained.weights)
         if variant.parity is None:
             return event
-        _write(output / "trace.safetensors", trained.trace)
+        write(output / "trace.safetensors", trained.trace)
         if given is not None:
-            _write(output / "update.safetensors", variant.parity(load_file(given), parameters.parity_updates))
+            write(output / "update.safetensors", variant.parity(load_file(given), parameters.parity_updates))
     return event
 
 
-def _write(file: Path, tensors: Mapping[str, Tensor]) -> None:
+def write(file: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write an output file of tensors."""
     # Written as bytes: safetensors' own writer makes files that only their owner can read.
     file.write_bytes(save({name: tensor.detach().contiguous() for name, tensor in tensors.items()}))

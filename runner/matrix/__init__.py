@@ -9,12 +9,14 @@ from runner.matrix.model import (
     Gate,
     Implementation,
     Kind,
+    LeastWork,
     Limits,
     Matrix,
     OutputCheck,
     Platform,
     Profile,
     Returns,
+    Roofline,
 )
 
 __all__ = [
@@ -25,11 +27,13 @@ __all__ = [
     "Gate",
     "Implementation",
     "Kind",
+    "LeastWork",
     "Limits",
     "Matrix",
     "OutputCheck",
     "Platform",
     "Profile",
     "Returns",
+    "Roofline",
     "load_matrix",
 ]

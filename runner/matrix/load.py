@@ -143,6 +143,8 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[F
             yield from _implementation_faults(benchmark, data["platforms"], fault)
         yield from _gate_faults(benchmark, fault)
         yield from _parameter_faults(benchmark, fault)
+        if "roofline" in benchmark:
+            yield from _roofline_faults(benchmark, benchmarks, fault)
 
 
 def _name_faults(name: str, benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
@@ -197,6 +199,38 @@ def _reference_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
             yield fault(
                 "implementations", key, "differs", message="a reference differs from nothing; drop this"
             )
+
+
+def _roofline_faults(benchmark: _Benchmark, benchmarks: dict[str, Any], fault: _FaultAt) -> Iterator[Fault]:
+    roofline = benchmark["roofline"]
+    for unit in ("operations", "bytes"):
+        other = benchmarks.get(roofline[unit])
+        if other is None:
+            hint = did_you_mean(roofline[unit], benchmarks)
+            yield fault("roofline", unit, message=f'no benchmark "{roofline[unit]}"{hint}')
+        elif isinstance(other, dict) and unit not in other.get("counts", {}):
+            yield fault("roofline", unit, message=f'the benchmark "{roofline[unit]}" does not count {unit}')
+    copying = benchmarks.get(roofline["bytes"])
+    copied = copying.get("cases", {}) if isinstance(copying, dict) else {}
+    for case, work in roofline["cases"].items():
+        here = ("roofline", "cases", case)
+        if case not in benchmark["cases"]:
+            yield fault(*here, message=f'no case "{case}"{did_you_mean(case, benchmark["cases"])}')
+            continue
+        if copied and work["copied"] not in copied:
+            hint = did_you_mean(work["copied"], copied)
+            yield fault(
+                *here, "copied", message=f'"{roofline["bytes"]}" has no case "{work["copied"]}"{hint}'
+            )
+        for unit in ("operations", "bytes"):
+            # The parameters of the case alone: what a call does depends on no profile.
+            try:
+                least = evaluate(work[unit], benchmark["cases"][case])
+            except ExpressionError as error:
+                yield fault(*here, unit, message=str(error))
+            else:
+                if least < 1:
+                    yield fault(*here, unit, message=f"the value is {least}")
 
 
 def _limits_faults(benchmark: _Benchmark, limits: dict[str, Any], fault: _FaultAt) -> Iterator[Fault]:
@@ -357,6 +391,23 @@ def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
         },
         limits=tuple(value.get("limits", ())),
         on_request=value.get("on_request", False),
+        roofline=_roofline(value) if "roofline" in value else None,
+    )
+
+
+def _roofline(benchmark: dict[str, Any]) -> model.Roofline:
+    value = benchmark["roofline"]
+    return model.Roofline(
+        operations=value["operations"],
+        bytes=value["bytes"],
+        cases={
+            case: model.LeastWork(
+                operations=evaluate(each["operations"], benchmark["cases"][case]),
+                bytes=evaluate(each["bytes"], benchmark["cases"][case]),
+                copied=each["copied"],
+            )
+            for case, each in value["cases"].items()
+        },
     )
 
 

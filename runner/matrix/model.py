@@ -137,6 +137,27 @@ class Returns:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LeastWork:
+    """What a call does at least: operations, bytes read and written, and the case of copying whose size comes near."""
+
+    operations: int
+    bytes: int
+    copied: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roofline:
+    """An operation's least work by case, and the benchmarks that say how fast the machine is at such.
+
+    The one counts ``operations``, the other ``bytes`` (Williams et al., 2009).
+    """
+
+    operations: str
+    bytes: str
+    cases: Mapping[str, LeastWork]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """One parameter point of a benchmark."""
 
@@ -191,6 +212,7 @@ class Benchmark:
     """By profile, the cases and implementations that it leaves to longer ones."""
     limits: tuple[str, ...] = ()
     on_request: bool = False
+    roofline: Roofline | None = None
 
     def left_out(self, profile: str, implementation: str, case: str) -> str | None:
         """Why a profile asks for no such cell, or None."""

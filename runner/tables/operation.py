@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from runner.matrix import Benchmark, Matrix
+from runner.record import Record
 from runner.tables import texts
 from runner.tables.failures import Failures, failures
 from runner.tables.headline import headline_table
 from runner.tables.markdown import Table
 from runner.tables.memory import memory_table
+from runner.tables.roofline import roofline_table
 from runner.tables.selection import Room
 
 
@@ -25,6 +27,7 @@ class OperationRoom:
     elsewhere: str
     failures: Failures
     memory: Table
+    roofline: Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,19 +42,22 @@ class OperationView:
 
 
 def operation_view(
-    matrix: Matrix, benchmark: Benchmark, found: Sequence[Room], *, profile: str
+    matrix: Matrix, records: Sequence[Record], benchmark: Benchmark, found: Sequence[Room], *, profile: str
 ) -> OperationView:
-    """The page of ``benchmark`` with the rooms ``found``."""
+    """The page of ``benchmark`` with the rooms ``found``; ``records`` say what the machine does at best."""
     return OperationView(
         name=benchmark.name,
         title=benchmark.title,
         profile=profile,
         reference=benchmark.reference.name,
-        rooms=tuple(_room(matrix, room, found) for room in found),
+        rooms=tuple(
+            _room(matrix, room, found, roofline_table(matrix, records, room, profile=profile))
+            for room in found
+        ),
     )
 
 
-def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room]) -> OperationRoom:
+def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], roofline: Table) -> OperationRoom:
     return OperationRoom(
         heading=texts.heading(matrix, room),
         execution=texts.execution(room),
@@ -62,4 +68,5 @@ def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room]) -> OperationRoo
         elsewhere=", ".join(room.elsewhere),
         failures=failures(room),
         memory=memory_table(room),
+        roofline=roofline,
     )

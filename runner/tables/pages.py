@@ -77,7 +77,8 @@ def _benchmark(
 ) -> str:
     match benchmark.kind:
         case Kind.OPERATION:
-            return render("operation.md.j2", view=operation_view(matrix, benchmark, found, profile=profile))
+            view = operation_view(matrix, records, benchmark, found, profile=profile)
+            return render("operation.md.j2", view=view)
         case Kind.TRAINING:
             same_returns = same_returns_table(benchmark, records, matrix.profiles[profile])
             view = training_view(matrix, benchmark, found, profile=profile, same_returns=same_returns)

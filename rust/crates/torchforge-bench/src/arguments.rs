@@ -11,7 +11,7 @@ use crate::backend::Library;
 use crate::{Backend, Failure, Standalone};
 
 pub(crate) const USAGE: &str = "\
-Usage: torchforge gae|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
+Usage: torchforge gae|update|act|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
                           --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--backend candle|burn]
        torchforge dqn [--seed N] [--steps N] [--simd ...]
        torchforge version | sleep
@@ -38,6 +38,10 @@ pub enum Command {
     Ppo(Arguments),
     /// SAC training.
     Sac(Arguments),
+    /// Single updates.
+    Update(Arguments),
+    /// Values of single observations.
+    Act(Arguments),
     /// DQN training with nothing given.
     StandaloneDqn(Standalone),
     /// Nothing, until the process is ended: what the runner's keeper executes where an image has no other program.
@@ -73,12 +77,12 @@ pub struct Case {
 impl Case {
     /// Reads the parameters; an unknown or missing key is an error.
     pub fn parameters<P: DeserializeOwned>(&self) -> Result<P, Failure> {
-        serde_json::from_str(&self.parameters).map_err(|error| {
-            Failure::Usage(format!(
-                "--parameters of case {:?} cannot be used: {error}; give the keys of matrix.yaml as one JSON object",
-                self.id
-            ))
-        })
+        serde_json::from_str(&self.parameters).map_err(|error| self.unusable(&error))
+    }
+
+    /// Parameters that are not what they should be.
+    pub(crate) fn unusable(&self, error: &serde_json::Error) -> Failure {
+        self.fault(&format!("{error}; give the keys of matrix.yaml as one JSON object"))
     }
 
     /// A fault in the value of a parameter.
@@ -105,6 +109,8 @@ impl Command {
             "gae" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Gae)),
             "ppo" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Ppo)),
             "sac" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Sac)),
+            "update" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Update)),
+            "act" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Act)),
             "dqn" => {
                 let words: Vec<OsString> = parser.raw_args().map_err(usage)?.collect();
                 let parser = lexopt::Parser::from_args(&words);
@@ -115,7 +121,7 @@ impl Command {
                 }
             }
             _ => Err(Failure::Usage(format!(
-                "there is no benchmark {command:?}; the benchmarks are gae, dqn, ppo and sac, see `torchforge --help`"
+                "there is no benchmark {command:?}; the benchmarks are gae, update, act, dqn, ppo and sac, see `torchforge --help`"
             ))),
         }
     }

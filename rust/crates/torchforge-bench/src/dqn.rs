@@ -11,7 +11,7 @@ use crate::backend::AnyDqn;
 use crate::parity::{DqnParity, Parity};
 use crate::protocol::Progress;
 use crate::training::{Clock, Trained, failed, only_case, parity_file};
-use crate::{Arguments, Case, Failure};
+use crate::{Arguments, Backend, Case, Failure};
 
 /// The hidden layers of CleanRL's network; the environment's observation and actions are the outer ones.
 pub(crate) const HIDDEN: [usize; 2] = [120, 84];
@@ -49,6 +49,20 @@ pub(crate) fn environment(case: &Case, name: &str) -> Result<DiscreteEnvironment
     })
 }
 
+/// The sizes of the network for an environment.
+pub(crate) fn layers<E>(environment: &E) -> [usize; 4]
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+{
+    let [first, second] = HIDDEN;
+    [environment.observation_len(), first, second, environment.action_space().count as usize]
+}
+
+/// The parity updates of networks of these sizes.
+pub(crate) fn parity(layers: [usize; 4], updates: usize, backend: Backend) -> DqnParity {
+    DqnParity { layers, gamma: DqnOptions::default().gamma, updates, backend }
+}
+
 /// Trains the one case asked for. The process began at `started`.
 pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure> {
     run_in(arguments, started, environment)
@@ -68,8 +82,7 @@ where
     let case = only_case(arguments)?;
     let parameters = Parameters::read(case)?;
     let environment = environment(case, &parameters.environment)?;
-    let [first, second] = HIDDEN;
-    let layers = [environment.observation_len(), first, second, environment.action_space().count as usize];
+    let layers = layers(&environment);
     let given = parity_file(arguments, case)?;
 
     let options = DqnOptions {
@@ -102,8 +115,7 @@ where
     let mut weights = TensorWriter::new();
     let parameters_now = agent.network().parameters().map_err(|e| failed(case, &e))?;
     initial.write("", &parameters_now, &mut weights);
-    let update =
-        DqnParity { layers, gamma: options.gamma, updates: parameters.parity_updates, backend }.of(&given)?;
+    let update = parity(layers, parameters.parity_updates, backend).of(&given)?;
     let (environment_steps, gradient_steps) = (agent.environment_steps(), agent.gradient_steps());
     Trained { times, environment_steps, gradient_steps, episodes, weights, trace, update }
         .tell(arguments, case)

@@ -15,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod act;
 mod arguments;
 mod backend;
 mod dqn;
@@ -23,12 +24,15 @@ mod files;
 mod gae;
 mod memory;
 mod npy;
+mod operation;
 mod parity;
 mod ppo;
 mod protocol;
+
 mod sac;
 mod standalone;
 mod training;
+mod update;
 mod version;
 
 pub use arguments::{Arguments, Case, Command};
@@ -49,6 +53,8 @@ pub fn run(
         Command::Help => protocol::print_line(arguments::USAGE),
         Command::Version => protocol::print_line(&version()),
         Command::Gae(arguments) => gae::run(&arguments),
+        Command::Update(arguments) => update::run(&arguments),
+        Command::Act(arguments) => act::run(&arguments),
         Command::Dqn(arguments) => dqn::run(&arguments, started),
         Command::Ppo(arguments) => ppo::run(&arguments, started),
         Command::Sac(arguments) => sac::run(&arguments, started),

@@ -45,6 +45,21 @@ impl Parameters {
     }
 }
 
+/// The parity updates of actor and critic for so many inputs and actions.
+pub(crate) fn parity(inputs: usize, actions: usize, updates: usize, path: SimdPath) -> PpoParity {
+    let PpoOptions { learning_rate, gae, .. } = PpoOptions::default();
+    let [first, second] = HIDDEN;
+    PpoParity {
+        actor: [inputs, first, second, actions],
+        critic: [inputs, first, second, 1],
+        loss: PpoLossOptions::default(),
+        adam: AdamOptions { learning_rate, epsilon: ADAM_EPSILON, ..AdamOptions::default() },
+        gae,
+        updates,
+        path,
+    }
+}
+
 /// Trains the one case asked for. The process began at `started`.
 pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure> {
     let case = only_case(arguments)?;
@@ -62,21 +77,18 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         epochs: parameters.epochs,
         ..PpoOptions::default()
     };
-    let loss = PpoLossOptions::default();
-    let adam =
-        AdamOptions { learning_rate: options.learning_rate, epsilon: ADAM_EPSILON, ..AdamOptions::default() };
-    let (inputs, [first, second]) = (environments.observation_len(), HIDDEN);
-    let actor = [inputs, first, second, environments.action_space().count as usize];
-    let critic = [inputs, first, second, 1];
     let path = arguments.simd.unwrap_or_else(SimdPath::detect);
+    let actions = environments.action_space().count as usize;
+    let parity = parity(environments.observation_len(), actions, parameters.parity_updates, path);
+    let (loss, adam) = (parity.loss, parity.adam);
     let mut weights = Stream::Weights.of(arguments.seed);
     let mut network = |sizes: &[usize], last_gain| {
         let gains = [2_f64.sqrt(), 2_f64.sqrt(), last_gain];
         Mlp::orthogonal(sizes, Activation::Tanh, &gains, &mut weights)
     };
     let rows = parameters.environments * parameters.rollout_steps / parameters.minibatches;
-    let networks = network(&actor, ACTOR_GAIN)
-        .and_then(|actor| Ok((actor, network(&critic, CRITIC_GAIN)?)))
+    let networks = network(&parity.actor, ACTOR_GAIN)
+        .and_then(|actor| Ok((actor, network(&parity.critic, CRITIC_GAIN)?)))
         .and_then(|(actor, critic)| DensePpo::new(actor, critic, parameters.environments, rows, loss, adam))
         .and_then(|networks| networks.on_path(path))
         .map_err(|e| failed(case, &e))?;
@@ -100,8 +112,7 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     for (name, network) in [("actor.", agent.networks().actor()), ("critic.", agent.networks().critic())] {
         network.write(name, network.parameters(), &mut weights);
     }
-    let updates = parameters.parity_updates;
-    let update = PpoParity { actor, critic, loss, adam, gae: options.gae, updates, path }.of(&given)?;
+    let update = parity.of(&given)?;
     let (environment_steps, gradient_steps) = (agent.environment_steps(), agent.gradient_steps());
     Trained { times, environment_steps, gradient_steps, episodes, weights, trace, update }
         .tell(arguments, case)

@@ -39,7 +39,7 @@ impl Parameters {
 }
 
 /// The environment of that name, if it has continuous actions.
-fn environment(case: &Case, name: &str) -> Result<ContinuousEnvironment, Failure> {
+pub(crate) fn environment(case: &Case, name: &str) -> Result<ContinuousEnvironment, Failure> {
     make(name).and_then(AnyEnvironment::continuous).ok_or_else(|| {
         let known: Vec<_> =
             ids().filter(|id| make(id).and_then(AnyEnvironment::continuous).is_some()).collect();
@@ -65,13 +65,29 @@ fn networks(actor: &[usize], critic: &[usize], seed: u64) -> Result<SacNetworks,
     Ok(SacNetworks { actor, targets: critics.clone(), critics, log_alpha: 0.0 })
 }
 
+/// The parity updates of the networks for an environment.
+pub(crate) fn parity(environment: &ContinuousEnvironment, updates: usize, path: SimdPath) -> SacParity {
+    let range = range(environment.action_space());
+    let (inputs, [first, second]) = (environment.observation_len(), HIDDEN);
+    SacParity {
+        actor: [inputs, first, second, 2 * range.scale.len()],
+        critic: [inputs + range.scale.len(), first, second, 1],
+        range,
+        loss: SacLossOptions::default(),
+        policy_frequency: SacOptions::default().policy_frequency as usize,
+        updates,
+        path,
+    }
+}
+
 /// Trains the one case asked for. The process began at `started`.
 pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure> {
     let case = only_case(arguments)?;
     let parameters = Parameters::read(case)?;
     let given = parity_file(arguments, case)?;
     let environment = environment(case, &parameters.environment)?;
-    let range = range(environment.action_space());
+    let path = arguments.simd.unwrap_or_else(SimdPath::detect);
+    let parity = parity(&environment, parameters.parity_updates, path);
 
     let options = SacOptions {
         steps: parameters.steps,
@@ -79,13 +95,8 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         batch: parameters.batch,
         ..SacOptions::default()
     };
-    let loss = SacLossOptions::default();
-    let (inputs, [first, second]) = (environment.observation_len(), HIDDEN);
-    let actor = [inputs, first, second, 2 * range.scale.len()];
-    let critic = [inputs + range.scale.len(), first, second, 1];
-    let path = arguments.simd.unwrap_or_else(SimdPath::detect);
-    let networks = networks(&actor, &critic, arguments.seed)
-        .and_then(|networks| DenseSac::new(networks, range.clone(), parameters.batch, loss))
+    let networks = networks(&parity.actor, &parity.critic, arguments.seed)
+        .and_then(|networks| DenseSac::new(networks, parity.range.clone(), parameters.batch, parity.loss))
         .and_then(|networks| networks.on_path(path))
         .map_err(|e| failed(case, &e))?;
     let mut trace = TensorWriter::new();
@@ -106,16 +117,7 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     write_trace(agent.trace(), agent.buffer_capacity(), &mut trace);
     let mut weights = TensorWriter::new();
     agent.networks().write("", &mut weights);
-    let update = SacParity {
-        actor,
-        critic,
-        range,
-        loss,
-        policy_frequency: options.policy_frequency as usize,
-        updates: parameters.parity_updates,
-        path,
-    }
-    .of(&given)?;
+    let update = parity.of(&given)?;
     let (environment_steps, gradient_steps) = (agent.environment_steps(), agent.gradient_steps());
     Trained { times, environment_steps, gradient_steps, episodes, weights, trace, update }
         .tell(arguments, case)

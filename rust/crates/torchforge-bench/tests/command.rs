@@ -7,7 +7,8 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use torchforge_env::Pcg64;
 use torchforge_nn::{
-    ActionRange, DenseSac, Mlp, SacLossOptions, SacNetworks, SimdPath, TensorReader, TensorWriter,
+    ActionRange, AdamOptions, DenseDqn, DenseSac, DqnUpdate, Mlp, SacLossOptions, SacNetworks, SimdPath,
+    TensorReader, TensorWriter,
 };
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../runner/schemas/measurement.schema.json");
@@ -245,6 +246,71 @@ fn dqn_gives_the_same_bytes_on_every_simd_path() {
         assert!(trained(&["--simd", &path.to_string()]) == expected, "{path}");
     }
     assert!(trained(&[]) == expected);
+}
+
+/// Serves one case of an operation; returns its one measurement.
+fn operate(benchmark: &str, case: &str, parameters: &str, [input, output]: [&Path; 2], simd: &str) -> Value {
+    let words = [benchmark, "--case", case, "--parameters", parameters, "--seed", "1", "--simd", simd];
+    let folders = ["--input", input.to_str().unwrap(), "--output", output.to_str().unwrap()];
+    let [measurement] = lines(&torchforge(&[&words[..], &folders].concat())).try_into().expect("one line");
+    measurement
+}
+
+#[test]
+fn the_updates_that_are_timed_are_those_of_the_trainings_on_every_path() {
+    type Input = fn(&str) -> PathBuf;
+    let dqn: Input = |test| dqn_input(test, "CartPole-v1", SIZES);
+    let cases: [(&str, Input, &str, &str); 3] = [
+        ("dqn", dqn, "CartPole-v1", r#""steps":1,"learning_starts":10,"train_frequency":10"#),
+        (
+            "ppo",
+            ppo_input,
+            "CartPole-v1",
+            r#""environments":4,"rollout_steps":128,"minibatches":4,"epochs":4,"iterations":1"#,
+        ),
+        ("sac", sac_input, "Pendulum-v1", r#""steps":1,"learning_starts":10,"batch":256"#),
+    ];
+    for (algorithm, input, case, training) in cases {
+        let folder = input(&format!("update-{algorithm}"));
+        let training = format!(r#"{{"environment":"{case}","parity_updates":2,{training}}}"#);
+        lines(&train(algorithm, &folder, case, &training, &[]));
+        let wanted = fs::read(folder.join(case).join("update.safetensors")).unwrap();
+
+        let parameters = format!(r#"{{"algorithm":"{algorithm}","calls":2,"warmup":1,"repetitions":3}}"#);
+        for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
+            let output = folder.join(path.to_string());
+            let measured = operate("update", case, &parameters, [&folder, &output], &path.to_string());
+            assert_eq!(measured["metrics"]["seconds"].as_array().unwrap().len(), 3);
+            assert_eq!(measured["counts"]["updates"], 2);
+            let found = fs::read(output.join(case).join("update.safetensors")).unwrap();
+            assert!(found == wanted, "{algorithm} on {path}: the files differ");
+        }
+    }
+}
+
+#[test]
+fn the_values_that_are_timed_are_those_of_the_given_network() {
+    let folder = dqn_input("act", "CartPole-v1", SIZES);
+    let parameters = r#"{"environment":"CartPole-v1","calls":30,"warmup":0,"repetitions":2}"#;
+    let measured = operate("act", "CartPole-v1", parameters, [&folder, &folder], "portable");
+    assert_eq!(measured["counts"]["observations"], 30);
+
+    let given = fs::read(folder.join("CartPole-v1/parity.safetensors")).unwrap();
+    let given = TensorReader::new(&given).unwrap();
+    let online = Mlp::read(&SIZES, "online.", &given).unwrap();
+    let observations = given.f32("observations", &given.shape("observations").unwrap()).unwrap();
+    let mut network =
+        DenseDqn::from_networks(online.clone(), online, 1, 0.99, AdamOptions::default()).unwrap();
+    let rows = observations.chunks_exact(SIZES[0]).take(30);
+    let wanted: Vec<f32> = rows.flat_map(|row| network.q_values(row).unwrap().to_vec()).collect();
+    let found = fs::read(folder.join("CartPole-v1/values.safetensors")).unwrap();
+    assert_eq!(TensorReader::new(&found).unwrap().f32("values", &[30, 2]).unwrap(), wanted);
+
+    let many = parameters.replace("30", "100000");
+    let words = ["act", "--case", "CartPole-v1", "--parameters", &many, "--seed", "1"];
+    let refused = torchforge(&[&words[..], &["--input", folder.to_str().unwrap()]].concat());
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("at least 100000 rows"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use torchforge_nn::{AdamOptions, DqnUpdate, Error, Minibatch, Mlp, TensorReader, TensorWriter};
 
-use super::{Minibatches, Parity, actions};
+use super::{Minibatches, Parity, Updates, actions};
 use crate::Backend;
 use crate::backend::AnyDqn;
 
@@ -15,32 +15,70 @@ pub(crate) struct DqnParity {
 }
 
 impl Parity for DqnParity {
-    fn compute(&self, given: &TensorReader<'_>) -> Result<TensorWriter, Error> {
+    type Updates = DqnUpdates;
+
+    fn updates(&self) -> usize {
+        self.updates
+    }
+
+    fn start(&self, given: &TensorReader<'_>) -> Result<DqnUpdates, Error> {
         let online = Mlp::read(&self.layers, "online.", given)?;
         let target = Mlp::read(&self.layers, "target.", given)?;
         let field = |name| Minibatches::read(given, name);
-        let (observations, next_observations) = (field("observations")?, field("next_observations")?);
-        let (rewards, terminations) = (field("rewards")?, field("terminations")?);
         let (actions, batch) = actions(given)?;
-
         let adam = AdamOptions::default();
-        let mut network = AnyDqn::new(self.backend, &online, &target, batch, self.gamma, adam)?;
-        let mut found = TensorWriter::new();
-        for index in 0..self.updates {
-            let loss = network.update(Minibatch {
-                observations: observations.get(index),
-                next_observations: next_observations.get(index),
-                actions: actions.get(index * batch..(index + 1) * batch).unwrap_or_default(),
-                rewards: rewards.get(index),
-                terminations: terminations.get(index),
-            })?;
-            if index == 0 {
-                found.push("loss".into(), vec![1], [loss]);
-                online.write("gradient.", &network.gradients()?, &mut found);
-                online.write("parameter.", &network.parameters()?, &mut found);
-            }
-        }
-        online.write("after.", &network.parameters()?, &mut found);
-        Ok(found)
+        Ok(DqnUpdates {
+            network: AnyDqn::new(self.backend, &online, &target, batch, self.gamma, adam)?,
+            names: online,
+            observations: field("observations")?,
+            next_observations: field("next_observations")?,
+            actions,
+            batch,
+            rewards: field("rewards")?,
+            terminations: field("terminations")?,
+        })
+    }
+}
+
+/// The networks, and the minibatches.
+pub(crate) struct DqnUpdates {
+    network: AnyDqn,
+    /// What the tensors are called and how they are shaped.
+    names: Mlp,
+    observations: Minibatches,
+    next_observations: Minibatches,
+    actions: Vec<u32>,
+    batch: usize,
+    rewards: Minibatches,
+    terminations: Minibatches,
+}
+
+impl DqnUpdates {
+    fn loss(&mut self, index: usize) -> Result<f32, Error> {
+        let actions = index * self.batch..(index + 1) * self.batch;
+        self.network.update(Minibatch {
+            observations: self.observations.get(index),
+            next_observations: self.next_observations.get(index),
+            actions: self.actions.get(actions).unwrap_or_default(),
+            rewards: self.rewards.get(index),
+            terminations: self.terminations.get(index),
+        })
+    }
+}
+
+impl Updates for DqnUpdates {
+    fn update(&mut self, index: usize) -> Result<(), Error> {
+        self.loss(index).map(drop)
+    }
+
+    fn first(&mut self, found: &mut TensorWriter) -> Result<(), Error> {
+        found.push("loss".into(), vec![1], [self.loss(0)?]);
+        self.names.write("gradient.", &self.network.gradients()?, found);
+        self.write("parameter.", found)
+    }
+
+    fn write(&self, prefix: &str, found: &mut TensorWriter) -> Result<(), Error> {
+        self.names.write(prefix, &self.network.parameters()?, found);
+        Ok(())
     }
 }

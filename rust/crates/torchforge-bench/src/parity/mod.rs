@@ -10,23 +10,63 @@ pub(crate) use sac::SacParity;
 
 use std::path::Path;
 
-use torchforge_nn::{TensorReader, TensorWriter};
+use torchforge_nn::{Error, TensorReader, TensorWriter};
 
 use crate::{Failure, files};
 
 /// What an algorithm does with a file of weights and minibatches.
 pub(crate) trait Parity {
-    /// Consecutive updates, from fresh moments; everything in PyTorch's names and layout.
-    fn compute(&self, given: &TensorReader<'_>) -> Result<TensorWriter, torchforge_nn::Error>;
+    /// The networks between two updates.
+    type Updates: Updates;
+
+    /// How many updates follow one another.
+    fn updates(&self) -> usize;
+
+    /// The networks as given, with fresh moments.
+    fn start(&self, given: &TensorReader<'_>) -> Result<Self::Updates, Error>;
+
+    /// What is computed beside the updates.
+    fn beside(&self, _given: &TensorReader<'_>, _found: &mut TensorWriter) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The file's updates in PyTorch's names and layout: what the first one found, and the parameters after all, which
+    /// are those of `last` where somebody has made these updates already.
+    fn compute(&self, given: &TensorReader<'_>, last: Option<&Self::Updates>) -> Result<TensorWriter, Error> {
+        let mut found = TensorWriter::new();
+        self.beside(given, &mut found)?;
+        let mut updates = self.start(given)?;
+        updates.first(&mut found)?;
+        match last {
+            Some(last) => last.write("after.", &mut found)?,
+            None => {
+                (1..self.updates()).try_for_each(|index| updates.update(index))?;
+                updates.write("after.", &mut found)?;
+            }
+        }
+        Ok(found)
+    }
 
     /// [`compute`](Self::compute) from a file.
     fn of(&self, path: &Path) -> Result<Vec<u8>, Failure> {
         let bytes = files::read(path)?;
         TensorReader::new(&bytes)
-            .and_then(|given| self.compute(&given))
+            .and_then(|given| self.compute(&given, None))
             .map(TensorWriter::into_bytes)
             .map_err(|error| Failure::Input { path: path.to_owned(), reason: error.to_string() })
     }
+}
+
+/// Networks, and the minibatches that they learn from one after the other.
+pub(crate) trait Updates {
+    /// The update from the `index`-th minibatch.
+    fn update(&mut self, index: usize) -> Result<(), Error>;
+
+    /// The same as `update(0)`; writes its losses, its gradients and the parameters after it.
+    fn first(&mut self, found: &mut TensorWriter) -> Result<(), Error>;
+
+    /// Writes all parameters, their names after `prefix`.
+    fn write(&self, prefix: &str, found: &mut TensorWriter) -> Result<(), Error>;
 }
 
 /// Fields of consecutive minibatches, each (minibatches, values of one).
@@ -37,7 +77,7 @@ struct Minibatches {
 
 impl Minibatches {
     /// Reads a tensor whose first axis is that of the minibatches.
-    fn read(given: &TensorReader<'_>, name: &str) -> Result<Self, torchforge_nn::Error> {
+    fn read(given: &TensorReader<'_>, name: &str) -> Result<Self, Error> {
         let shape = given.shape(name)?;
         let len = shape.iter().skip(1).product();
         Ok(Self { values: given.f32(name, &shape)?, len })
@@ -50,7 +90,7 @@ impl Minibatches {
 }
 
 /// Discrete actions of consecutive minibatches, and how many there are in each.
-fn actions(given: &TensorReader<'_>) -> Result<(Vec<u32>, usize), torchforge_nn::Error> {
+fn actions(given: &TensorReader<'_>) -> Result<(Vec<u32>, usize), Error> {
     let shape = given.shape("actions")?;
     // An action beyond the range of u32 becomes one that the update refuses.
     let actions = given.i64("actions", &shape)?.into_iter().map(|a| u32::try_from(a).unwrap_or(u32::MAX));

@@ -1,12 +1,12 @@
 //! Updates of PPO, and the advantages of a rollout.
 
 use torchforge_nn::{
-    Activation, AdamOptions, DensePpo, Error, Mlp, PpoLossOptions, PpoMinibatch, PpoUpdate, SimdPath,
-    TensorReader, TensorWriter,
+    Activation, AdamOptions, DensePpo, Error, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
+    SimdPath, TensorReader, TensorWriter,
 };
 use torchforge_rl::{GaeOptions, Rollout, advantages_and_returns};
 
-use super::{Minibatches, Parity, actions};
+use super::{Minibatches, Parity, Updates, actions};
 
 /// Updates with one learning rate throughout.
 pub(crate) struct PpoParity {
@@ -20,53 +20,34 @@ pub(crate) struct PpoParity {
 }
 
 impl Parity for PpoParity {
-    fn compute(&self, given: &TensorReader<'_>) -> Result<TensorWriter, Error> {
-        let mut found = TensorWriter::new();
-        self.look_back(given, &mut found)?;
+    type Updates = PpoUpdates;
 
+    fn updates(&self) -> usize {
+        self.updates
+    }
+
+    fn start(&self, given: &TensorReader<'_>) -> Result<PpoUpdates, Error> {
         let network = |sizes, prefix| {
             Mlp::read(sizes, prefix, given).map(|network| network.with_activation(Activation::Tanh))
         };
         let (actor, critic) = (network(&self.actor, "actor.")?, network(&self.critic, "critic.")?);
         let field = |name| Minibatches::read(given, name);
-        let (observations, log_probabilities) = (field("observations")?, field("log_probabilities")?);
-        let (advantages, returns, values) = (field("advantages")?, field("returns")?, field("values")?);
         let (actions, batch) = actions(given)?;
-
-        let mut networks =
-            DensePpo::new(actor, critic, 1, batch, self.loss, self.adam)?.on_path(self.path)?;
-        for index in 0..self.updates {
-            let minibatch = PpoMinibatch {
-                observations: observations.get(index),
-                actions: actions.get(index * batch..(index + 1) * batch).unwrap_or_default(),
-                log_probabilities: log_probabilities.get(index),
-                advantages: advantages.get(index),
-                returns: returns.get(index),
-                values: values.get(index),
-            };
-            let loss = networks.update(minibatch, self.adam.learning_rate)?;
-            if index == 0 {
-                for (name, value) in [
-                    ("loss", loss.total),
-                    ("policy_loss", loss.policy),
-                    ("value_loss", loss.value),
-                    ("entropy", loss.entropy),
-                    ("gradient_norm", loss.gradient_norm),
-                ] {
-                    found.push(name.into(), vec![1], [value]);
-                }
-                networks.actor().write("gradient.actor.", networks.actor_gradients(), &mut found);
-                networks.critic().write("gradient.critic.", networks.critic_gradients(), &mut found);
-                write(&networks, "parameter", &mut found);
-            }
-        }
-        write(&networks, "after", &mut found);
-        Ok(found)
+        Ok(PpoUpdates {
+            networks: DensePpo::new(actor, critic, 1, batch, self.loss, self.adam)?.on_path(self.path)?,
+            learning_rate: self.adam.learning_rate,
+            observations: field("observations")?,
+            actions,
+            batch,
+            log_probabilities: field("log_probabilities")?,
+            advantages: field("advantages")?,
+            returns: field("returns")?,
+            values: field("values")?,
+        })
     }
-}
 
-impl PpoParity {
-    fn look_back(&self, given: &TensorReader<'_>, found: &mut TensorWriter) -> Result<(), Error> {
+    /// The advantages of a rollout.
+    fn beside(&self, given: &TensorReader<'_>, found: &mut TensorWriter) -> Result<(), Error> {
         let shape = given.shape("rollout.rewards")?;
         let [_, environments] = shape[..] else {
             return Err(Error::TensorKind {
@@ -94,8 +75,59 @@ impl PpoParity {
     }
 }
 
-fn write(networks: &DensePpo, prefix: &str, tensors: &mut TensorWriter) {
-    for (name, network) in [("actor", networks.actor()), ("critic", networks.critic())] {
-        network.write(&format!("{prefix}.{name}."), network.parameters(), tensors);
+/// The networks, and the minibatches.
+pub(crate) struct PpoUpdates {
+    networks: DensePpo,
+    learning_rate: f64,
+    observations: Minibatches,
+    actions: Vec<u32>,
+    batch: usize,
+    log_probabilities: Minibatches,
+    advantages: Minibatches,
+    returns: Minibatches,
+    values: Minibatches,
+}
+
+impl PpoUpdates {
+    fn loss(&mut self, index: usize) -> Result<PpoLoss, Error> {
+        let actions = index * self.batch..(index + 1) * self.batch;
+        let minibatch = PpoMinibatch {
+            observations: self.observations.get(index),
+            actions: self.actions.get(actions).unwrap_or_default(),
+            log_probabilities: self.log_probabilities.get(index),
+            advantages: self.advantages.get(index),
+            returns: self.returns.get(index),
+            values: self.values.get(index),
+        };
+        self.networks.update(minibatch, self.learning_rate)
+    }
+}
+
+impl Updates for PpoUpdates {
+    fn update(&mut self, index: usize) -> Result<(), Error> {
+        self.loss(index).map(drop)
+    }
+
+    fn first(&mut self, found: &mut TensorWriter) -> Result<(), Error> {
+        let loss = self.loss(0)?;
+        for (name, value) in [
+            ("loss", loss.total),
+            ("policy_loss", loss.policy),
+            ("value_loss", loss.value),
+            ("entropy", loss.entropy),
+            ("gradient_norm", loss.gradient_norm),
+        ] {
+            found.push(name.into(), vec![1], [value]);
+        }
+        self.networks.actor().write("gradient.actor.", self.networks.actor_gradients(), found);
+        self.networks.critic().write("gradient.critic.", self.networks.critic_gradients(), found);
+        self.write("parameter.", found)
+    }
+
+    fn write(&self, prefix: &str, found: &mut TensorWriter) -> Result<(), Error> {
+        for (name, network) in [("actor", self.networks.actor()), ("critic", self.networks.critic())] {
+            network.write(&format!("{prefix}{name}."), network.parameters(), found);
+        }
+        Ok(())
     }
 }

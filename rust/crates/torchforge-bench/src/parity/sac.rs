@@ -5,7 +5,7 @@ use torchforge_nn::{
     SimdPath, TensorReader, TensorWriter,
 };
 
-use super::{Minibatches, Parity};
+use super::{Minibatches, Parity, Updates};
 
 /// Updates of the critics, every `policy_frequency`-th one with as many rounds of policy and temperature.
 pub(crate) struct SacParity {
@@ -19,57 +19,99 @@ pub(crate) struct SacParity {
 }
 
 impl Parity for SacParity {
-    fn compute(&self, given: &TensorReader<'_>) -> Result<TensorWriter, Error> {
+    type Updates = SacUpdates;
+
+    fn updates(&self) -> usize {
+        self.updates
+    }
+
+    fn start(&self, given: &TensorReader<'_>) -> Result<SacUpdates, Error> {
         let networks = SacNetworks::read(&self.actor, &self.critic, given)?;
         let field = |name| Minibatches::read(given, name);
-        let (observations, next_observations) = (field("observations")?, field("next_observations")?);
-        let (actions, rewards, terminations) = (field("actions")?, field("rewards")?, field("terminations")?);
-        let (next_noise, policy_noise) = (field("noise.next")?, field("noise.policy")?);
-        let temperature_noise = field("noise.alpha")?;
-        let round = actions.len;
+        let rewards = field("rewards")?;
+        Ok(SacUpdates {
+            sac: DenseSac::new(networks, self.range.clone(), rewards.len, self.loss)?.on_path(self.path)?,
+            policy_frequency: self.policy_frequency,
+            observations: field("observations")?,
+            next_observations: field("next_observations")?,
+            actions: field("actions")?,
+            rewards,
+            terminations: field("terminations")?,
+            next_noise: field("noise.next")?,
+            policy_noise: field("noise.policy")?,
+            temperature_noise: field("noise.alpha")?,
+        })
+    }
+}
 
-        let mut sac =
-            DenseSac::new(networks, self.range.clone(), rewards.len, self.loss)?.on_path(self.path)?;
-        let mut found = TensorWriter::new();
-        for index in 0..self.updates {
-            let minibatch = SacMinibatch {
-                observations: observations.get(index),
-                next_observations: next_observations.get(index),
-                actions: actions.get(index),
-                rewards: rewards.get(index),
-                terminations: terminations.get(index),
+/// The networks, the minibatches and the noise of every sampling.
+pub(crate) struct SacUpdates {
+    sac: DenseSac,
+    policy_frequency: usize,
+    observations: Minibatches,
+    next_observations: Minibatches,
+    actions: Minibatches,
+    rewards: Minibatches,
+    terminations: Minibatches,
+    next_noise: Minibatches,
+    policy_noise: Minibatches,
+    temperature_noise: Minibatches,
+}
+
+impl SacUpdates {
+    fn update_critics(&mut self, index: usize) -> Result<f32, Error> {
+        let minibatch = SacMinibatch {
+            observations: self.observations.get(index),
+            next_observations: self.next_observations.get(index),
+            actions: self.actions.get(index),
+            rewards: self.rewards.get(index),
+            terminations: self.terminations.get(index),
+        };
+        self.sac.update_critics(minibatch, self.next_noise.get(index))
+    }
+}
+
+impl Updates for SacUpdates {
+    fn update(&mut self, index: usize) -> Result<(), Error> {
+        self.update_critics(index)?;
+        if index.is_multiple_of(self.policy_frequency) {
+            let noise = PolicyNoise {
+                policy: self.policy_noise.get(index),
+                temperature: self.temperature_noise.get(index),
             };
-            let loss = sac.update_critics(minibatch, next_noise.get(index))?;
-            if index == 0 {
-                found.push("qf_loss".into(), vec![1], [loss]);
-                sac.write_critic_gradients("gradient.", &mut found);
-            }
-            if index % self.policy_frequency == 0 {
-                // Round by round, so that the first one's gradients can be looked at; the bytes are the same.
-                let rounds =
-                    policy_noise.get(index).chunks(round).zip(temperature_noise.get(index).chunks(round));
-                for (number, (policy, temperature)) in rounds.enumerate() {
-                    let noise = PolicyNoise { policy, temperature };
-                    let loss = sac.update_policy(observations.get(index), noise)?;
-                    if (index, number) == (0, 0) {
-                        for (name, value) in [
-                            ("actor_loss", loss.policy),
-                            ("alpha_loss", loss.temperature),
-                            ("alpha", loss.alpha),
-                            ("gradient.log_alpha", loss.temperature_gradient),
-                        ] {
-                            found.push(name.into(), vec![1], [value]);
-                        }
-                        sac.write_actor_gradients("gradient.", &mut found);
-                    }
+            self.sac.update_policy(self.observations.get(index), noise)?;
+        }
+        self.sac.update_targets();
+        Ok(())
+    }
+
+    /// Round by round, so that the first one's gradients can be looked at; the bytes are the same.
+    fn first(&mut self, found: &mut TensorWriter) -> Result<(), Error> {
+        found.push("qf_loss".into(), vec![1], [self.update_critics(0)?]);
+        self.sac.write_critic_gradients("gradient.", found);
+        let round = self.actions.len;
+        let rounds = self.policy_noise.get(0).chunks(round).zip(self.temperature_noise.get(0).chunks(round));
+        for (number, (policy, temperature)) in rounds.enumerate() {
+            let noise = PolicyNoise { policy, temperature };
+            let loss = self.sac.update_policy(self.observations.get(0), noise)?;
+            if number == 0 {
+                for (name, value) in [
+                    ("actor_loss", loss.policy),
+                    ("alpha_loss", loss.temperature),
+                    ("alpha", loss.alpha),
+                    ("gradient.log_alpha", loss.temperature_gradient),
+                ] {
+                    found.push(name.into(), vec![1], [value]);
                 }
-            }
-            sac.update_targets();
-            if index == 0 {
-                sac.write("parameter.", &mut found);
+                self.sac.write_actor_gradients("gradient.", found);
             }
         }
-        sac.write("after.", &mut found);
-        Ok(found)
+        self.sac.update_targets();
+        self.write("parameter.", found)
+    }
+
+    fn write(&self, prefix: &str, found: &mut TensorWriter) -> Result<(), Error> {
+        self.sac.write(prefix, found);
+        Ok(())
     }
 }

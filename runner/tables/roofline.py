@@ -1,0 +1,105 @@
+"""How far each implementation of an operation is from what the machine does at best (Williams et al., 2009).
+
+The least time of a call is the longer of two: its operations at the best rate that a plain matrix product reached
+on this machine, and its bytes at the rate of a plain copy of about that size. Both rates are measured by benchmarks
+of the same matrix, on the same machine, under the same limits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runner.comparison import machine_of
+from runner.matrix import LeastWork, Matrix, Roofline
+from runner.record import Record
+from runner.tables import units
+from runner.tables.markdown import Table
+from runner.tables.selection import Room, Row, rooms
+
+EMPTY = Table(headers=(), rows=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """What this machine does a second: operations at best, and bytes by the case of copying."""
+
+    operations: float | None
+    bytes: dict[str, float]
+
+
+def roofline_table(matrix: Matrix, records: Sequence[Record], room: Room, *, profile: str) -> Table:
+    """One row for every implementation that passed, by case; empty where nothing may be said.
+
+    Args:
+        matrix: it names the benchmarks that measure the rates.
+        records: the store's.
+        room: the operation's on one platform.
+        profile: the profile that the page is about.
+    """
+    roofline = room.benchmark.roofline
+    if roofline is None or not room.ranked:
+        return EMPTY
+    rates = _rates(matrix, records, room, roofline, profile)
+    found = []
+    for row in room.rows:
+        work, figure = roofline.cases.get(row.case.name), row.figure(room.benchmark.headline)
+        if work is None or figure is None or not row.same_work:
+            continue
+        least = _least_seconds(work, rates)
+        if least is not None:
+            found.append(_row(row, work, least, figure.value))
+    headers = (
+        "case",
+        "implementation",
+        "operations",
+        "bytes",
+        "least time here",
+        "time",
+        "of the limit",
+        "operations a second",
+    )
+    return Table(headers=headers, rows=tuple(found), right=frozenset(headers[2:]))
+
+
+def _row(row: Row, work: LeastWork, least: tuple[float, str], seconds: float) -> tuple[str, ...]:
+    return (
+        row.case.name,
+        row.implementation.name,
+        units.count(work.operations),
+        units.count(work.bytes),
+        f"{units.seconds(least[0])} ({least[1]})",
+        units.seconds(seconds),
+        f"{units.significant(100 * least[0] / seconds, 2)} %",
+        f"{units.significant(work.operations / seconds / 1e9)} G",
+    )
+
+
+def _least_seconds(work: LeastWork, rates: Rates) -> tuple[float, str] | None:
+    """The longer of both, and which it is; None where a rate was not measured."""
+    copied = rates.bytes.get(work.copied)
+    if rates.operations is None or copied is None:
+        return None
+    return max((work.operations / rates.operations, "operations"), (work.bytes / copied, "bytes"))
+
+
+def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roofline, profile: str) -> Rates:
+    machine = machine_of(room.records[-1])
+
+    def by_case(benchmark: str, unit: str) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for other in rooms(matrix, records, benchmark, profile=profile):
+            here = (other.platform, other.toolchain, other.limits) == (
+                room.platform,
+                room.toolchain,
+                room.limits,
+            )
+            if not (here and other.ranked and machine_of(other.records[-1]) == machine):
+                continue
+            for row in other.rows:
+                figure = row.figure(other.benchmark.headline)
+                if figure is not None and figure.value > 0:
+                    count = row.passed[0].data["measurement"]["counts"][unit]
+                    found[row.case.name] = max(found.get(row.case.name, 0.0), count / figure.value)
+        return found
+
+    operations = by_case(roofline.operations, "operations")
+    return Rates(operations=max(operations.values(), default=None), bytes=by_case(roofline.bytes, "bytes"))

@@ -1,0 +1,102 @@
+//! What the operations share: the order of the cases, and how often each is repeated.
+
+use std::time::Duration;
+
+use rand_core::Rng;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use torchforge_env::Pcg64;
+
+use crate::protocol::Progress;
+use crate::{Arguments, Case, Failure};
+
+/// Serves every case in a seeded order, after all were read: no case is always the one that meets a cold machine.
+pub(crate) fn cases<P: Copy>(
+    arguments: &Arguments,
+    read: impl Fn(&Case) -> Result<P, Failure>,
+    measure: impl Fn(&Case, P) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut cases = Vec::new();
+    for case in &arguments.cases {
+        cases.push((case, read(case)?));
+    }
+    let mut rng = Pcg64::new(arguments.seed);
+    for last in (1..cases.len()).rev() {
+        cases.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
+    }
+    let mut progress = Progress::new(cases.len() as u64, "case");
+    for (done, &(case, parameters)) in cases.iter().enumerate() {
+        progress.done(done as u64)?;
+        measure(case, parameters)?;
+    }
+    Ok(())
+}
+
+/// Repetitions before the timed ones, and those.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Repetitions {
+    /// Repetitions before the timed ones.
+    warmup: u32,
+    /// Timed repetitions at most.
+    repetitions: u32,
+    /// Timed seconds after which no further repetition begins.
+    #[serde(default)]
+    seconds_limit: Option<f64>,
+    /// Repetitions that are timed whatever the limit.
+    #[serde(default)]
+    least_repetitions: Option<u32>,
+}
+
+/// The keys of [`Repetitions`].
+const KEYS: [&str; 4] = ["warmup", "repetitions", "seconds_limit", "least_repetitions"];
+
+impl Repetitions {
+    /// Reads a case's parameters: its own, and how often it is repeated. An unknown or missing key is an error.
+    pub(crate) fn read<P: DeserializeOwned>(case: &Case) -> Result<(P, Self), Failure> {
+        let mut rest: Map<String, Value> = case.parameters()?;
+        let mine: Map<_, _> = KEYS.iter().filter_map(|&key| rest.remove_entry(key)).collect();
+        let own = P::deserialize(Value::Object(rest)).map_err(|error| case.unusable(&error))?;
+        let repetitions = Self::deserialize(Value::Object(mine)).map_err(|error| case.unusable(&error))?;
+        if repetitions.repetitions == 0 {
+            return Err(case.fault("repetitions is 0; give at least 1"));
+        }
+        if repetitions.seconds_limit.is_some_and(|seconds| Duration::try_from_secs_f64(seconds).is_err()) {
+            return Err(case.fault("seconds_limit is no time; give seconds, 0 or more"));
+        }
+        Ok((own, repetitions))
+    }
+
+    /// Seconds of each timed repetition, of `calls` calls each, a call. `repetition` says how long it took.
+    pub(crate) fn seconds<E>(
+        &self,
+        calls: u32,
+        mut repetition: impl FnMut() -> Result<Duration, E>,
+    ) -> Result<Vec<f64>, E> {
+        let mut spent = Duration::ZERO;
+        for _ in 0..self.warmup {
+            spent += repetition()?;
+            if self.passed(spent, 0.5) {
+                break;
+            }
+        }
+        let mut seconds = Vec::with_capacity(self.repetitions as usize);
+        let mut spent = Duration::ZERO;
+        let least = self.least_repetitions.unwrap_or(1) as usize;
+        while seconds.len() < self.repetitions as usize {
+            if seconds.len() >= least && self.passed(spent, 1.0) {
+                break;
+            }
+            let elapsed = repetition()?;
+            spent += elapsed;
+            seconds.push(elapsed.as_secs_f64() / f64::from(calls));
+        }
+        Ok(seconds)
+    }
+
+    /// The share of the limit that has been used up once it is passed; never without a limit.
+    fn passed(&self, spent: Duration, share: f64) -> bool {
+        self.seconds_limit.is_some_and(|limit| spent.as_secs_f64() >= limit * share)
+    }
+}

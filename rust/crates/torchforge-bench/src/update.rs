@@ -1,0 +1,119 @@
+//! The benchmark `update`: consecutive updates from given weights and minibatches, with nothing around them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use serde::Deserialize;
+use torchforge_env::Environment;
+use torchforge_nn::{Error, SimdPath, TensorReader};
+
+use crate::operation::{self, Repetitions};
+use crate::parity::{Parity, Updates};
+use crate::protocol::{self, Figure};
+use crate::{Arguments, Case, Failure, dqn, files, ppo, sac};
+
+/// Whose update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Algorithm {
+    Dqn,
+    Ppo,
+    Sac,
+}
+
+/// A case's keys of matrix.yaml.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Parameters {
+    algorithm: Algorithm,
+    /// Updates in one repetition.
+    calls: u32,
+}
+
+impl Parameters {
+    fn read(case: &Case) -> Result<(Self, Repetitions), Failure> {
+        let (parameters, repetitions): (Self, _) = Repetitions::read(case)?;
+        if parameters.calls == 0 {
+            return Err(case.fault("calls is 0; give at least 1"));
+        }
+        Ok((parameters, repetitions))
+    }
+}
+
+/// The environments that the input's networks are of.
+const DISCRETE: &str = "CartPole-v1";
+const CONTINUOUS: &str = "Pendulum-v1";
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let input = arguments.input()?;
+    let backend = arguments.backend();
+    let path = arguments.simd.unwrap_or_else(SimdPath::detect);
+    operation::cases(arguments, Parameters::read, |case, (parameters, repetitions)| {
+        let measured = Measured { case, calls: parameters.calls, repetitions };
+        let updates = parameters.calls as usize;
+        let (input, output) = (&input.join(&case.id), arguments.output.as_deref());
+        let of_own_kernels_alone = arguments.backend.is_some() && parameters.algorithm != Algorithm::Dqn;
+        if of_own_kernels_alone {
+            return Err(case.fault("--backend computes the updates of dqn alone; leave it out"));
+        }
+        match parameters.algorithm {
+            Algorithm::Dqn => {
+                let environment = dqn::environment(case, DISCRETE)?;
+                measured.by(&dqn::parity(dqn::layers(&environment), updates, backend), input, output)
+            }
+            Algorithm::Ppo => {
+                let environment = dqn::environment(case, DISCRETE)?;
+                let (inputs, actions) =
+                    (environment.observation_len(), environment.action_space().count as usize);
+                measured.by(&ppo::parity(inputs, actions, updates, path), input, output)
+            }
+            Algorithm::Sac => {
+                let environment = sac::environment(case, CONTINUOUS)?;
+                measured.by(&sac::parity(&environment, updates, path), input, output)
+            }
+        }
+    })
+}
+
+/// What is measured, whoever computes it.
+struct Measured<'a> {
+    case: &'a Case,
+    calls: u32,
+    repetitions: Repetitions,
+}
+
+impl Measured<'_> {
+    /// Every repetition begins anew from the given weights; the file's parameters after all updates are those that the
+    /// last one left.
+    fn by<P: Parity>(&self, parity: &P, input: &Path, output: Option<&Path>) -> Result<(), Failure> {
+        let path = input.join("parity.safetensors");
+        let bytes = files::read(&path)?;
+        let unusable = |error: Error| Failure::Input { path: path.clone(), reason: error.to_string() };
+        let given = TensorReader::new(&bytes).map_err(unusable)?;
+        let mut last = None;
+        let seconds = self
+            .repetitions
+            .seconds(self.calls, || {
+                let mut networks = parity.start(&given)?;
+                let start = Instant::now();
+                for index in 0..self.calls as usize {
+                    networks.update(index)?;
+                }
+                let elapsed = start.elapsed();
+                last = Some(networks);
+                Ok(elapsed)
+            })
+            .map_err(unusable)?;
+        if let Some(output) = output {
+            let found = parity.compute(&given, last.as_ref()).map_err(unusable)?;
+            let folder = files::case_folder(output, &self.case.id)?;
+            files::write(&folder.join("update.safetensors"), &found.into_bytes())?;
+        }
+        protocol::measurement(
+            &self.case.id,
+            BTreeMap::from([("seconds", Figure::Each(seconds))]),
+            BTreeMap::from([("updates", u64::from(self.calls))]),
+        )
+    }
+}
