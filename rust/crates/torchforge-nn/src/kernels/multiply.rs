@@ -1,5 +1,7 @@
 //! The matrix product.
 
+use std::ops::Range;
+
 use super::elementary::tanh;
 use crate::simd::{LANES, Simd, Work};
 
@@ -11,10 +13,10 @@ pub(crate) trait Left: Copy {
     /// Some rows of it.
     type Rows<const ROWS: usize>: Copy;
 
-    /// The rows from `first_row` on, `depth` elements of each.
-    fn rows<const ROWS: usize>(self, first_row: usize, depth: usize) -> Self::Rows<ROWS>;
+    /// The rows from `first_row` on, of each the elements in `depth`.
+    fn rows<const ROWS: usize>(self, first_row: usize, depth: Range<usize>) -> Self::Rows<ROWS>;
 
-    /// Their elements number `k`.
+    /// Of those elements the `k`-th.
     fn column<const ROWS: usize>(rows: Self::Rows<ROWS>, k: usize) -> [f32; ROWS];
 }
 
@@ -29,11 +31,11 @@ impl<'a> Left for ByRows<'a> {
     type Rows<const ROWS: usize> = [&'a [f32]; ROWS];
 
     #[inline(always)]
-    fn rows<const ROWS: usize>(self, first_row: usize, depth: usize) -> [&'a [f32]; ROWS] {
+    fn rows<const ROWS: usize>(self, first_row: usize, depth: Range<usize>) -> [&'a [f32]; ROWS] {
         let mut rows = [self.values; ROWS];
         for (number, row) in (first_row..).zip(&mut rows) {
             // Of one length, so that one check of the index serves all.
-            *row = &self.values[number * self.depth..][..depth];
+            *row = &self.values[number * self.depth..][depth.clone()];
         }
         rows
     }
@@ -59,8 +61,8 @@ impl<'a> Left for ByColumns<'a> {
     type Rows<const ROWS: usize> = (&'a [f32], usize);
 
     #[inline(always)]
-    fn rows<const ROWS: usize>(self, first_row: usize, _: usize) -> (&'a [f32], usize) {
-        (&self.values[first_row..], self.stride)
+    fn rows<const ROWS: usize>(self, first_row: usize, depth: Range<usize>) -> (&'a [f32], usize) {
+        (&self.values[depth.start * self.stride + first_row..], self.stride)
     }
 
     #[inline(always)]
@@ -171,65 +173,83 @@ impl<L: Left, F: Finish> Work for Product<'_, L, F> {
 
     #[inline(always)]
     fn with<S: Simd>(mut self, simd: S) {
+        let depth = self.right.len() / self.width;
+        let mut room;
+        let packed: &mut [f32] = if self.rows >= PACKED_ROWS && depth >= PACKED_DEPTH {
+            room = [0.0; PACKED];
+            &mut room
+        } else {
+            &mut []
+        };
         let vectors = self.columns.div_ceil(LANES);
         let mut vector = 0;
         if S::TILE_VECTORS == 4 {
             while vector + 4 <= vectors {
-                self.strip::<S, 4>(simd, vector);
+                self.strip::<S, 4>(simd, vector, packed);
                 vector += 4;
             }
             if vector + 2 <= vectors {
-                self.strip::<S, 2>(simd, vector);
+                self.strip::<S, 2>(simd, vector, packed);
                 vector += 2;
             }
         }
         while vector < vectors {
-            self.strip::<S, 1>(simd, vector);
+            self.strip::<S, 1>(simd, vector, packed);
             vector += 1;
         }
     }
 }
 
-/// Some columns of the right factor: `depth` rows, `stride` values from one to the next.
+/// Some columns of some rows of the right factor, `stride` values from one row to the next.
 #[derive(Clone, Copy)]
-struct Strip<'a> {
+struct Panel<'a> {
     values: &'a [f32],
     stride: usize,
-    depth: usize,
+    /// Which of the right factor's rows these are.
+    first: usize,
+    rows: usize,
+    /// Whether no row comes after these.
+    last: bool,
 }
 
-/// Values of a strip that is gathered, and from which size on that pays.
-const PACKED: usize = 4096;
+/// Values of a panel that is gathered: with six rows of the left factor beside them they fill a first-level cache of
+/// today.
+const PACKED: usize = 8192;
+/// From how many rows of the left factor, and of the panel, on gathering pays.
 const PACKED_ROWS: usize = 48;
-const PACKED_DEPTH: usize = 96;
+const PACKED_DEPTH: usize = 80;
 
 impl<L: Left, F: Finish> Product<'_, L, F> {
-    /// All rows of `VECTORS` vectors of columns: this much of the right factor stays in the nearest cache.
+    /// All rows of `VECTORS` vectors of columns: what a tile reads of the right factor stays in the nearest cache.
+    ///
+    /// Rows of a power of two fall into few sets of a cache and push each other out; gathered into `packed`, if there
+    /// is such room, they stay.
     #[inline(always)]
-    fn strip<S: Simd, const VECTORS: usize>(&mut self, simd: S, first_vector: usize) {
+    fn strip<S: Simd, const VECTORS: usize>(&mut self, simd: S, first_vector: usize, packed: &mut [f32]) {
         let depth = self.right.len() / self.width;
         let (first_column, columns) = (first_vector * LANES, VECTORS * LANES);
-        if self.rows >= PACKED_ROWS && depth >= PACKED_DEPTH && depth * columns <= PACKED {
-            // Rows of a power of two fall into few sets of the cache and push each other out: gathered, they stay.
-            let mut packed = [0.0; PACKED];
-            let rows = self.right.chunks_exact(self.width).zip(packed.chunks_exact_mut(columns));
-            for (row, packed) in rows {
-                for vector in 0..VECTORS {
-                    simd.store(
-                        simd.load(&row[first_column + vector * LANES..]),
-                        &mut packed[vector * LANES..],
-                    );
+        if packed.is_empty() {
+            let (values, stride) = (&self.right[first_column..], self.width);
+            let panel = Panel { values, stride, first: 0, rows: depth, last: true };
+            return self.tiles::<S, VECTORS>(simd, first_column, panel);
+        }
+        for first in (0..depth).step_by(PACKED / columns) {
+            let rows = (depth - first).min(PACKED / columns);
+            let panel = self.right[first * self.width..].chunks(self.width);
+            for (row, packed) in panel.zip(packed.chunks_exact_mut(columns).take(rows)) {
+                for (values, packed) in
+                    row[first_column..].as_chunks::<LANES>().0.iter().zip(packed.as_chunks_mut::<LANES>().0)
+                {
+                    simd.store(simd.load(values), packed);
                 }
             }
-            self.tiles::<S, VECTORS>(simd, first_column, Strip { values: &packed, stride: columns, depth });
-        } else {
-            let values = &self.right[first_column..];
-            self.tiles::<S, VECTORS>(simd, first_column, Strip { values, stride: self.width, depth });
+            let panel = Panel { values: packed, stride: columns, first, rows, last: first + rows == depth };
+            self.tiles::<S, VECTORS>(simd, first_column, panel);
         }
     }
 
     #[inline(always)]
-    fn tiles<S: Simd, const VECTORS: usize>(&mut self, simd: S, first_column: usize, right: Strip<'_>) {
+    fn tiles<S: Simd, const VECTORS: usize>(&mut self, simd: S, first_column: usize, right: Panel<'_>) {
         let mut row = 0;
         while row + TILE_ROWS <= self.rows {
             self.tile::<S, TILE_ROWS, VECTORS>(simd, row, first_column, right);
@@ -255,16 +275,24 @@ impl<L: Left, F: Finish> Product<'_, L, F> {
         simd: S,
         first_row: usize,
         first_column: usize,
-        right: Strip<'_>,
+        right: Panel<'_>,
     ) {
         let mut sums = [[simd.splat(0.0); VECTORS]; ROWS];
-        if !self.start.is_empty() {
+        if right.first > 0 {
+            // What the panels before have left: an unfinished sum loses nothing by being stored.
+            for (row, sums) in (first_row..).zip(&mut sums) {
+                let out = &self.out[row * self.columns..][..self.columns];
+                for (column, sum) in (first_column..).step_by(LANES).zip(sums) {
+                    *sum = simd.load_up_to(&out[column..]);
+                }
+            }
+        } else if !self.start.is_empty() {
             for (sums, &start) in sums.iter_mut().zip(&self.start[first_row..]) {
                 *sums = [simd.splat(start); VECTORS];
             }
         }
-        let rows = self.left.rows::<ROWS>(first_row, right.depth);
-        for k in 0..right.depth {
+        let rows = self.left.rows::<ROWS>(first_row, right.first..right.first + right.rows);
+        for k in 0..right.rows {
             let right = &right.values[k * right.stride..][..VECTORS * LANES];
             let mut vectors = [simd.splat(0.0); VECTORS];
             for (vector, values) in vectors.iter_mut().zip(right.as_chunks::<LANES>().0) {
@@ -280,8 +308,82 @@ impl<L: Left, F: Finish> Product<'_, L, F> {
         for (row, sums) in (first_row..).zip(sums) {
             let out = &mut self.out[row * self.columns..][..self.columns];
             for (column, sum) in (first_column..).step_by(LANES).zip(sums) {
-                let sum = self.finish.finish(simd, sum, row * self.columns + column);
+                let place = row * self.columns + column;
+                let sum = if right.last { self.finish.finish(simd, sum, place) } else { sum };
                 simd.store_up_to(sum, &mut out[column..]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{SimdPath, dispatch};
+
+    /// Values of many magnitudes, so that another order of summation shows.
+    fn values(len: usize, step: f32) -> Vec<f32> {
+        (0..len).map(|i| (i as f32 * step).sin() * 10_f32.powi((i % 5) as i32 - 2)).collect()
+    }
+
+    struct Both<'a> {
+        size: (usize, usize, usize),
+        by_rows: &'a [f32],
+        by_columns: &'a [f32],
+        right: &'a [f32],
+        start: &'a [f32],
+    }
+
+    impl Work for Both<'_> {
+        type Done = [Vec<f32>; 2];
+
+        #[inline(always)]
+        fn with<S: Simd>(self, simd: S) -> [Vec<f32>; 2] {
+            let (rows, columns, width) = self.size;
+            let depth = self.right.len() / width;
+            let mut out = [vec![f32::NAN; rows * columns], vec![f32::NAN; rows * columns]];
+            let left = ByRows { values: self.by_rows, depth };
+            multiply(simd, self.size, left, self.right, self.start, Relu, &mut out[0]);
+            let left = ByColumns { values: self.by_columns, stride: rows };
+            multiply(simd, self.size, left, self.right, self.start, Relu, &mut out[1]);
+            out
+        }
+    }
+
+    #[test]
+    fn every_output_is_one_chain_in_order_whatever_the_tiles_strips_and_panels() {
+        // Panels begin at 48 rows and a depth of 80, and end after 128 rows of four vectors or 512 of one.
+        for (rows, depth, columns) in [
+            (1_usize, 1_usize, 1_usize),
+            (5, 3, 17),
+            (47, 90, 33),
+            (48, 80, 64),
+            (61, 129, 100),
+            (50, 300, 161),
+            (49, 1100, 7),
+        ] {
+            let width = columns.next_multiple_of(LANES);
+            let (by_rows, right) = (values(rows * depth, 0.37), values(depth * width, 0.73));
+            let by_columns: Vec<f32> =
+                (0..depth * rows).map(|place| by_rows[place % rows * depth + place / rows]).collect();
+            let start = values(rows, 0.11);
+            let expected: Vec<f32> = (0..rows * columns)
+                .map(|place| {
+                    let (row, column) = (place / columns, place % columns);
+                    let chain =
+                        |sum, k| f32::mul_add(by_rows[row * depth + k], right[k * width + column], sum);
+                    let sum = (0..depth).fold(start[row], chain);
+                    if sum < 0.0 { 0.0 } else { sum }
+                })
+                .collect();
+            for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
+                let size = (rows, columns, width);
+                let work =
+                    Both { size, by_rows: &by_rows, by_columns: &by_columns, right: &right, start: &start };
+                for found in dispatch(path, work) {
+                    let same = found.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits());
+                    assert!(same, "{rows} x {depth} x {columns} on {path}");
+                }
             }
         }
     }
