@@ -77,8 +77,8 @@ def _benchmark(
 ) -> str:
     match benchmark.kind:
         case Kind.OPERATION:
-            view = operation_view(matrix, records, benchmark, found, profile=profile)
-            return render("operation.md.j2", view=view)
+            operation = operation_view(matrix, records, benchmark, found, profile=profile)
+            return render("operation.md.j2", view=operation)
         case Kind.TRAINING:
             same_returns = same_returns_table(benchmark, records, matrix.profiles[profile])
             view = training_view(matrix, benchmark, found, profile=profile, same_returns=same_returns)

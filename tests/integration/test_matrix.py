@@ -38,11 +38,15 @@ def test_the_pages_are_rendered_and_emulated_times_are_marked_and_never_ranked(s
         "dqn.md",
         "ppo.md",
         "sac.md",
+        "update.md",
+        "act.md",
+        "multiply.md",
+        "copy.md",
     }
     overview = (tables / "overview.md").read_text()
     assert outcome.stdout.strip() == overview.strip()
     assert "emulated" in overview
-    for name in ("gae.md", "dqn.md"):
+    for name in ("gae.md", "dqn.md", "update.md"):
         _, _, foreign = (tables / name).read_text().partition(FOREIGN)
         assert "emulated" in foreign
     methodology = (tables / "methodology.md").read_text()

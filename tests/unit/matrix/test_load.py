@@ -106,9 +106,15 @@ def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_pat
             "nothing can be compared without the reference; keep it",
         ),
         ("batch: 1, length: 128,", "batch: 1, environments: 0, length: 128,", "less than the minimum of 1"),
+        ("operations: multiply", "operations: multipli", 'no benchmark "multipli"; did you mean "multiply"?'),
+        ("operations: multiply", "operations: copy", 'the benchmark "copy" does not count operations'),
+        ("copied: 256KiB", "copied: 256KB", '"copy" has no case "256KB"; did you mean "256KiB"?'),
+        ("bytes: 4 * (9", "bytes: 4 * (nine", "benchmarks.update.roofline.cases.dqn.bytes"),
+        ("bytes: 4 * (9", "bytes: -4 * (9", "benchmarks.update.roofline.cases.dqn.bytes: "),
+        ("        dqn:\n          operations: 2", "        dqm:\n          operations: 2", 'no case "dqm"'),
     ],
 )
-def test_what_a_gate_says_must_fit_the_rest(tmp_path, old, new, message):
+def test_what_a_benchmark_says_must_fit_the_rest(tmp_path, old, new, message):
     assert message in faults_of(tmp_path, SHIPPED.replace(old, new, 1))
 
 

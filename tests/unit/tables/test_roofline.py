@@ -1,0 +1,126 @@
+"""The machine's limit on an operation's page: the least work against the best rates measured on the same machine."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from runner.record import Record
+from runner.tables.pages import render_benchmark
+from tables.records import MACHINE, example_matrix, make_record
+
+_OPERATION = """
+    kind: operation
+    headline: seconds
+    inputs: [python3, inputs]
+    gate: {{outputs: {{result.npy: {{rtol: 0}}}}}}
+    profiles:
+      quick: {{native: {{repetitions: 9}}, emulated: {{repetitions: 1}}}}
+    implementations:
+      numpy: {{command: [python3, {name}], reference: true}}
+"""
+MATRIX = """
+version: 1
+toolchains:
+  trixie: {suite: trixie, rust: 1.96.0, python: 3.13.5, pytorch: 2.6.0}
+platforms:
+  amd64: {architecture: amd64}
+limits:
+  default: {cpus: 1, memory: 4GiB, pids: 256, threads: 1}
+profiles:
+  quick:
+    minutes: 1
+    seeds: {native: [1, 2, 3, 4, 5], emulated: [1]}
+    deadline_seconds: {native: 60, emulated: 60}
+benchmarks:
+""" + "".join(
+    f"  {name}:\n    title: {name}{_OPERATION.format(name=name)}{more}"
+    for name, more in {
+        "update": """      rust: {command: [torchforge, update]}
+    counts: {updates: repetitions}
+    cases: {small: {rows: 1000}, large: {rows: 2000}}
+    roofline:
+      operations: multiply
+      bytes: copy
+      cases:
+        small: {operations: 1000 * rows, bytes: 8 * rows, copied: 4KiB}
+        large: {operations: 1000 * rows, bytes: 500000 * rows, copied: 4KiB}
+""",
+        "multiply": """    counts: {operations: 2 * size * size * size}
+    cases: {n=64: {size: 64}, n=100: {size: 100}}
+""",
+        "copy": """    counts: {bytes: 8 * size}
+    cases: {4KiB: {size: 512}}
+""",
+    }.items()
+)
+
+
+def of(benchmark: str, case: str, seconds: float, parameters: dict[str, Any], **more: Any) -> list[Record]:
+    return [
+        make_record(
+            benchmark=benchmark,
+            case=case,
+            seed=seed,
+            metrics={"seconds": [seconds]},
+            parameters={**parameters, "repetitions": 9},
+            **more,
+        )
+        for seed in range(1, 6)
+    ]
+
+
+def rates(**more: Any) -> list[Record]:
+    """10 G operations a second at n=64 and 20 G at n=100; 4 G bytes a second."""
+    return [
+        *of("multiply", "n=64", 52.4288e-6, {"size": 64}, counts={"operations": 2 * 64**3}, **more),
+        *of("multiply", "n=100", 100e-6, {"size": 100}, counts={"operations": 2 * 100**3}, **more),
+        *of("copy", "4KiB", 1.024e-6, {"size": 512}, counts={"bytes": 4096}, **more),
+    ]
+
+
+def updates() -> list[Record]:
+    """Both cases by rust: 1 million operations, and 2 million whose bytes take longer."""
+    return [
+        *of("update", "small", 100e-6, {"rows": 1000}, implementation="rust"),
+        *of("update", "large", 1.0, {"rows": 2000}, implementation="rust"),
+    ]
+
+
+def page(directory: Path, records: Sequence[Record]) -> str:
+    return render_benchmark(example_matrix(directory, MATRIX), records, "update", profile="quick")
+
+
+def cells(text: str, case: str) -> list[str]:
+    _, _, section = text.partition("The machine's limit")
+    (row,) = re.findall(rf"^\| {case} .*$", section, re.MULTILINE)
+    return [cell.strip() for cell in row.strip("|").split("|")]
+
+
+def test_the_least_time_is_operations_at_the_best_rate_or_bytes_at_the_copy_s_whichever_is_longer(tmp_path):
+    text = page(tmp_path, updates() + rates())
+    # A million operations at the better case's 20 G a second are 50 of the 100 microseconds.
+    assert cells(text, "small")[2:] == [
+        "1,000,000", "8,000", "50.0 µs (operations)", "100 µs", "50 %", "10.0 G",
+    ]  # fmt: skip
+    # A billion bytes at 4 G a second.
+    assert cells(text, "large")[2:] == [
+        "2,000,000", "1,000,000,000", "250 ms (bytes)", "1.00 s", "25 %", "0.00200 G",
+    ]  # fmt: skip
+
+
+def test_nothing_is_said_without_both_rates(tmp_path):
+    both = rates()
+    for benchmark in ("multiply", "copy"):
+        without = [record for record in both if record.benchmark != benchmark]
+        assert "The machine's limit" not in page(tmp_path, updates() + without)
+
+
+def test_nothing_is_said_by_the_rates_of_another_machine_or_of_emulation(tmp_path):
+    other = rates(machine={**MACHINE, "cpu_model": "Example CPU 9001"})
+    assert "The machine's limit" not in page(tmp_path, updates() + other)
+    emulated = [
+        *of("multiply", "n=64", 1e-6, {"size": 64}, counts={"operations": 2 * 64**3}, execution="unknown"),
+        *of("copy", "4KiB", 1e-6, {"size": 512}, counts={"bytes": 4096}, execution="unknown"),
+    ]
+    assert "The machine's limit" not in page(tmp_path, updates() + emulated)
