@@ -9,6 +9,7 @@ use serde::Deserialize;
 use torchforge_nn::{AdamOptions, DqnUpdate, Error, Mlp, TensorReader, TensorWriter};
 
 use crate::backend::AnyDqn;
+use crate::environment::discrete;
 use crate::operation::{self, Repetitions};
 use crate::protocol::{self, Figure};
 use crate::{Arguments, Backend, Case, Failure, dqn, files};
@@ -29,7 +30,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         if parameters.calls == 0 {
             return Err(case.fault("calls is 0; give at least 1"));
         }
-        let layers = dqn::layers(&dqn::environment(case, &parameters.environment)?);
+        let environment = discrete(&parameters.environment).map_err(|fault| case.fault(&fault))?;
+        let layers = dqn::layers(&environment);
         Ok((layers, parameters.calls, repetitions))
     };
     operation::cases(arguments, read, |case, (layers, calls, repetitions)| {

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use torchforge_nn::{AdamOptions, DenseDqn, DqnBackend, DqnUpdate, Error, Minibatch, Mlp, SimdPath};
+use torchforge_nn::{
+    AdamOptions, DenseDqn, DqnBackend, DqnUpdate, Error, Minibatch, Mlp, SimdPath, TensorWriter,
+};
 
 /// Who computes: `--backend`, and for our own kernels `--simd`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +65,13 @@ impl Default for Backend {
 }
 
 /// A network on one of the backends.
-pub(crate) enum AnyDqn {
+pub(crate) struct AnyDqn {
+    network: Network,
+    /// What gives parameters their names in a file.
+    layout: Mlp,
+}
+
+enum Network {
     Own(Box<DenseDqn>),
     #[cfg(feature = "candle")]
     Candle(Box<torchforge_nn::CandleDqn>),
@@ -75,11 +83,11 @@ pub(crate) enum AnyDqn {
 macro_rules! on {
     ($self:expr, $network:ident => $value:expr) => {
         match $self {
-            AnyDqn::Own($network) => $value,
+            Network::Own($network) => $value,
             #[cfg(feature = "candle")]
-            AnyDqn::Candle($network) => $value,
+            Network::Candle($network) => $value,
             #[cfg(feature = "burn")]
-            AnyDqn::Burn($network) => $value,
+            Network::Burn($network) => $value,
         }
     };
 }
@@ -94,47 +102,54 @@ impl AnyDqn {
         gamma: f64,
         adam: AdamOptions,
     ) -> Result<Self, Error> {
-        match backend {
+        let network = match backend {
             Backend::Own(path) => {
                 let network = DenseDqn::from_networks(online.clone(), target.clone(), batch, gamma, adam)?;
-                Ok(Self::Own(Box::new(network.on_path(path)?)))
+                Network::Own(Box::new(network.on_path(path)?))
             }
             #[cfg(feature = "candle")]
             Backend::Candle => {
-                Ok(Self::Candle(Box::new(DqnBackend::from_networks(online, target, batch, gamma, adam)?)))
+                Network::Candle(Box::new(DqnBackend::from_networks(online, target, batch, gamma, adam)?))
             }
             #[cfg(feature = "burn")]
             Backend::Burn => {
-                Ok(Self::Burn(Box::new(DqnBackend::from_networks(online, target, batch, gamma, adam)?)))
+                Network::Burn(Box::new(DqnBackend::from_networks(online, target, batch, gamma, adam)?))
             }
-        }
+        };
+        Ok(Self { network, layout: online.clone() })
+    }
+
+    /// Writes the online network's parameters: see [`Mlp::write`].
+    pub(crate) fn write(&self, prefix: &str, tensors: &mut TensorWriter) -> Result<(), Error> {
+        self.layout.write(prefix, &self.parameters()?, tensors);
+        Ok(())
     }
 
     /// The online network's parameters, laid out as [`Mlp::parameters`].
     pub(crate) fn parameters(&self) -> Result<Vec<f32>, Error> {
-        on!(self, network => DqnBackend::parameters(&**network))
+        on!(&self.network, network => DqnBackend::parameters(&**network))
     }
 
     /// The gradients of the last update, laid out the same.
     pub(crate) fn gradients(&self) -> Result<Vec<f32>, Error> {
-        on!(self, network => DqnBackend::gradients(&**network))
+        on!(&self.network, network => DqnBackend::gradients(&**network))
     }
 }
 
 impl DqnUpdate for AnyDqn {
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
-        on!(self, network => network.q_values(observation))
+        on!(&mut self.network, network => network.q_values(observation))
     }
 
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
-        on!(self, network => network.update(minibatch))
+        on!(&mut self.network, network => network.update(minibatch))
     }
 
     fn copy_to_target(&mut self) {
-        on!(self, network => network.copy_to_target());
+        on!(&mut self.network, network => network.copy_to_target());
     }
 
     fn largest_target_difference(&self) -> f32 {
-        on!(self, network => network.largest_target_difference())
+        on!(&self.network, network => network.largest_target_difference())
     }
 }

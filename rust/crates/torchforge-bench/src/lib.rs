@@ -19,6 +19,7 @@ mod act;
 mod arguments;
 mod backend;
 mod dqn;
+mod environment;
 mod failure;
 mod files;
 mod gae;
@@ -58,7 +59,7 @@ pub fn run(
         Command::Dqn(arguments) => dqn::run(&arguments, started),
         Command::Ppo(arguments) => ppo::run(&arguments, started),
         Command::Sac(arguments) => sac::run(&arguments, started),
-        Command::StandaloneDqn(asked) => standalone::dqn(asked),
+        Command::StandaloneDqn(asked) => standalone::run(asked),
         Command::Sleep => loop {
             std::thread::park();
         },

@@ -3,14 +3,13 @@
 use std::time::Instant;
 
 use serde::Deserialize;
-use torchforge_env::{AutoresetMode, DiscreteEnvironment, VectorEnv};
-use torchforge_nn::{Activation, AdamOptions, DensePpo, Mlp, PpoLossOptions, SimdPath, TensorWriter};
-use torchforge_rl::{Ppo, PpoOptions, PpoTrace, Stream};
+use torchforge_env::{AutoresetMode, Discrete, DiscreteEnvironment, Environment, VectorEnv};
+use torchforge_nn::{Activation, AdamOptions, DensePpo, Error, Mlp, PpoLossOptions, SimdPath, TensorWriter};
+use torchforge_rl::{Episode, Ppo, PpoOptions, Stream, TrainingError};
 
-use crate::dqn::environment;
-use crate::parity::{Parity, PpoParity};
-use crate::protocol::Progress;
-use crate::training::{Clock, Trained, failed, only_case, parity_file};
+use crate::environment::discrete;
+use crate::parity::PpoParity;
+use crate::training::{self, Agent, Made, only_case};
 use crate::{Arguments, Case, Failure};
 
 /// The hidden layers of CleanRL's actor and of its critic.
@@ -45,31 +44,12 @@ impl Parameters {
     }
 }
 
-/// The parity updates of actor and critic for so many inputs and actions.
-pub(crate) fn parity(inputs: usize, actions: usize, updates: usize, path: SimdPath) -> PpoParity {
-    let PpoOptions { learning_rate, gae, .. } = PpoOptions::default();
-    let [first, second] = HIDDEN;
-    PpoParity {
-        actor: [inputs, first, second, actions],
-        critic: [inputs, first, second, 1],
-        loss: PpoLossOptions::default(),
-        adam: AdamOptions { learning_rate, epsilon: ADAM_EPSILON, ..AdamOptions::default() },
-        gae,
-        updates,
-        path,
-    }
-}
-
 /// Trains the one case asked for. The process began at `started`.
 pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure> {
     let case = only_case(arguments)?;
     let parameters = Parameters::read(case)?;
-    let given = parity_file(arguments, case)?;
-    let environments: Vec<DiscreteEnvironment> = (0..parameters.environments)
-        .map(|_| environment(case, &parameters.environment))
-        .collect::<Result<_, _>>()?;
-    let environments = VectorEnv::new(environments, AutoresetMode::SameStep).map_err(|e| failed(case, &e))?;
-
+    let environments =
+        environments(&parameters.environment, parameters.environments).map_err(|fault| case.fault(&fault))?;
     let options = PpoOptions {
         iterations: parameters.iterations,
         rollout_steps: parameters.rollout_steps,
@@ -80,47 +60,93 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     let path = arguments.simd.unwrap_or_else(SimdPath::detect);
     let actions = environments.action_space().count as usize;
     let parity = parity(environments.observation_len(), actions, parameters.parity_updates, path);
-    let (loss, adam) = (parity.loss, parity.adam);
-    let mut weights = Stream::Weights.of(arguments.seed);
+    let steps = parameters.iterations * (parameters.environments * parameters.rollout_steps) as u64;
+    let made = agent(environments, options, arguments.seed, path);
+    training::run(arguments, case, started, made, steps, &parity)
+}
+
+/// So many environments of that name, stepped together; otherwise what is wrong.
+pub(crate) fn environments(name: &str, count: usize) -> Result<VectorEnv<DiscreteEnvironment>, String> {
+    let environments: Vec<_> = (0..count).map(|_| discrete(name)).collect::<Result<_, _>>()?;
+    VectorEnv::new(environments, AutoresetMode::SameStep).map_err(|error| error.to_string())
+}
+
+/// The sizes of the actor and of the critic.
+pub(crate) fn layers(inputs: usize, actions: usize) -> [[usize; 4]; 2] {
+    let [first, second] = HIDDEN;
+    [actions, 1].map(|outputs| [inputs, first, second, outputs])
+}
+
+fn adam() -> AdamOptions {
+    let PpoOptions { learning_rate, .. } = PpoOptions::default();
+    AdamOptions { learning_rate, epsilon: ADAM_EPSILON, ..AdamOptions::default() }
+}
+
+/// The parity updates of actor and critic for so many inputs and actions.
+pub(crate) fn parity(inputs: usize, actions: usize, updates: usize, path: SimdPath) -> PpoParity {
+    let [actor, critic] = layers(inputs, actions);
+    let (loss, gae) = (PpoLossOptions::default(), PpoOptions::default().gae);
+    PpoParity { actor, critic, loss, adam: adam(), gae, updates, path }
+}
+
+/// A fresh agent.
+pub(crate) fn agent<E>(
+    environments: VectorEnv<E>,
+    options: PpoOptions,
+    seed: u64,
+    path: SimdPath,
+) -> Result<Made<Ppo<E, DensePpo>>, TrainingError>
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+{
+    let actions = environments.action_space().count as usize;
+    let [actor, critic] = layers(environments.observation_len(), actions);
+    let mut weights = Stream::Weights.of(seed);
     let mut network = |sizes: &[usize], last_gain| {
         let gains = [2_f64.sqrt(), 2_f64.sqrt(), last_gain];
         Mlp::orthogonal(sizes, Activation::Tanh, &gains, &mut weights)
     };
-    let rows = parameters.environments * parameters.rollout_steps / parameters.minibatches;
-    let networks = network(&parity.actor, ACTOR_GAIN)
-        .and_then(|actor| Ok((actor, network(&parity.critic, CRITIC_GAIN)?)))
-        .and_then(|(actor, critic)| DensePpo::new(actor, critic, parameters.environments, rows, loss, adam))
-        .and_then(|networks| networks.on_path(path))
-        .map_err(|e| failed(case, &e))?;
+    let (actor, critic) = (network(&actor, ACTOR_GAIN)?, network(&critic, CRITIC_GAIN)?);
     let mut trace = TensorWriter::new();
-    networks.actor().write_grams("initial.actor.", &mut trace);
-    networks.critic().write_grams("initial.critic.", &mut trace);
-    let mut agent =
-        Ppo::new(environments, networks, options, arguments.seed).map_err(|e| failed(case, &e))?;
-    let mut episodes = Vec::new();
-    let mut progress = Progress::new(parameters.iterations, "iteration");
-
-    let clock = Clock::start(started);
-    for iteration in 0..parameters.iterations {
-        agent.iterate(&mut episodes).map_err(|e| failed(case, &e))?;
-        progress.done(iteration + 1)?;
-    }
-    let times = clock.stop();
-
-    write_trace(agent.trace(), &mut trace);
-    let mut weights = TensorWriter::new();
-    for (name, network) in [("actor.", agent.networks().actor()), ("critic.", agent.networks().critic())] {
-        network.write(name, network.parameters(), &mut weights);
-    }
-    let update = parity.of(&given)?;
-    let (environment_steps, gradient_steps) = (agent.environment_steps(), agent.gradient_steps());
-    Trained { times, environment_steps, gradient_steps, episodes, weights, trace, update }
-        .tell(arguments, case)
+    actor.write_grams("initial.actor.", &mut trace);
+    critic.write_grams("initial.critic.", &mut trace);
+    let rows = environments.len() * options.rollout_steps / options.minibatches;
+    let loss = PpoLossOptions::default();
+    let networks = DensePpo::new(actor, critic, environments.len(), rows, loss, adam())?.on_path(path)?;
+    Ok(Made { agent: Ppo::new(environments, networks, options, seed)?, trace })
 }
 
-fn write_trace(trace: &PpoTrace, tensors: &mut TensorWriter) {
-    tensors.push_f64("learning_rate", &trace.learning_rates);
-    tensors.push_whole("update_steps", &trace.update_steps);
-    tensors.push_whole("batch_rows", &trace.batch_rows);
-    tensors.push_whole("wrong_flags", &[trace.wrong_flags]);
+impl<E> Agent for Ppo<E, DensePpo>
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+{
+    /// After each iteration.
+    const PROGRESS_STEPS: u64 = 1;
+
+    fn advance(&mut self, episodes: &mut Vec<Episode>) -> Result<(), TrainingError> {
+        self.iterate(episodes)
+    }
+
+    fn environment_steps(&self) -> u64 {
+        self.environment_steps()
+    }
+
+    fn gradient_steps(&self) -> u64 {
+        self.gradient_steps()
+    }
+
+    fn write_weights(&self, tensors: &mut TensorWriter) -> Result<(), Error> {
+        for (name, network) in [("actor.", self.networks().actor()), ("critic.", self.networks().critic())] {
+            network.write(name, network.parameters(), tensors);
+        }
+        Ok(())
+    }
+
+    fn write_trace(&self, tensors: &mut TensorWriter) {
+        let trace = self.trace();
+        tensors.push_f64("learning_rate", &trace.learning_rates);
+        tensors.push_whole("update_steps", &trace.update_steps);
+        tensors.push_whole("batch_rows", &trace.batch_rows);
+        tensors.push_whole("wrong_flags", &[trace.wrong_flags]);
+    }
 }

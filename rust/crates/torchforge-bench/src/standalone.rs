@@ -5,14 +5,14 @@
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-use torchforge_env::{AnyEnvironment, Environment, make};
-use torchforge_nn::{AdamOptions, DenseDqn, SimdPath};
-use torchforge_rl::{Dqn, DqnOptions, Stream};
+use torchforge_nn::SimdPath;
+use torchforge_rl::DqnOptions;
 
-use crate::Failure;
-use crate::dqn::HIDDEN;
+use crate::environment::discrete;
 use crate::memory::Memory;
 use crate::protocol::print_line;
+use crate::training::{Agent, Made, failed};
+use crate::{Backend, Failure, dqn};
 
 const ENVIRONMENT: &str = "CartPole-v1";
 /// Episodes at the end over which returns are averaged, as matrix.yaml has it.
@@ -41,26 +41,19 @@ impl Default for Standalone {
 }
 
 /// Trains DQN on CartPole-v1 and prints a Markdown table.
-pub(crate) fn dqn(asked: Standalone) -> Result<(), Failure> {
-    let work = |error: &dyn std::fmt::Display| Failure::Work(format!("the training failed: {error}"));
+pub(crate) fn run(asked: Standalone) -> Result<(), Failure> {
     let steps = asked.steps.get();
     let options = DqnOptions { steps, ..DqnOptions::default() };
-    let environment =
-        make(ENVIRONMENT).and_then(AnyEnvironment::discrete).expect("CartPole has discrete actions");
-    let [first, second] = HIDDEN;
-    let layers = [environment.observation_len(), first, second, environment.action_space().count as usize];
+    let environment = discrete(ENVIRONMENT).expect("CartPole has discrete actions");
     let path = asked.simd.unwrap_or_else(SimdPath::detect);
-    let mut weights = Stream::Weights.of(asked.seed);
-    let network = DenseDqn::new(&layers, options.batch, options.gamma, AdamOptions::default(), &mut weights)
-        .and_then(|network| network.on_path(path))
-        .map_err(|e| work(&e))?;
-    let mut agent = Dqn::new(environment, network, options, asked.seed).map_err(|e| work(&e))?;
-    let mut returns = Vec::new();
+    let Made { mut agent, .. } = dqn::agent(environment, options, asked.seed, Backend::Own(path))
+        .map_err(|e| failed(ENVIRONMENT, &e))?;
+    let mut episodes = Vec::new();
 
     let started = Instant::now();
     let mut told = started;
     while agent.environment_steps() < steps {
-        returns.extend(agent.step().map_err(|e| work(&e))?.map(|episode| episode.total_reward));
+        agent.advance(&mut episodes).map_err(|e| failed(ENVIRONMENT, &e))?;
         if agent.environment_steps().is_multiple_of(PROGRESS_STEPS) && told.elapsed() >= PROGRESS_INTERVAL {
             told = Instant::now();
             let (done, total) = (grouped(agent.environment_steps()), grouped(steps));
@@ -69,6 +62,7 @@ pub(crate) fn dqn(asked: Standalone) -> Result<(), Failure> {
     }
     let seconds = started.elapsed().as_secs_f64();
 
+    let returns: Vec<f64> = episodes.iter().map(|episode| episode.total_reward).collect();
     let last = &returns[returns.len().saturating_sub(LAST_EPISODES)..];
     let rows = [
         ("environment", ENVIRONMENT.to_owned()),

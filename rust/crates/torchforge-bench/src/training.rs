@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::Serialize;
-use torchforge_nn::TensorWriter;
-use torchforge_rl::Episode;
+use torchforge_nn::{Error, TensorWriter};
+use torchforge_rl::{Episode, TrainingError, TruncationTrace};
 
-use crate::protocol::{self, Figure};
+use crate::parity::Parity;
+use crate::protocol::{self, Figure, Progress};
 use crate::{Arguments, Case, Failure, files};
 
 /// The one case of a training.
@@ -18,18 +19,78 @@ pub(crate) fn only_case(arguments: &Arguments) -> Result<&Case, Failure> {
     }
 }
 
-/// The file that the parity updates of a case are made from.
-pub(crate) fn parity_file(arguments: &Arguments, case: &Case) -> Result<std::path::PathBuf, Failure> {
-    Ok(arguments.input()?.join(&case.id).join("parity.safetensors"))
+/// What the command asks of an agent, whichever its algorithm.
+pub(crate) trait Agent {
+    /// Environment steps between two looks at the clock for the progress.
+    const PROGRESS_STEPS: u64;
+
+    /// Acts and learns for a while, as long as the algorithm does at once; adds the episodes that ended.
+    fn advance(&mut self, episodes: &mut Vec<Episode>) -> Result<(), TrainingError>;
+
+    /// Environment steps taken.
+    fn environment_steps(&self) -> u64;
+
+    /// Gradient steps taken.
+    fn gradient_steps(&self) -> u64;
+
+    /// Writes what was learnt, in PyTorch's names and layout.
+    fn write_weights(&self, tensors: &mut TensorWriter) -> Result<(), Error>;
+
+    /// Writes what the training took down of itself.
+    fn write_trace(&self, tensors: &mut TensorWriter);
 }
 
-/// A training of this case that failed, and why.
-pub(crate) fn failed(case: &Case, error: &dyn std::fmt::Display) -> Failure {
-    Failure::Work(format!("the training of {} failed: {error}", case.id))
+/// A fresh agent, and what its trace begins with.
+pub(crate) struct Made<A> {
+    pub(crate) agent: A,
+    pub(crate) trace: TensorWriter,
+}
+
+/// A training of this name that failed, and why.
+pub(crate) fn failed(name: &str, error: &dyn std::fmt::Display) -> Failure {
+    Failure::Work(format!("the training of {name} failed: {error}"))
+}
+
+/// The whole training of a case, timed: its files and its measurement. The process began at `started`.
+pub(crate) fn run<A: Agent>(
+    arguments: &Arguments,
+    case: &Case,
+    started: Instant,
+    made: Result<Made<A>, TrainingError>,
+    steps: u64,
+    parity: &impl Parity,
+) -> Result<(), Failure> {
+    let given = arguments.input()?.join(&case.id).join("parity.safetensors");
+    let Made { mut agent, mut trace } = made.map_err(|e| failed(&case.id, &e))?;
+    let mut episodes = Vec::new();
+    let mut progress = Progress::new(steps, "environment step");
+
+    let clock = Clock::start(started);
+    while agent.environment_steps() < steps {
+        agent.advance(&mut episodes).map_err(|e| failed(&case.id, &e))?;
+        if agent.environment_steps().is_multiple_of(A::PROGRESS_STEPS) {
+            progress.done(agent.environment_steps())?;
+        }
+    }
+    let times = clock.stop();
+
+    agent.write_trace(&mut trace);
+    let mut weights = TensorWriter::new();
+    agent.write_weights(&mut weights).map_err(|e| failed(&case.id, &e))?;
+    let update = parity.of(&given)?;
+    let (environment_steps, gradient_steps) = (agent.environment_steps(), agent.gradient_steps());
+    Trained { times, environment_steps, gradient_steps, episodes, weights, trace, update }
+        .tell(arguments, case)
+}
+
+/// Writes what became of transitions whose episode was cut off.
+pub(crate) fn write_truncations(truncations: TruncationTrace, tensors: &mut TensorWriter) {
+    tensors.push_whole("truncations_stored_as_ends", &[truncations.stored_as_ends]);
+    tensors.push("last_observation_error".into(), vec![1], [truncations.last_observation_error]);
 }
 
 /// When what began.
-pub(crate) struct Clock {
+struct Clock {
     process: Instant,
     training: Instant,
 }
@@ -37,12 +98,12 @@ pub(crate) struct Clock {
 impl Clock {
     /// The training begins now; the process began at its first line (what the loader does before takes about a
     /// millisecond).
-    pub(crate) fn start(process: Instant) -> Self {
+    fn start(process: Instant) -> Self {
         Self { process, training: Instant::now() }
     }
 
     /// The training has ended.
-    pub(crate) fn stop(self) -> Times {
+    fn stop(self) -> Times {
         let end = Instant::now();
         Times {
             initialisation_seconds: (self.training - self.process).as_secs_f64(),
@@ -53,22 +114,22 @@ impl Clock {
 }
 
 /// Wall time is that from the process's start to the end of the training.
-pub(crate) struct Times {
+struct Times {
     initialisation_seconds: f64,
     training_seconds: f64,
     wall_seconds: f64,
 }
 
 /// What a training leaves behind.
-pub(crate) struct Trained {
-    pub(crate) times: Times,
-    pub(crate) environment_steps: u64,
-    pub(crate) gradient_steps: u64,
-    pub(crate) episodes: Vec<Episode>,
-    pub(crate) weights: TensorWriter,
-    pub(crate) trace: TensorWriter,
+struct Trained {
+    times: Times,
+    environment_steps: u64,
+    gradient_steps: u64,
+    episodes: Vec<Episode>,
+    weights: TensorWriter,
+    trace: TensorWriter,
     /// The file of the parity updates.
-    pub(crate) update: Vec<u8>,
+    update: Vec<u8>,
 }
 
 /// An episode as the runner stores it.
@@ -87,7 +148,7 @@ impl From<&Episode> for EpisodeRecord {
 
 impl Trained {
     /// Prints the measurement, and writes the files where there is a folder for them.
-    pub(crate) fn tell(self, arguments: &Arguments, case: &Case) -> Result<(), Failure> {
+    fn tell(self, arguments: &Arguments, case: &Case) -> Result<(), Failure> {
         if let Some(output) = &arguments.output {
             let folder = files::case_folder(output, &case.id)?;
             let episodes: Vec<EpisodeRecord> = self.episodes.iter().map(EpisodeRecord::from).collect();

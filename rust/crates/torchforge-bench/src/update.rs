@@ -8,6 +8,7 @@ use serde::Deserialize;
 use torchforge_env::Environment;
 use torchforge_nn::{Error, SimdPath, TensorReader};
 
+use crate::environment::{continuous, discrete};
 use crate::operation::{self, Repetitions};
 use crate::parity::{Parity, Updates};
 use crate::protocol::{self, Figure};
@@ -59,17 +60,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         match parameters.algorithm {
             Algorithm::Dqn => {
-                let environment = dqn::environment(case, DISCRETE)?;
+                let environment = discrete(DISCRETE).map_err(|fault| case.fault(&fault))?;
                 measured.by(&dqn::parity(dqn::layers(&environment), updates, backend), input, output)
             }
             Algorithm::Ppo => {
-                let environment = dqn::environment(case, DISCRETE)?;
+                let environment = discrete(DISCRETE).map_err(|fault| case.fault(&fault))?;
                 let (inputs, actions) =
                     (environment.observation_len(), environment.action_space().count as usize);
                 measured.by(&ppo::parity(inputs, actions, updates, path), input, output)
             }
             Algorithm::Sac => {
-                let environment = sac::environment(case, CONTINUOUS)?;
+                let environment = continuous(CONTINUOUS).map_err(|fault| case.fault(&fault))?;
                 measured.by(&sac::parity(&environment, updates, path), input, output)
             }
         }

@@ -1,11 +1,11 @@
 //! Deep Q-learning (Mnih et al., 2015), after CleanRL's `dqn.py`.
 
-use torchforge_data::{Batch, ReplayBuffer, Transition};
 use torchforge_env::{Discrete, Environment, Pcg64};
 use torchforge_nn::{DqnUpdate, Minibatch};
 
+use crate::experience::Experience;
 use crate::stream::below;
-use crate::training::{Unfinished, not_zero};
+use crate::training::not_zero;
 use crate::{Episode, Stream, TrainingError, TruncationTrace};
 
 /// DQN's constants; the defaults are CleanRL's for CartPole, but for the number of steps.
@@ -75,8 +75,6 @@ pub struct DqnTrace {
     pub copy_steps: Vec<u64>,
     /// The largest difference of a parameter and its target right after each copy.
     pub copy_remainders: Vec<f32>,
-    /// Transitions whose episode was cut off.
-    pub truncations: TruncationTrace,
 }
 
 impl DqnTrace {
@@ -91,24 +89,16 @@ impl DqnTrace {
             batch_rows: Vec::with_capacity(updates),
             copy_steps: Vec::with_capacity(copies),
             copy_remainders: Vec::with_capacity(copies),
-            truncations: TruncationTrace::default(),
         }
     }
 }
 
 /// An agent that learns while it acts in one environment.
-pub struct Dqn<E, Q> {
+pub struct Dqn<E: Environment<Action = u32, ActionSpace = Discrete>, Q> {
     options: DqnOptions,
-    environment: E,
+    experience: Experience<E>,
     network: Q,
-    replay: ReplayBuffer<u32>,
-    batch: Batch<u32>,
     exploration: Pcg64,
-    sampling: Pcg64,
-    observation: Vec<f32>,
-    next_observation: Vec<f32>,
-    episode: Unfinished,
-    environment_steps: u64,
     gradient_steps: u64,
     trace: DqnTrace,
 }
@@ -121,7 +111,7 @@ where
     /// Takes all memory and begins the first episode. The environment is reset with `seed`; the agent's
     /// own numbers come from [`Stream`]s of it. Later steps allocate nothing.
     pub fn new(
-        mut environment: E,
+        environment: E,
         mut network: Q,
         options: DqnOptions,
         seed: u64,
@@ -130,64 +120,33 @@ where
             ("train frequency", options.train_frequency),
             ("target frequency", options.target_frequency),
         ])?;
-        let width = environment.observation_len();
-        let mut observation = vec![0.0; width];
-        environment.reset(Some(seed), &mut observation)?;
-        let outputs = network.q_values(&observation)?.len();
-        let actions = environment.action_space().count as usize;
+        let experience = Experience::new(environment, options.buffer_capacity, options.batch, seed)?;
+        let outputs = network.q_values(experience.observation())?.len();
+        let actions = experience.action_space().count as usize;
         if outputs != actions {
             return Err(TrainingError::Outputs { outputs, actions });
         }
         Ok(Self {
-            replay: ReplayBuffer::new(options.buffer_capacity, width, 1)?,
-            batch: Batch::new(options.batch, width, 1)?,
             exploration: Stream::Exploration.of(seed),
-            sampling: Stream::Replay.of(seed),
-            next_observation: observation.clone(),
-            observation,
-            episode: Unfinished::default(),
-            environment_steps: 0,
             gradient_steps: 0,
             trace: DqnTrace::with_room(&options),
             options,
-            environment,
+            experience,
             network,
         })
     }
 
     /// One environment step and what belongs to it; the episode, if this step ended one.
-    ///
-    /// An ended episode is followed by the next one's first observation at once, while the replay buffer
-    /// gets the real last observation. The value after a truncated episode still counts.
     pub fn step(&mut self) -> Result<Option<Episode>, TrainingError> {
-        let global_step = self.environment_steps;
+        let global_step = self.experience.steps();
 
         let epsilon = self.options.epsilon(global_step);
         let action = if self.exploration.unit() < epsilon {
-            below(&mut self.exploration, self.environment.action_space().count)
+            below(&mut self.exploration, self.experience.action_space().count)
         } else {
-            greedy_action(self.network.q_values(&self.observation)?)
+            greedy_action(self.network.q_values(self.experience.observation())?)
         };
-
-        let step = self.environment.step(&action, &mut self.next_observation)?;
-        self.environment_steps += 1;
-        self.replay.push(Transition {
-            observation: &self.observation,
-            next_observation: &self.next_observation,
-            action: &[action],
-            reward: step.reward as f32,
-            terminated: step.terminated,
-            truncated: step.truncated,
-        })?;
-        if step.truncated && !step.terminated {
-            self.trace.truncations.look(self.replay.newest(), &self.next_observation);
-        }
-
-        let episode = self.episode.add(global_step, step.reward, step.done());
-        std::mem::swap(&mut self.observation, &mut self.next_observation);
-        if step.done() {
-            self.environment.reset(None, &mut self.observation)?;
-        }
+        let episode = self.experience.step(&[action])?;
 
         if global_step > self.options.learning_starts {
             if global_step.is_multiple_of(self.options.train_frequency) {
@@ -203,25 +162,25 @@ where
     }
 
     fn learn(&mut self, global_step: u64, epsilon: f64) -> Result<(), TrainingError> {
-        self.replay.sample(&mut self.sampling, &mut self.batch)?;
+        let batch = self.experience.sample()?;
         self.network.update(Minibatch {
-            observations: self.batch.observations(),
-            next_observations: self.batch.next_observations(),
-            actions: self.batch.actions(),
-            rewards: self.batch.rewards(),
-            terminations: self.batch.terminations(),
+            observations: batch.observations(),
+            next_observations: batch.next_observations(),
+            actions: batch.actions(),
+            rewards: batch.rewards(),
+            terminations: batch.terminations(),
         })?;
         self.gradient_steps += 1;
         self.trace.update_steps.push(global_step);
         self.trace.epsilons.push(epsilon);
-        self.trace.buffer_rows.push(self.replay.len() as u64);
-        self.trace.batch_rows.push(self.batch.size() as u64);
+        self.trace.buffer_rows.push(self.experience.rows());
+        self.trace.batch_rows.push(self.experience.batch().size() as u64);
         Ok(())
     }
 
     /// Environment steps taken, counted where they are taken.
     pub fn environment_steps(&self) -> u64 {
-        self.environment_steps
+        self.experience.steps()
     }
 
     /// Gradient steps taken, counted where they are taken.
@@ -232,6 +191,11 @@ where
     /// What the training took down of itself.
     pub fn trace(&self) -> &DqnTrace {
         &self.trace
+    }
+
+    /// What became of transitions whose episode was cut off.
+    pub fn truncations(&self) -> TruncationTrace {
+        self.experience.truncations()
     }
 
     /// The network that acts and learns.

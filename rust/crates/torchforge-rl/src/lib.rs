@@ -24,6 +24,7 @@
 
 mod advantage;
 mod dqn;
+mod experience;
 mod ppo;
 mod sac;
 mod stream;

@@ -1,10 +1,10 @@
 //! Soft actor-critic (Haarnoja et al., 2018), after CleanRL's `sac_continuous_action.py`.
 
-use torchforge_data::{Batch, ReplayBuffer, Transition};
-use torchforge_env::{Continuous, Environment, Pcg64};
+use torchforge_env::{ActionSpace, Continuous, Environment, Pcg64};
 use torchforge_nn::{PolicyNoise, SacMinibatch, SacUpdate, fill_standard_normal};
 
-use crate::training::{Unfinished, not_zero};
+use crate::experience::Experience;
+use crate::training::not_zero;
 use crate::{Episode, Stream, TrainingError, TruncationTrace};
 
 /// SAC's constants; the defaults are CleanRL's, but for the number of steps and where learning starts.
@@ -47,29 +47,20 @@ pub struct SacTrace {
     pub buffer_rows: Vec<u64>,
     /// Transitions in the minibatch of each update of the critics.
     pub batch_rows: Vec<u64>,
-    /// Transitions whose episode was cut off.
-    pub truncations: TruncationTrace,
 }
 
 /// An agent that learns while it acts in one environment with continuous actions.
-pub struct Sac<E, S> {
+pub struct Sac<E: Environment<Action = [f32], ActionSpace = Continuous>, S> {
     options: SacOptions,
-    environment: E,
+    experience: Experience<E>,
     networks: S,
-    replay: ReplayBuffer<f32>,
-    batch: Batch<f32>,
     exploration: Pcg64,
-    sampling: Pcg64,
     noise: Pcg64,
     action_noise: Vec<f32>,
     critic_noise: Vec<f32>,
     policy_noise: Vec<f32>,
     temperature_noise: Vec<f32>,
-    observation: Vec<f32>,
-    next_observation: Vec<f32>,
     action: Vec<f32>,
-    episode: Unfinished,
-    environment_steps: u64,
     gradient_steps: u64,
     trace: SacTrace,
 }
@@ -81,37 +72,24 @@ where
 {
     /// Takes all memory and begins the first episode. The environment is reset with `seed`; the agent's own numbers
     /// come from [`Stream`]s of it. Later steps allocate nothing.
-    pub fn new(
-        mut environment: E,
-        networks: S,
-        options: SacOptions,
-        seed: u64,
-    ) -> Result<Self, TrainingError> {
+    pub fn new(environment: E, networks: S, options: SacOptions, seed: u64) -> Result<Self, TrainingError> {
         not_zero(&[("policy frequency", options.policy_frequency)])?;
-        let (width, action_len) = (environment.observation_len(), environment.action_space().low.len());
+        let action_len = environment.action_space().width();
         if networks.action_len() != action_len {
             return Err(TrainingError::Outputs { outputs: networks.action_len(), actions: action_len });
         }
-        let mut observation = vec![0.0; width];
-        environment.reset(Some(seed), &mut observation)?;
         let round = options.batch * action_len;
         let rounds = options.policy_frequency as usize * round;
         let updates = options.steps.saturating_sub(options.learning_starts) as usize;
         Ok(Self {
-            replay: ReplayBuffer::new(options.buffer_capacity, width, action_len)?,
-            batch: Batch::new(options.batch, width, action_len)?,
+            experience: Experience::new(environment, options.buffer_capacity, options.batch, seed)?,
             exploration: Stream::Exploration.of(seed),
-            sampling: Stream::Replay.of(seed),
             noise: Stream::Noise.of(seed),
             action_noise: vec![0.0; action_len],
             critic_noise: vec![0.0; round],
             policy_noise: vec![0.0; rounds],
             temperature_noise: vec![0.0; rounds],
-            next_observation: observation.clone(),
-            observation,
             action: vec![0.0; action_len],
-            episode: Unfinished::default(),
-            environment_steps: 0,
             gradient_steps: 0,
             trace: SacTrace {
                 update_steps: Vec::with_capacity(updates),
@@ -119,50 +97,26 @@ where
                 target_steps: Vec::with_capacity(updates),
                 buffer_rows: Vec::with_capacity(updates),
                 batch_rows: Vec::with_capacity(updates),
-                truncations: TruncationTrace::default(),
             },
             options,
-            environment,
             networks,
         })
     }
 
     /// One environment step and what belongs to it; the episode, if this step ended one.
-    ///
-    /// An ended episode is followed by the next one's first observation at once, while the replay buffer gets the real
-    /// last observation. The value after a truncated episode still counts.
     pub fn step(&mut self) -> Result<Option<Episode>, TrainingError> {
-        let global_step = self.environment_steps;
+        let global_step = self.experience.steps();
 
         if global_step < self.options.learning_starts {
-            let Continuous { low, high, .. } = self.environment.action_space();
+            let Continuous { low, high, .. } = self.experience.action_space();
             for (value, (&low, &high)) in self.action.iter_mut().zip(low.iter().zip(high.iter())) {
                 *value = self.exploration.uniform(f64::from(low), f64::from(high)) as f32;
             }
         } else {
             fill_standard_normal(&mut self.exploration, &mut self.action_noise);
-            self.networks.act(&self.observation, &self.action_noise, &mut self.action)?;
+            self.networks.act(self.experience.observation(), &self.action_noise, &mut self.action)?;
         }
-
-        let step = self.environment.step(&self.action, &mut self.next_observation)?;
-        self.environment_steps += 1;
-        self.replay.push(Transition {
-            observation: &self.observation,
-            next_observation: &self.next_observation,
-            action: &self.action,
-            reward: step.reward as f32,
-            terminated: step.terminated,
-            truncated: step.truncated,
-        })?;
-        if step.truncated && !step.terminated {
-            self.trace.truncations.look(self.replay.newest(), &self.next_observation);
-        }
-
-        let episode = self.episode.add(global_step, step.reward, step.done());
-        std::mem::swap(&mut self.observation, &mut self.next_observation);
-        if step.done() {
-            self.environment.reset(None, &mut self.observation)?;
-        }
+        let episode = self.experience.step(&self.action)?;
 
         if global_step > self.options.learning_starts {
             self.learn(global_step)?;
@@ -171,27 +125,27 @@ where
     }
 
     fn learn(&mut self, global_step: u64) -> Result<(), TrainingError> {
-        self.replay.sample(&mut self.sampling, &mut self.batch)?;
+        let batch = self.experience.sample()?;
         fill_standard_normal(&mut self.noise, &mut self.critic_noise);
         let minibatch = SacMinibatch {
-            observations: self.batch.observations(),
-            next_observations: self.batch.next_observations(),
-            actions: self.batch.actions(),
-            rewards: self.batch.rewards(),
-            terminations: self.batch.terminations(),
+            observations: batch.observations(),
+            next_observations: batch.next_observations(),
+            actions: batch.actions(),
+            rewards: batch.rewards(),
+            terminations: batch.terminations(),
         };
         self.networks.update_critics(minibatch, &self.critic_noise)?;
         self.gradient_steps += 1;
         self.trace.update_steps.push(global_step);
-        self.trace.buffer_rows.push(self.replay.len() as u64);
-        self.trace.batch_rows.push(self.batch.size() as u64);
+        self.trace.buffer_rows.push(self.experience.rows());
+        self.trace.batch_rows.push(self.experience.batch().size() as u64);
 
         if global_step.is_multiple_of(self.options.policy_frequency) {
             // As many updates as there were steps since the last.
             fill_standard_normal(&mut self.noise, &mut self.policy_noise);
             fill_standard_normal(&mut self.noise, &mut self.temperature_noise);
             let noise = PolicyNoise { policy: &self.policy_noise, temperature: &self.temperature_noise };
-            self.networks.update_policy(self.batch.observations(), noise)?;
+            self.networks.update_policy(self.experience.batch().observations(), noise)?;
             for _ in 0..self.options.policy_frequency {
                 self.trace.policy_steps.push(global_step);
             }
@@ -203,7 +157,7 @@ where
 
     /// Environment steps taken, counted where they are taken.
     pub fn environment_steps(&self) -> u64 {
-        self.environment_steps
+        self.experience.steps()
     }
 
     /// Updates of the critics, counted where they are made.
@@ -213,12 +167,17 @@ where
 
     /// Transitions that the replay buffer can hold.
     pub fn buffer_capacity(&self) -> usize {
-        self.replay.capacity()
+        self.experience.capacity()
     }
 
     /// What the training took down of itself.
     pub fn trace(&self) -> &SacTrace {
         &self.trace
+    }
+
+    /// What became of transitions whose episode was cut off.
+    pub fn truncations(&self) -> TruncationTrace {
+        self.experience.truncations()
     }
 
     /// The networks that act and learn.

@@ -7,7 +7,7 @@ use torchforge_nn::{
 };
 use torchforge_rl::{
     Episode, GaeOptions, Ppo, PpoOptions, Rollout, Sac, SacOptions, Stream, TrainingError, Trajectory,
-    advantages_and_returns, gae,
+    TruncationTrace, advantages_and_returns, gae,
 };
 
 const PPO: PpoOptions = PpoOptions {
@@ -143,7 +143,7 @@ fn train_sac(seed: u64) -> (Vec<Episode>, Vec<u8>) {
     assert_eq!(trace.target_steps, trace.update_steps);
     assert_eq!(trace.policy_steps[..4], [302, 302, 304, 304]);
     assert_eq!((trace.buffer_rows[0], trace.buffer_rows[398]), (302, 500));
-    assert_eq!((trace.truncations.stored_as_ends, trace.truncations.last_observation_error), (0, 0.0));
+    assert_eq!(agent.truncations(), TruncationTrace::default());
     let mut tensors = TensorWriter::new();
     agent.networks().write("", &mut tensors);
     (episodes, tensors.into_bytes())
