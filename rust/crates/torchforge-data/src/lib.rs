@@ -33,10 +33,11 @@
 //!
 //! Gradients and weights may leave a device, experience may not. So no type of this crate can be
 //! serialised: [`Transition`], [`ReplayBuffer`] and [`Batch`] implement no serialisation trait, and
-//! this crate depends on no serialisation library. Keep it so.
+//! this crate depends on no serialisation library. Keep it so. A run that is to go on after a stop keeps its rows on
+//! the same device: [`ReplayBuffer::rows_mut`] lends them to the agent's checkpoint, which is no message to anybody.
 
 #![forbid(unsafe_code)]
 
 mod replay;
 
-pub use replay::{Batch, Error, ReplayBuffer, Transition};
+pub use replay::{Batch, Error, ReplayBuffer, Rows, Transition};

@@ -29,6 +29,16 @@ pub enum Error {
         /// The length that was given.
         found: usize,
     },
+    /// A buffer of this capacity cannot be filled like this.
+    #[error("a buffer of {capacity} rows cannot hold {len} and write row {next} next")]
+    Position {
+        /// Rows that the buffer can hold.
+        capacity: usize,
+        /// Rows that it was to hold.
+        len: usize,
+        /// The row that was to be written next.
+        next: usize,
+    },
     /// A sample was asked of an empty buffer.
     #[error("the replay buffer is empty: push a transition before sampling")]
     Empty,
@@ -113,6 +123,24 @@ pub struct ReplayBuffer<A> {
     len: usize,
 }
 
+/// All rows that a buffer holds, borrowed, one slice a field, in the order of memory: for whoever stops a run and goes on
+/// with it on the same device.
+#[derive(Debug)]
+pub struct Rows<'a, A> {
+    /// (rows, observation length).
+    pub observations: &'a mut [f32],
+    /// (rows, observation length).
+    pub next_observations: &'a mut [f32],
+    /// (rows, action length).
+    pub actions: &'a mut [A],
+    /// (rows).
+    pub rewards: &'a mut [f32],
+    /// 1 where the task ended, otherwise 0; (rows).
+    pub terminations: &'a mut [f32],
+    /// 1 where the episode was cut off, otherwise 0; (rows).
+    pub truncations: &'a mut [f32],
+}
+
 impl<A: Copy + Default> ReplayBuffer<A> {
     /// A buffer for `capacity` transitions whose observations have `observation_len` values and whose actions
     /// `action_len`: 1 where they are discrete.
@@ -134,6 +162,38 @@ impl<A: Copy + Default> ReplayBuffer<A> {
     /// Transitions held at most.
     pub fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    /// The row that the next transition goes into.
+    pub fn next_row(&self) -> usize {
+        self.next
+    }
+
+    /// The rows held now.
+    pub fn rows_mut(&mut self) -> Rows<'_, A> {
+        let (len, columns) = (self.len, &mut self.columns);
+        let values = len * columns.observation_len;
+        Rows {
+            observations: &mut columns.observations[..values],
+            next_observations: &mut columns.next_observations[..values],
+            actions: &mut columns.actions[..len * columns.action_len],
+            rewards: &mut columns.rewards[..len],
+            terminations: &mut columns.terminations[..len],
+            truncations: &mut columns.truncations[..len],
+        }
+    }
+
+    /// Holds `len` rows from now on, whatever is in them ([`rows_mut`](Self::rows_mut) fills them), and writes row `next`
+    /// next.
+    pub fn resume_at(&mut self, len: usize, next: usize) -> Result<(), Error> {
+        let capacity = self.capacity;
+        // The ring is written from its beginning, so it is full before it wraps.
+        let whole = if len < capacity { next == len } else { len == capacity && next < capacity };
+        if !whole {
+            return Err(Error::Position { capacity, len, next });
+        }
+        (self.len, self.next) = (len, next);
+        Ok(())
     }
 
     /// Stores a transition; when the buffer is full it replaces the oldest.

@@ -134,3 +134,41 @@ fn a_misused_buffer_says_what_is_wrong() {
     let expected = Error::Len { what: "a batch's observation", expected: 4, found: 3 };
     assert_eq!(buffer.sample(&mut SplitMix(1), &mut narrow).unwrap_err(), expected);
 }
+
+#[test]
+fn rows_that_were_lent_make_another_buffer_of_the_same() {
+    for pushed in [0, 3, 5, 8] {
+        let mut first = ReplayBuffer::new(5, 2, 1).unwrap();
+        (0..pushed).for_each(|number| push_numbered(&mut first, number, 2));
+        let mut second = ReplayBuffer::new(5, 2, 1).unwrap();
+        second.resume_at(first.len(), first.next_row()).unwrap();
+        let (from, into) = (first.rows_mut(), second.rows_mut());
+        into.observations.copy_from_slice(from.observations);
+        into.next_observations.copy_from_slice(from.next_observations);
+        into.actions.copy_from_slice(from.actions);
+        into.rewards.copy_from_slice(from.rewards);
+        into.terminations.copy_from_slice(from.terminations);
+        into.truncations.copy_from_slice(from.truncations);
+        for buffer in [&mut first, &mut second] {
+            push_numbered(buffer, 100, 2);
+        }
+        let sampled = |buffer: &ReplayBuffer<u32>| {
+            let mut batch = Batch::new(64, 2, 1).unwrap();
+            buffer.sample(&mut SplitMix(1), &mut batch).unwrap();
+            (batch.observations().to_vec(), batch.next_observations().to_vec(), batch.actions().to_vec())
+        };
+        assert_eq!(sampled(&first), sampled(&second), "after {pushed}");
+    }
+}
+
+#[test]
+fn a_buffer_resumes_only_at_a_place_that_pushing_leads_to() {
+    let mut buffer = ReplayBuffer::<u32>::new(5, 2, 1).unwrap();
+    for (len, next) in [(0, 0), (3, 3), (5, 0), (5, 4)] {
+        assert_eq!(buffer.resume_at(len, next), Ok(()));
+    }
+    for (len, next) in [(6, 0), (5, 5), (3, 2), (0, 1), (usize::MAX, 0)] {
+        assert_eq!(buffer.resume_at(len, next), Err(Error::Position { capacity: 5, len, next }));
+    }
+    assert_eq!((buffer.len(), buffer.next_row()), (5, 4), "as before");
+}

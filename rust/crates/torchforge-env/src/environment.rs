@@ -41,6 +41,9 @@ pub enum Error {
     /// An environment outside of Rust failed; it keeps what it raised.
     #[error("the environment failed outside of Rust: see what it raised")]
     Outside,
+    /// A state was given that no environment of this kind can be in.
+    #[error("this is no state of this environment: give one that an environment of the same kind took down")]
+    Snapshot,
     /// A seed plus an environment's number is beyond 64 bits.
     #[error("the seeds of the last environments are beyond 64 bits: give a smaller seed")]
     SeedRange,
@@ -92,6 +95,18 @@ pub trait Environment {
 
     /// Takes `action` and writes the observation that follows. After an episode's last step comes a reset.
     fn step(&mut self, action: &Self::Action, observation: &mut [f32]) -> Result<Step, Error>;
+
+    /// Takes down the whole state, as words: all that decides, besides the actions, what follows. None where an
+    /// environment cannot.
+    fn snapshot(&self) -> Option<Vec<u64>> {
+        None
+    }
+
+    /// Takes up a state that [`snapshot`](Self::snapshot) took down of an environment of the same kind, in this
+    /// process or in another. On an error the environment is as before.
+    fn restore(&mut self, _snapshot: &[u64]) -> Result<(), Error> {
+        Err(Error::Snapshot)
+    }
 }
 
 impl<E: Environment + ?Sized> Environment for Box<E> {
@@ -112,5 +127,13 @@ impl<E: Environment + ?Sized> Environment for Box<E> {
 
     fn step(&mut self, action: &E::Action, observation: &mut [f32]) -> Result<Step, Error> {
         (**self).step(action, observation)
+    }
+
+    fn snapshot(&self) -> Option<Vec<u64>> {
+        (**self).snapshot()
+    }
+
+    fn restore(&mut self, snapshot: &[u64]) -> Result<(), Error> {
+        (**self).restore(snapshot)
     }
 }

@@ -111,6 +111,21 @@ impl Pcg64 {
         rng
     }
 
+    /// The whole state: its upper and lower half, then those of the increment.
+    pub fn to_words(&self) -> [u64; 4] {
+        let halves = |number: u128| [(number >> 64) as u64, number as u64];
+        let ([a, b], [c, d]) = (halves(self.state), halves(self.increment));
+        [a, b, c, d]
+    }
+
+    /// The generator that [`to_words`](Self::to_words) was asked of; none where the increment is even, which no
+    /// generator's is.
+    pub fn from_words(words: [u64; 4]) -> Option<Self> {
+        let [a, b, c, d] = words.map(u128::from);
+        let (state, increment) = (a << 64 | b, c << 64 | d);
+        (increment & 1 == 1).then_some(Self { state, increment })
+    }
+
     /// A number in [0, 1): the upper 53 bits times 2^-53.
     #[inline]
     pub fn unit(&mut self) -> f64 {

@@ -48,4 +48,21 @@ impl<E: Environment> Environment for TimeLimit<E> {
         self.elapsed += 1;
         Ok(Step { truncated: step.truncated || self.elapsed >= self.limit, ..step })
     }
+
+    /// The inner environment's, then the steps since the reset.
+    fn snapshot(&self) -> Option<Vec<u64>> {
+        let mut snapshot = self.environment.snapshot()?;
+        snapshot.push(u64::from(self.elapsed));
+        Some(snapshot)
+    }
+
+    fn restore(&mut self, snapshot: &[u64]) -> Result<(), Error> {
+        let (&elapsed, inner) = snapshot.split_last().ok_or(Error::Snapshot)?;
+        if elapsed > u64::from(self.limit) {
+            return Err(Error::Snapshot);
+        }
+        self.environment.restore(inner)?;
+        self.elapsed = elapsed as u32;
+        Ok(())
+    }
 }

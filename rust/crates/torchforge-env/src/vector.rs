@@ -123,6 +123,35 @@ impl<E: Environment> VectorEnv<E> {
             .reset(seed.map(|seed| seed + i as u64), row(observations, i, self.observation_len))
     }
 
+    /// Takes down the whole state: each environment's [`snapshot`](Environment::snapshot), then whose episode ended.
+    /// None where the environments cannot.
+    pub fn snapshot(&self) -> Option<Vec<u64>> {
+        let mut snapshot = Vec::new();
+        for environment in &self.environments {
+            snapshot.extend(environment.snapshot()?);
+        }
+        snapshot.extend(self.ended.iter().map(|&ended| u64::from(ended)));
+        Some(snapshot)
+    }
+
+    /// Takes up a state that [`snapshot`](Self::snapshot) took down of as many environments of the same kind.
+    pub fn restore(&mut self, snapshot: &[u64]) -> Result<(), Error> {
+        let count = self.len();
+        let len = snapshot.len() / count;
+        if len < 2 || len * count != snapshot.len() {
+            return Err(Error::Snapshot);
+        }
+        let (states, ended) = snapshot.split_at(snapshot.len() - count);
+        let len = len - 1;
+        for (environment, state) in self.environments.iter_mut().zip(states.chunks(len)) {
+            environment.restore(state)?;
+        }
+        for (ended, &word) in self.ended.iter_mut().zip(ended) {
+            *ended = word != 0;
+        }
+        Ok(())
+    }
+
     /// Takes one step in every environment; `actions` holds theirs one after the other.
     ///
     /// Lengths are checked first. An error of a single environment leaves those before it one step further.

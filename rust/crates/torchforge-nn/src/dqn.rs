@@ -7,6 +7,7 @@ use crate::kernels::transpose;
 use crate::learner::Learner;
 use crate::mlp::Activations;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
+use crate::state::{NetworkState, Numbers, Visit};
 use crate::{AdamOptions, Error, Mlp};
 
 /// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
@@ -172,6 +173,14 @@ impl DqnUpdate for DenseDqn {
 
     fn largest_target_difference(&self) -> f32 {
         largest_difference(self.target.parameters(), self.online().parameters())
+    }
+}
+
+impl NetworkState for DenseDqn {
+    fn visit_state(&mut self, visit: &mut Visit<'_>) -> Result<(), Error> {
+        self.online.visit_state("online", visit);
+        visit("target", Numbers::F32(self.target.parameters_mut()));
+        Ok(())
     }
 }
 

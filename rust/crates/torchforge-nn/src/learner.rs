@@ -3,6 +3,7 @@
 use crate::kernels::scale;
 use crate::mlp::Activations;
 use crate::simd::Simd;
+use crate::state::{Numbers, Visit};
 use crate::{Adam, AdamOptions, Mlp};
 
 /// Buffers are made once, for one size of minibatches.
@@ -26,6 +27,12 @@ impl Learner {
             transposed: network.transposed(batch),
             network,
         }
+    }
+
+    /// Shows parameters and moments: see [`NetworkState`](crate::NetworkState).
+    pub(crate) fn visit_state(&mut self, name: &str, visit: &mut Visit<'_>) {
+        visit(name, Numbers::F32(self.network.parameters_mut()));
+        self.adam.visit_state(name, visit);
     }
 
     /// The network's outputs of `inputs`, (inputs, batch), and what leads to them.

@@ -49,6 +49,7 @@ mod mlp;
 mod ppo;
 mod sac;
 mod simd;
+mod state;
 mod tensors;
 
 pub use backends::DqnBackend;
@@ -65,4 +66,5 @@ pub use sac::{
     ActionRange, DenseSac, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,
 };
 pub use simd::SimdPath;
-pub use tensors::{TensorReader, TensorWriter};
+pub use state::{NetworkState, Numbers, Visit};
+pub use tensors::{Element, TensorFile, TensorReader, TensorWriter};

@@ -5,6 +5,7 @@ use crate::kernels::{exp, is_whole, ln, row_weights, sum_of_squares, total, tran
 use crate::learner::Learner;
 use crate::mlp::Activations;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
+use crate::state::{NetworkState, Visit};
 use crate::{AdamOptions, Error, Mlp};
 
 /// Steps to learn from, borrowed. Row `i` of every field belongs to the same step.
@@ -336,6 +337,14 @@ impl PpoUpdate for DensePpo {
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {
         self.check(&minibatch)?;
         Ok(dispatch(self.path, Update { ppo: self, minibatch: &minibatch, learning_rate }))
+    }
+}
+
+impl NetworkState for DensePpo {
+    fn visit_state(&mut self, visit: &mut Visit<'_>) -> Result<(), Error> {
+        self.actor.visit_state("actor", visit);
+        self.critic.visit_state("critic", visit);
+        Ok(())
     }
 }
 

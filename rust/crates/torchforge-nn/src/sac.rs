@@ -5,6 +5,7 @@ use crate::kernels::{approach, exp, ln, row_weights, tanh, total, transpose};
 use crate::learner::Learner;
 use crate::mlp::{Activations, LayerNames};
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
+use crate::state::{NetworkState, Numbers, Visit};
 use crate::{Adam, AdamOptions, Error, Mlp, TensorReader, TensorWriter};
 
 /// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
@@ -520,6 +521,20 @@ impl SacUpdate for DenseSac {
 
     fn update_targets(&mut self) {
         dispatch(self.path, UpdateTargets { sac: self });
+    }
+}
+
+impl NetworkState for DenseSac {
+    fn visit_state(&mut self, visit: &mut Visit<'_>) -> Result<(), Error> {
+        self.actor.visit_state("actor", visit);
+        for (number, critic) in (1..).zip(&mut self.critics) {
+            critic.learner.visit_state(&format!("qf{number}"), visit);
+            visit(&format!("qf{number}_target"), Numbers::F32(critic.target.parameters_mut()));
+        }
+        visit("log_alpha", Numbers::F32(&mut self.log_alpha));
+        self.alpha_adam.visit_state("log_alpha", visit);
+        self.alpha = dispatch(self.path, Exponential(self.log_alpha[0]));
+        Ok(())
     }
 }
 

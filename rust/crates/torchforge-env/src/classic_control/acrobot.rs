@@ -86,6 +86,21 @@ impl Environment for Acrobot {
         observation.copy_from_slice(&seen.map(|value| value as f32));
         Ok(Step { reward: if terminated { 0.0 } else { -1.0 }, terminated, truncated: false })
     }
+
+    fn snapshot(&self) -> Option<Vec<u64>> {
+        Some(self.episode.snapshot(&self.state))
+    }
+
+    /// Only states that steps lead to: turning an angle of any size back takes any number of turns.
+    fn restore(&mut self, snapshot: &[u64]) -> Result<(), Error> {
+        let (episode, state) = Episode::restored(snapshot)?;
+        let largest = [PI, PI, MAX_SPEED[0], MAX_SPEED[1]];
+        if state.iter().zip(largest).any(|(value, largest)| value.abs() > largest) {
+            return Err(Error::Snapshot);
+        }
+        (self.episode, self.state) = (episode, state);
+        Ok(())
+    }
 }
 
 /// One step of the classic fourth-order method.

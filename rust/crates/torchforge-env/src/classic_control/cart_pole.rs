@@ -81,6 +81,15 @@ impl Environment for CartPole {
         write(&self.state, observation);
         Ok(Step { reward: 1.0, terminated, truncated: false })
     }
+
+    fn snapshot(&self) -> Option<Vec<u64>> {
+        Some(self.episode.snapshot(&self.state))
+    }
+
+    fn restore(&mut self, snapshot: &[u64]) -> Result<(), Error> {
+        (self.episode, self.state) = Episode::restored(snapshot)?;
+        Ok(())
+    }
 }
 
 /// One explicit Euler step. Gymnasium's order of operations: any other rounds differently.

@@ -10,6 +10,35 @@ pub(super) struct Episode {
 }
 
 impl Episode {
+    /// Generator and flag as words, then the environment's own `numbers`.
+    pub(super) fn snapshot(&self, numbers: &[f64]) -> Vec<u64> {
+        let rng = self.rng.as_ref().map_or([0; 4], Pcg64::to_words);
+        let flags = [u64::from(self.rng.is_some()), u64::from(self.under_way)];
+        let numbers = numbers.iter().map(|number| number.to_bits());
+        flags.into_iter().chain(rng).chain(numbers).collect()
+    }
+
+    /// The episode and the numbers that [`snapshot`](Self::snapshot) took down. All numbers are finite.
+    pub(super) fn restored<const N: usize>(snapshot: &[u64]) -> Result<(Self, [f64; N]), Error> {
+        let (head, numbers) = snapshot.split_first_chunk::<6>().ok_or(Error::Snapshot)?;
+        let &[seeded, under_way, ref rng @ ..] = head;
+        let episode = match (seeded, under_way) {
+            (0, 0) => Self::default(),
+            (1, 0 | 1) => {
+                let rng = Pcg64::from_words(*rng).ok_or(Error::Snapshot)?;
+                Self { rng: Some(rng), under_way: under_way == 1 }
+            }
+            _ => return Err(Error::Snapshot),
+        };
+        let numbers: [u64; N] = numbers.try_into().map_err(|_| Error::Snapshot)?;
+        let numbers = numbers.map(f64::from_bits);
+        if numbers.iter().all(|number| number.is_finite()) {
+            Ok((episode, numbers))
+        } else {
+            Err(Error::Snapshot)
+        }
+    }
+
     /// Begins an episode; a seed starts the generator anew. Returns the generator to draw the first state from.
     pub(super) fn begin(&mut self, seed: Option<u64>) -> Result<&mut Pcg64, Error> {
         if let Some(seed) = seed {

@@ -77,4 +77,13 @@ impl Environment for MountainCar {
         observation.copy_from_slice(&self.state.map(|value| value as f32));
         Ok(Step { reward: -1.0, terminated, truncated: false })
     }
+
+    fn snapshot(&self) -> Option<Vec<u64>> {
+        Some(self.episode.snapshot(&self.state))
+    }
+
+    fn restore(&mut self, snapshot: &[u64]) -> Result<(), Error> {
+        (self.episode, self.state) = Episode::restored(snapshot)?;
+        Ok(())
+    }
 }

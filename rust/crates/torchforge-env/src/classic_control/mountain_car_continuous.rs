@@ -104,6 +104,24 @@ impl Environment for MountainCarContinuous {
         let reward = if terminated { 100.0 } else { 0.0 } - exact * exact * 0.1;
         Ok(Step { reward, terminated, truncated: false })
     }
+
+    /// The numbers are whether a step was taken, position and velocity.
+    fn snapshot(&self) -> Option<Vec<u64>> {
+        let stepped = matches!(self.state, State::UnderWay { .. });
+        let [position, velocity] = self.state();
+        Some(self.episode.snapshot(&[f64::from(u8::from(stepped)), position, velocity]))
+    }
+
+    fn restore(&mut self, snapshot: &[u64]) -> Result<(), Error> {
+        let (episode, [stepped, position, velocity]) = Episode::restored(snapshot)?;
+        self.state = if stepped == 0.0 {
+            State::Start { position }
+        } else {
+            State::UnderWay { position: position as f32, velocity: velocity as f32 }
+        };
+        self.episode = episode;
+        Ok(())
+    }
 }
 
 /// What a step adds to the velocity.

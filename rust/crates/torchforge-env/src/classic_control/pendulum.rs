@@ -91,4 +91,13 @@ impl Environment for Pendulum {
         self.write(observation);
         Ok(Step { reward: -cost, terminated: false, truncated: false })
     }
+
+    fn snapshot(&self) -> Option<Vec<u64>> {
+        Some(self.episode.snapshot(&self.state))
+    }
+
+    fn restore(&mut self, snapshot: &[u64]) -> Result<(), Error> {
+        (self.episode, self.state) = Episode::restored(snapshot)?;
+        Ok(())
+    }
 }

@@ -1,6 +1,7 @@
 //! Adam, as `torch.optim.Adam` computes it.
 
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
+use crate::state::{Numbers, Visit};
 
 /// Adam's constants; the defaults are PyTorch's, but for the learning rate of 2.5e-4.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,6 +52,15 @@ impl Adam {
     /// The step size of the steps to come.
     pub fn set_learning_rate(&mut self, learning_rate: f64) {
         self.options.learning_rate = learning_rate;
+    }
+
+    /// Shows moments and powers, under names that begin with `name`: see [`NetworkState`](crate::NetworkState).
+    pub(crate) fn visit_state(&mut self, name: &str, visit: &mut Visit<'_>) {
+        visit(&format!("{name}.adam.first"), Numbers::F32(&mut self.first));
+        visit(&format!("{name}.adam.second"), Numbers::F32(&mut self.second));
+        let mut powers = [self.beta1_power, self.beta2_power];
+        visit(&format!("{name}.adam.powers"), Numbers::F64(&mut powers));
+        [self.beta1_power, self.beta2_power] = powers;
     }
 
     /// Moves `parameters` one step against `gradients`. All three vectors have the length given to `new`.

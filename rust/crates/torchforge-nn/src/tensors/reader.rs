@@ -1,0 +1,53 @@
+//! Tensors of a file in memory.
+
+use safetensors::tensor::Metadata;
+
+use super::{Element, LENGTH_BYTES, damaged, entry, header, other_kind};
+use crate::Error;
+
+/// The tensors of a safetensors file in memory.
+pub struct TensorReader<'a> {
+    header: Metadata,
+    data: &'a [u8],
+}
+
+impl<'a> TensorReader<'a> {
+    /// Reads the file's header.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
+        let cut = || damaged(&"it ends within its header");
+        let (length, rest) = bytes.split_first_chunk::<LENGTH_BYTES>().ok_or_else(cut)?;
+        let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| cut())?;
+        let (text, data) = rest.split_at_checked(length).ok_or_else(cut)?;
+        Ok(Self { header: header(text, data.len() as u64)?, data })
+    }
+
+    /// Whether the file has a tensor of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.header.info(name).is_some()
+    }
+
+    /// The shape of a tensor.
+    pub fn shape(&self, name: &str) -> Result<Vec<usize>, Error> {
+        let tensor = self.header.info(name).ok_or_else(|| Error::MissingTensor { name: name.to_owned() })?;
+        Ok(tensor.shape.clone())
+    }
+
+    /// The values of an f32 tensor of the given shape, row after row.
+    pub fn f32(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
+        self.values(name, shape)
+    }
+
+    /// The values of an i64 tensor of the given shape, row after row.
+    pub fn i64(&self, name: &str, shape: &[usize]) -> Result<Vec<i64>, Error> {
+        self.values(name, shape)
+    }
+
+    fn values<T: Element>(&self, name: &str, shape: &[usize]) -> Result<Vec<T>, Error> {
+        let found = entry(&self.header, name, T::DTYPE)?;
+        if found.shape != shape {
+            return Err(other_kind(name, format!("{:?} {shape:?}", T::DTYPE), found));
+        }
+        let (start, end) = found.data_offsets;
+        Ok(T::all(&self.data[start..end]))
+    }
+}
