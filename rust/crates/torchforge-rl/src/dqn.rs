@@ -1,12 +1,12 @@
 //! Deep Q-learning (Mnih et al., 2015), after CleanRL's `dqn.py`.
 
 use torchforge_env::{Discrete, Environment, Pcg64};
-use torchforge_nn::{DqnUpdate, Minibatch};
+use torchforge_nn::{DqnUpdate, Minibatch, NetworkState};
 
 use crate::experience::Experience;
 use crate::stream::below;
 use crate::training::not_zero;
-use crate::{Episode, Stream, TrainingError, TruncationTrace};
+use crate::{Archive, Episode, State, Stream, TrainingError, TruncationTrace};
 
 /// DQN's constants; the defaults are CleanRL's for CartPole, but for the number of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -204,8 +204,27 @@ where
     }
 }
 
+impl<E, Q> State for Dqn<E, Q>
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+    Q: NetworkState,
+{
+    fn visit(&mut self, archive: &mut Archive) {
+        archive.generator("random.exploration", &mut self.exploration);
+        self.experience.visit(archive, self.options.steps);
+        archive.number("gradient_steps", &mut self.gradient_steps, self.options.steps);
+        archive.trace("trace.update_steps", &mut self.trace.update_steps);
+        archive.trace("trace.epsilons", &mut self.trace.epsilons);
+        archive.trace("trace.buffer_rows", &mut self.trace.buffer_rows);
+        archive.trace("trace.batch_rows", &mut self.trace.batch_rows);
+        archive.trace("trace.copy_steps", &mut self.trace.copy_steps);
+        archive.trace("trace.copy_remainders", &mut self.trace.copy_remainders);
+        archive.networks(&mut self.network);
+    }
+}
+
 /// The first of the actions with the largest value.
-fn greedy_action(values: &[f32]) -> u32 {
+pub(crate) fn greedy_action(values: &[f32]) -> u32 {
     let mut best = 0;
     for (action, &value) in values.iter().enumerate() {
         if value > values[best] {

@@ -3,8 +3,10 @@
 use torchforge_data::{Batch, ReplayBuffer, Transition};
 use torchforge_env::{ActionSpace, Environment, Pcg64};
 
+use torchforge_nn::Element;
+
 use crate::training::Unfinished;
-use crate::{Episode, Stream, TrainingError, TruncationTrace};
+use crate::{Archive, Episode, Stream, TrainingError, TruncationTrace};
 
 /// What an action consists of.
 type Value<E> = <<E as Environment>::ActionSpace as ActionSpace>::Value;
@@ -74,6 +76,32 @@ where
             self.environment.reset(None, &mut self.observation)?;
         }
         Ok(episode)
+    }
+
+    /// Shows all of it to a checkpoint, of a training of `steps` steps.
+    pub(crate) fn visit(&mut self, archive: &mut Archive, steps: u64)
+    where
+        Value<E>: Element,
+    {
+        archive.number("environment_steps", &mut self.steps, steps);
+        archive.environment(&mut self.environment);
+        archive.numbers("observation", &mut self.observation);
+        self.episode.visit(archive, "episode", steps);
+        archive.generator("random.replay", &mut self.sampling);
+        self.truncations.visit(archive, steps);
+        let mut place = [self.replay.len() as u64, self.replay.next_row() as u64];
+        archive.numbers("replay.place", &mut place);
+        let [len, next] = place.map(|row| usize::try_from(row).unwrap_or(usize::MAX));
+        if let Err(error) = self.replay.resume_at(len, next) {
+            archive.refuse(error);
+        }
+        let rows = self.replay.rows_mut();
+        archive.numbers("replay.observations", rows.observations);
+        archive.numbers("replay.next_observations", rows.next_observations);
+        archive.numbers("replay.actions", rows.actions);
+        archive.numbers("replay.rewards", rows.rewards);
+        archive.numbers("replay.terminations", rows.terminations);
+        archive.numbers("replay.truncations", rows.truncations);
     }
 
     /// Draws a minibatch of all transitions that are kept.

@@ -18,12 +18,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A training can be stopped, and gone on with to the same bytes: [`save_checkpoint`], [`load_checkpoint`]. [`evaluate`]
+//! plays episodes with what was learnt.
+//!
 //! [`gae`] and [`gae_batched`] compute generalised advantages into the caller's memory.
 
 #![forbid(unsafe_code)]
 
 mod advantage;
+mod checkpoint;
 mod dqn;
+mod evaluation;
 mod experience;
 mod ppo;
 mod sac;
@@ -31,7 +36,9 @@ mod stream;
 mod training;
 
 pub use advantage::{GaeError, GaeOptions, Trajectory, gae, gae_batched};
+pub use checkpoint::{Archive, CheckpointError, State, load_checkpoint, save_checkpoint};
 pub use dqn::{Dqn, DqnOptions, DqnTrace};
+pub use evaluation::{DqnPolicy, Policy, PpoPolicy, Returns, SacPolicy, evaluate};
 pub use ppo::{Ppo, PpoOptions, PpoTrace, Rollout, advantages_and_returns};
 pub use sac::{Sac, SacOptions, SacTrace};
 pub use stream::Stream;

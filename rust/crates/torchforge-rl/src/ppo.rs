@@ -1,11 +1,11 @@
 //! Proximal policy optimisation (Schulman et al., 2017), after CleanRL's `ppo.py`.
 
 use torchforge_env::{Discrete, Environment, Pcg64, StepBatch, VectorEnv};
-use torchforge_nn::{PpoMinibatch, PpoUpdate};
+use torchforge_nn::{NetworkState, PpoMinibatch, PpoUpdate};
 
 use crate::stream::below;
 use crate::training::{Unfinished, not_zero};
-use crate::{Episode, GaeOptions, Stream, TrainingError};
+use crate::{Archive, Episode, GaeOptions, State, Stream, TrainingError};
 
 /// PPO's constants; the defaults are CleanRL's, but for the number of iterations.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -358,8 +358,45 @@ where
     }
 }
 
+/// Between two iterations: of a rollout nothing is left then.
+impl<E, P> State for Ppo<E, P>
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+    P: NetworkState,
+{
+    fn visit(&mut self, archive: &mut Archive) {
+        let rows = self.order.len() as u64;
+        let steps = self.options.iterations.saturating_mul(rows);
+        let updates = self.trace.update_steps.capacity() as u64;
+        archive.generator("random.exploration", &mut self.choice);
+        archive.generator("random.replay", &mut self.shuffling);
+        archive.number("iterations", &mut self.iteration, self.options.iterations);
+        archive.number("environment_steps", &mut self.environment_steps, steps);
+        archive.number("gradient_steps", &mut self.gradient_steps, updates);
+        archive.snapshot(self.environments.snapshot(), |snapshot| self.environments.restore(snapshot));
+        archive.numbers("observations", &mut self.observations);
+        archive.flags("terminated", &mut self.terminated);
+        archive.flags("truncated", &mut self.truncated);
+        archive.numbers("dones", &mut self.dones);
+        for (index, unfinished) in self.unfinished.iter_mut().enumerate() {
+            unfinished.visit(archive, &format!("episode.{index}"), steps);
+        }
+        archive.numbers("order", &mut self.order);
+        let mut places = self.order.clone();
+        places.sort_unstable();
+        if !places.iter().copied().eq(0..rows as u32) {
+            archive.refuse("its order does not name every row once");
+        }
+        archive.trace("trace.learning_rates", &mut self.trace.learning_rates);
+        archive.trace("trace.update_steps", &mut self.trace.update_steps);
+        archive.trace("trace.batch_rows", &mut self.trace.batch_rows);
+        archive.number("trace.wrong_flags", &mut self.trace.wrong_flags, steps);
+        archive.networks(&mut self.networks);
+    }
+}
+
 /// The action at which the probabilities, added up, pass a uniform number.
-fn chosen(uniform: f64, probabilities: &[f32]) -> u32 {
+pub(crate) fn chosen(uniform: f64, probabilities: &[f32]) -> u32 {
     let mut sum = 0.0;
     for (action, &probability) in probabilities.iter().enumerate() {
         sum += f64::from(probability);

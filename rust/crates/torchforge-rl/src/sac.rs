@@ -1,11 +1,11 @@
 //! Soft actor-critic (Haarnoja et al., 2018), after CleanRL's `sac_continuous_action.py`.
 
 use torchforge_env::{ActionSpace, Continuous, Environment, Pcg64};
-use torchforge_nn::{PolicyNoise, SacMinibatch, SacUpdate, fill_standard_normal};
+use torchforge_nn::{NetworkState, PolicyNoise, SacMinibatch, SacUpdate, fill_standard_normal};
 
 use crate::experience::Experience;
 use crate::training::not_zero;
-use crate::{Episode, Stream, TrainingError, TruncationTrace};
+use crate::{Archive, Episode, State, Stream, TrainingError, TruncationTrace};
 
 /// SAC's constants; the defaults are CleanRL's, but for the number of steps and where learning starts.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -183,5 +183,24 @@ where
     /// The networks that act and learn.
     pub fn networks(&self) -> &S {
         &self.networks
+    }
+}
+
+impl<E, S> State for Sac<E, S>
+where
+    E: Environment<Action = [f32], ActionSpace = Continuous>,
+    S: NetworkState,
+{
+    fn visit(&mut self, archive: &mut Archive) {
+        archive.generator("random.exploration", &mut self.exploration);
+        archive.generator("random.noise", &mut self.noise);
+        self.experience.visit(archive, self.options.steps);
+        archive.number("gradient_steps", &mut self.gradient_steps, self.options.steps);
+        archive.trace("trace.update_steps", &mut self.trace.update_steps);
+        archive.trace("trace.policy_steps", &mut self.trace.policy_steps);
+        archive.trace("trace.target_steps", &mut self.trace.target_steps);
+        archive.trace("trace.buffer_rows", &mut self.trace.buffer_rows);
+        archive.trace("trace.batch_rows", &mut self.trace.batch_rows);
+        archive.networks(&mut self.networks);
     }
 }

@@ -2,6 +2,8 @@
 
 use torchforge_data::Transition;
 
+use crate::Archive;
+
 /// Why a training cannot go on.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TrainingError {
@@ -65,6 +67,12 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
+    /// Shows it to a checkpoint; no episode has more than `steps` steps.
+    pub(crate) fn visit(&mut self, archive: &mut Archive, name: &str, steps: u64) {
+        archive.number(&format!("{name}.length"), &mut self.length, steps);
+        archive.numbers(&format!("{name}.return"), std::slice::from_mut(&mut self.total_reward));
+    }
+
     /// Adds a step; where the step ended it, the episode comes out and the next one begins.
     pub(crate) fn add(&mut self, step: u64, reward: f64, done: bool) -> Option<Episode> {
         self.length += 1;
@@ -88,6 +96,12 @@ pub struct TruncationTrace {
 }
 
 impl TruncationTrace {
+    pub(crate) fn visit(&mut self, archive: &mut Archive, steps: u64) {
+        archive.number("truncations.stored_as_ends", &mut self.stored_as_ends, steps);
+        let error = std::slice::from_mut(&mut self.last_observation_error);
+        archive.numbers("truncations.last_observation_error", error);
+    }
+
     pub(crate) fn look<A>(&mut self, stored: Option<Transition<'_, A>>, last_observation: &[f32]) {
         let Some(stored) = stored else { return };
         self.stored_as_ends += u64::from(stored.terminated);

@@ -1,0 +1,186 @@
+//! Playing episodes without learning.
+
+use torchforge_env::{Environment, Pcg64};
+use torchforge_nn::{DqnUpdate, PpoUpdate, SacUpdate, fill_standard_normal};
+
+use crate::dqn::greedy_action;
+use crate::ppo::chosen;
+use crate::stream::below;
+use crate::training::{Unfinished, not_zero};
+use crate::{Episode, Stream, TrainingError};
+
+/// Chooses actions.
+pub trait Policy {
+    /// One action: that of the [`Environment`].
+    type Action: ?Sized;
+
+    /// The action to take after this observation.
+    fn act(&mut self, observation: &[f32]) -> Result<&Self::Action, TrainingError>;
+}
+
+/// Plays so many episodes. The environment is reset with `seed` once; its generator goes on from episode to episode.
+///
+/// ```
+/// use torchforge_env::{CartPole, TimeLimit};
+/// use torchforge_rl::{Policy, Returns, TrainingError, evaluate};
+///
+/// /// Pushes the cart to where the pole leans.
+/// struct Lean(u32);
+///
+/// impl Policy for Lean {
+///     type Action = u32;
+///
+///     fn act(&mut self, observation: &[f32]) -> Result<&u32, TrainingError> {
+///         self.0 = u32::from(observation[2] + observation[3] > 0.0);
+///         Ok(&self.0)
+///     }
+/// }
+///
+/// let mut environment = TimeLimit::new(CartPole::new(), 500);
+/// let returns = Returns::of(&evaluate(&mut environment, &mut Lean(0), 10, 1)?);
+/// assert!(returns.mean > 150.0 && returns.deviation.is_some());
+/// # Ok::<(), TrainingError>(())
+/// ```
+pub fn evaluate<E, P>(
+    environment: &mut E,
+    policy: &mut P,
+    episodes: u64,
+    seed: u64,
+) -> Result<Vec<Episode>, TrainingError>
+where
+    E: Environment,
+    P: Policy<Action = E::Action>,
+{
+    not_zero(&[("episodes", episodes)])?;
+    let mut observation = vec![0.0; environment.observation_len()];
+    let (mut played, mut unfinished) = (Vec::new(), Unfinished::default());
+    environment.reset(Some(seed), &mut observation)?;
+    for global_step in 0.. {
+        let step = environment.step(policy.act(&observation)?, &mut observation)?;
+        played.extend(unfinished.add(global_step, step.reward, step.done()));
+        if played.len() as u64 == episodes {
+            break;
+        }
+        if step.done() {
+            environment.reset(None, &mut observation)?;
+        }
+    }
+    Ok(played)
+}
+
+/// What episodes brought, undiscounted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Returns {
+    /// Their mean; not a number where there are none.
+    pub mean: f64,
+    /// The standard deviation of a sample (n - 1); none of fewer than two.
+    pub deviation: Option<f64>,
+}
+
+impl Returns {
+    /// Mean and deviation over all these episodes.
+    pub fn of(episodes: &[Episode]) -> Self {
+        let count = episodes.len() as f64;
+        let mean = episodes.iter().map(|episode| episode.total_reward).sum::<f64>() / count;
+        let squares = episodes.iter().map(|episode| (episode.total_reward - mean).powi(2)).sum::<f64>();
+        Self { mean, deviation: (episodes.len() > 1).then(|| (squares / (count - 1.0)).sqrt()) }
+    }
+}
+
+/// DQN's policy: the action of the largest value, or with probability epsilon any.
+pub struct DqnPolicy<Q> {
+    network: Q,
+    epsilon: f64,
+    random: Pcg64,
+    action: u32,
+}
+
+impl<Q: DqnUpdate> DqnPolicy<Q> {
+    /// Greedy where `epsilon` is 0. The random numbers come of `seed`.
+    pub fn new(network: Q, epsilon: f64, seed: u64) -> Self {
+        Self { network, epsilon, random: Stream::Exploration.of(seed), action: 0 }
+    }
+}
+
+impl<Q: DqnUpdate> Policy for DqnPolicy<Q> {
+    type Action = u32;
+
+    fn act(&mut self, observation: &[f32]) -> Result<&u32, TrainingError> {
+        let values = self.network.q_values(observation)?;
+        self.action = if self.random.unit() < self.epsilon {
+            below(&mut self.random, values.len() as u32)
+        } else {
+            greedy_action(values)
+        };
+        Ok(&self.action)
+    }
+}
+
+/// PPO's policy, on networks that evaluate one row.
+pub struct PpoPolicy<P> {
+    networks: P,
+    random: Option<Pcg64>,
+    action: u32,
+}
+
+impl<P: PpoUpdate> PpoPolicy<P> {
+    /// The most probable action, always.
+    pub fn deterministic(networks: P) -> Self {
+        Self { networks, random: None, action: 0 }
+    }
+
+    /// Actions as probable as in training; the random numbers come of `seed`.
+    pub fn stochastic(networks: P, seed: u64) -> Self {
+        Self { networks, random: Some(Stream::Exploration.of(seed)), action: 0 }
+    }
+}
+
+impl<P: PpoUpdate> Policy for PpoPolicy<P> {
+    type Action = u32;
+
+    fn act(&mut self, observation: &[f32]) -> Result<&u32, TrainingError> {
+        let probabilities = self.networks.evaluate(observation)?.probabilities;
+        self.action = match &mut self.random {
+            Some(random) => chosen(random.unit(), probabilities),
+            None => greedy_action(probabilities),
+        };
+        Ok(&self.action)
+    }
+}
+
+/// SAC's policy.
+pub struct SacPolicy<S> {
+    networks: S,
+    random: Option<Pcg64>,
+    noise: Vec<f32>,
+    action: Vec<f32>,
+}
+
+impl<S: SacUpdate> SacPolicy<S> {
+    /// The middle of the policy, always: the squashed mean.
+    pub fn deterministic(networks: S) -> Self {
+        Self::new(networks, None)
+    }
+
+    /// Actions drawn as in training; the random numbers come of `seed`.
+    pub fn stochastic(networks: S, seed: u64) -> Self {
+        Self::new(networks, Some(Stream::Exploration.of(seed)))
+    }
+
+    fn new(networks: S, random: Option<Pcg64>) -> Self {
+        let len = networks.action_len();
+        Self { networks, random, noise: vec![0.0; len], action: vec![0.0; len] }
+    }
+}
+
+impl<S: SacUpdate> Policy for SacPolicy<S> {
+    type Action = [f32];
+
+    fn act(&mut self, observation: &[f32]) -> Result<&[f32], TrainingError> {
+        if let Some(random) = &mut self.random {
+            fill_standard_normal(random, &mut self.noise);
+        }
+        self.networks.act(observation, &self.noise, &mut self.action)?;
+        Ok(&self.action)
+    }
+}
