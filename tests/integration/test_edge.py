@@ -1,6 +1,7 @@
 """The edge image: one static program, alone, on both architectures; and cells that run on it."""
 
 import json
+import os
 import tarfile
 from pathlib import Path
 
@@ -80,6 +81,23 @@ def test_a_plain_run_prints_the_same_result_on_both_architectures_in_64_mib(edge
     # Not how long, how much memory, through which instructions.
     learnt = ("environment steps", "gradient steps", "episodes", "mean return of the last 100 episodes")
     assert {name: here[name] for name in learnt} == {name: there[name] for name in learnt}
+
+
+def test_a_training_in_64_mib_that_stops_here_goes_on_there_to_the_same_bytes(edge, tmp_path):
+    def trained(architecture: str, *words: str) -> None:
+        limits = ("--rm", "--network", "none", "--read-only", "--memory", "64m", "--memory-swap", "64m")
+        user = ("--user", f"{os.getuid()}:{os.getgid()}", "--volume", f"{tmp_path}:/work")
+        steps = ("--steps", "11000")
+        result = docker("run", *limits, *user, tag(architecture), "dqn", *steps, *words)
+        assert result.returncode == 0, result.stderr
+
+    trained(
+        HOST, "--output", "/work/straight", "--checkpoint", "/work/stopped", "--checkpoint-every", "10500"
+    )
+    trained(FOREIGN, "--output", "/work/resumed", "--resume", "/work/stopped")
+    for name in ("episodes.json", "weights.safetensors", "trace.safetensors"):
+        straight, resumed = (tmp_path / folder / name for folder in ("straight", "resumed"))
+        assert straight.read_bytes() == resumed.read_bytes(), name
 
 
 def test_cells_run_on_it_and_pass_their_gates(edge, tmp_path):

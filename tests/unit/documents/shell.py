@@ -49,6 +49,17 @@ def _started(words: list[str]) -> Iterator[list[str]]:
         yield words
 
 
+def torchforge_arguments(words: list[str]) -> list[str] | None:
+    """What a command hands to `torchforge`, which is all that an edge image holds, or None."""
+    if words[0] == "torchforge":
+        return words[1:]
+    if words[:2] == ["docker", "run"]:
+        for at, word in enumerate(words):
+            if re.search(r"(^|/)forge-bench:edge\b", word):
+                return words[at + 1 :]
+    return None
+
+
 def runner_arguments(words: list[str]) -> list[str] | None:
     """What a command hands to forge-bench's command line, or None where it does not call it."""
     program = words[0].rpartition("/")[2]

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from documents.markdown import ROOT, Document, documents
-from documents.shell import runner_arguments, simple_commands
+from documents.shell import runner_arguments, simple_commands, torchforge_arguments
 from runner.commands import COMMANDS
 from runner.errors import UsageError
 from runner.options import Options, parse
@@ -32,12 +32,23 @@ def benchmarks() -> frozenset[str]:
     return frozenset(matrix["benchmarks"])
 
 
+@cache
+def torchforge_options() -> frozenset[str]:
+    """The options that its usage names."""
+    source = (ROOT / "rust/crates/torchforge-bench/src/arguments.rs").read_text(encoding="utf-8")
+    [usage] = re.findall(r'USAGE: &str = "(.+?)";', source, re.DOTALL)
+    return frozenset(re.findall(r"--[a-z-]+", usage)) | {"--help"}
+
+
 def faults(text: str) -> Iterator[str]:
     """What is wrong with the commands of a shell text, a line each."""
     for words in simple_commands(text):
         line = " ".join(words)
         arguments = runner_arguments(words)
-        if arguments is not None:
+        if (handed := torchforge_arguments(words)) is not None:
+            unknown = [each for each in handed if each.startswith("-") and each not in torchforge_options()]
+            yield from (f"{line}: torchforge has no {each}" for each in unknown)
+        elif arguments is not None:
             if fault := fault_of_runner(arguments):
                 yield f"{line}: {fault}"
         elif words[0] == "make":

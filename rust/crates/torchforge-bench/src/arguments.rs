@@ -8,15 +8,22 @@ use serde::de::DeserializeOwned;
 use torchforge_nn::SimdPath;
 
 use crate::backend::Library;
-use crate::{Backend, Failure, Standalone};
+use crate::{Algorithm, Backend, Evaluation, Failure, Standalone};
 
 pub(crate) const USAGE: &str = "\
 Usage: torchforge gae|update|act|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
                           --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--backend candle|burn]
-       torchforge dqn [--seed N] [--steps N] [--simd ...]
+       torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...]
+                          [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
+       torchforge evaluate --weights FILE --environment ID [--episodes N] [--seed N] [--epsilon P] [--stochastic]
+                          [--simd ...]
        torchforge version | sleep
 
-Without a case dqn trains on CartPole-v1 with nothing else given (seed 1, 500,000 steps) and prints a table.
+Without a case dqn, ppo and sac train with nothing else given (dqn and ppo on CartPole-v1, sac on Pendulum-v1) and print
+a table. --checkpoint writes the whole state every so many steps (a tenth of all); --resume goes on from there, in a
+training of the same options, and ends with the bytes of one that was never stopped.
+evaluate plays episodes with final weights of any of the three: the greedy or likeliest action, unless --epsilon gives
+dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in training.
 --simd takes a training through these instructions instead of the processor's best; the bytes stay the same.
 --backend has another library compute dqn, where this program was compiled with it.
 
@@ -42,8 +49,10 @@ pub enum Command {
     Update(Arguments),
     /// Values of single observations.
     Act(Arguments),
-    /// DQN training with nothing given.
-    StandaloneDqn(Standalone),
+    /// A training with nothing given.
+    Standalone(Standalone),
+    /// Episodes with weights that were learnt.
+    Evaluate(Evaluation),
     /// Nothing, until the process is ended: what the runner's keeper executes where an image has no other program.
     Sleep,
 }
@@ -107,22 +116,30 @@ impl Command {
             "version" => Ok(Self::Version),
             "sleep" => Ok(Self::Sleep),
             "gae" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Gae)),
-            "ppo" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Ppo)),
-            "sac" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Sac)),
             "update" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Update)),
             "act" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Act)),
-            "dqn" => {
-                let words: Vec<OsString> = parser.raw_args().map_err(usage)?.collect();
-                let parser = lexopt::Parser::from_args(&words);
-                if names_a_case(&words) {
-                    Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Dqn))
-                } else {
-                    Standalone::parse(parser).map(|found| found.map_or(Self::Help, Self::StandaloneDqn))
-                }
-            }
+            "dqn" => Self::training(parser, Algorithm::Dqn, Self::Dqn),
+            "ppo" => Self::training(parser, Algorithm::Ppo, Self::Ppo),
+            "sac" => Self::training(parser, Algorithm::Sac, Self::Sac),
+            "evaluate" => Evaluation::parse(parser).map(|found| found.map_or(Self::Help, Self::Evaluate)),
             _ => Err(Failure::Usage(format!(
                 "there is no benchmark {command:?}; the benchmarks are gae, update, act, dqn, ppo and sac, see `torchforge --help`"
             ))),
+        }
+    }
+
+    /// With a case or with nothing given.
+    fn training(
+        mut parser: lexopt::Parser,
+        algorithm: Algorithm,
+        of_cases: fn(Arguments) -> Self,
+    ) -> Result<Self, Failure> {
+        let words: Vec<OsString> = parser.raw_args().map_err(usage)?.collect();
+        let parser = lexopt::Parser::from_args(&words);
+        if names_a_case(&words) {
+            Arguments::parse(parser).map(|found| found.map_or(Self::Help, of_cases))
+        } else {
+            Standalone::parse(parser, algorithm).map(|found| found.map_or(Self::Help, Self::Standalone))
         }
     }
 }
@@ -152,11 +169,16 @@ impl Arguments {
                     })?;
                     arguments.cases.push(Case { id, parameters });
                 }
-                Long("seed") => seed = Some(parser.value().and_then(|value| value.parse()).map_err(usage)?),
+                Long("seed") => seed = Some(parsed(&mut parser)?),
                 Long("input") => arguments.input = Some(parser.value().map_err(usage)?.into()),
                 Long("simd") => arguments.simd = Some(simd_path(&mut parser)?),
                 Long("backend") => arguments.backend = Some(backend(&mut parser)?),
                 Long("output") => arguments.output = Some(parser.value().map_err(usage)?.into()),
+                Long(alone @ ("environment" | "steps" | "checkpoint" | "checkpoint-every" | "resume")) => {
+                    return Err(Failure::Usage(format!(
+                        "--{alone} is of a training with no case, which is not measured; leave --case out"
+                    )));
+                }
                 other => return Err(usage(other.unexpected())),
             }
         }
@@ -189,30 +211,6 @@ impl Arguments {
     }
 }
 
-impl Standalone {
-    /// None when help was asked for.
-    fn parse(mut parser: lexopt::Parser) -> Result<Option<Self>, Failure> {
-        let mut asked = Self::default();
-        while let Some(argument) = parser.next().map_err(usage)? {
-            match argument {
-                Long("help") | Short('h') => return Ok(None),
-                Long("seed") => asked.seed = parser.value().and_then(|value| value.parse()).map_err(usage)?,
-                Long("steps") => {
-                    asked.steps = parser.value().and_then(|value| value.parse()).map_err(usage)?;
-                }
-                Long("simd") => asked.simd = Some(simd_path(&mut parser)?),
-                Long(of_a_case @ ("parameters" | "input" | "output")) => {
-                    return Err(Failure::Usage(format!(
-                        "no case is given, and --{of_a_case} belongs to one; give --case ID --parameters JSON"
-                    )));
-                }
-                other => return Err(usage(other.unexpected())),
-            }
-        }
-        Ok(Some(asked))
-    }
-}
-
 fn names_a_case(words: &[OsString]) -> bool {
     words.iter().any(|word| word == "--case" || word.as_encoded_bytes().starts_with(b"--case="))
 }
@@ -231,11 +229,11 @@ fn check_id(id: &str) -> Result<(), Failure> {
     )))
 }
 
-fn text(parser: &mut lexopt::Parser) -> Result<String, Failure> {
+pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, Failure> {
     parser.value().and_then(ValueExt::string).map_err(usage)
 }
 
-fn simd_path(parser: &mut lexopt::Parser) -> Result<SimdPath, Failure> {
+pub(crate) fn simd_path(parser: &mut lexopt::Parser) -> Result<SimdPath, Failure> {
     let path = text(parser)?.parse::<SimdPath>().and_then(SimdPath::require);
     path.map_err(|error| Failure::Usage(error.to_string()))
 }
@@ -244,10 +242,19 @@ fn backend(parser: &mut lexopt::Parser) -> Result<Backend, Failure> {
     text(parser)?.parse().and_then(Library::backend).map_err(Failure::Usage)
 }
 
+/// A number, or another value that is read from text.
+pub(crate) fn parsed<T>(parser: &mut lexopt::Parser) -> Result<T, Failure>
+where
+    T: std::str::FromStr,
+    T::Err: Into<Box<dyn std::error::Error + Send + Sync + 'static>>,
+{
+    parser.value().and_then(|value| value.parse()).map_err(usage)
+}
+
 fn without_parameters(id: &str) -> Failure {
     Failure::Usage(format!("case {id:?} has no parameters; put --parameters JSON after it"))
 }
 
-fn usage(error: lexopt::Error) -> Failure {
+pub(crate) fn usage(error: lexopt::Error) -> Failure {
     Failure::Usage(format!("{error}; see `torchforge --help`"))
 }

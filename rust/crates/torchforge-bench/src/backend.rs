@@ -3,7 +3,8 @@
 use std::str::FromStr;
 
 use torchforge_nn::{
-    AdamOptions, DenseDqn, DqnBackend, DqnUpdate, Error, Minibatch, Mlp, SimdPath, TensorWriter,
+    AdamOptions, DenseDqn, DqnBackend, DqnUpdate, Error, Minibatch, Mlp, NetworkState, SimdPath,
+    TensorWriter, Visit,
 };
 
 /// Who computes: `--backend`, and for our own kernels `--simd`.
@@ -134,6 +135,23 @@ impl AnyDqn {
     pub(crate) fn gradients(&self) -> Result<Vec<f32>, Error> {
         on!(&self.network, network => DqnBackend::gradients(&**network))
     }
+}
+
+impl NetworkState for AnyDqn {
+    fn visit_state(&mut self, visit: &mut Visit<'_>) -> Result<(), Error> {
+        match &mut self.network {
+            Network::Own(network) => network.visit_state(visit),
+            #[cfg(feature = "candle")]
+            Network::Candle(_) => Err(keeps_its_state("candle")),
+            #[cfg(feature = "burn")]
+            Network::Burn(_) => Err(keeps_its_state("burn")),
+        }
+    }
+}
+
+#[cfg(any(feature = "candle", feature = "burn"))]
+fn keeps_its_state(library: &'static str) -> Error {
+    Error::Backend { library, reason: "it does not give out its optimiser's state".into() }
 }
 
 impl DqnUpdate for AnyDqn {

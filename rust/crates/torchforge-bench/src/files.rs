@@ -1,6 +1,7 @@
 //! Files and folders, with errors that name them.
 
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
@@ -13,11 +14,27 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(|error| Failure::File { action: "write", path: path.to_owned(), error })
 }
 
+/// Makes a folder and those above it, where they are not there.
+pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(path).map_err(|error| Failure::File { action: "make", path: path.to_owned(), error })
+}
+
 /// The case's folder below `output`, made if need be.
 pub(crate) fn case_folder(output: &Path, case: &str) -> Result<PathBuf, Failure> {
     let path = output.join(case);
-    match fs::create_dir_all(&path) {
-        Ok(()) => Ok(path),
-        Err(error) => Err(Failure::File { action: "make", path, error }),
+    make_folder(&path)?;
+    Ok(path)
+}
+
+/// Reads a file that others made: one that is longer than `most` bytes is an error.
+pub(crate) fn read_up_to(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    let failure = |error| Failure::File { action: "read", path: path.to_owned(), error };
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(failure)?;
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failure)?;
+    if bytes.len() as u64 > most {
+        let error = io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes"));
+        return Err(failure(error));
     }
+    Ok(bytes)
 }

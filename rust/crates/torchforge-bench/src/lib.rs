@@ -20,6 +20,7 @@ mod arguments;
 mod backend;
 mod dqn;
 mod environment;
+mod evaluation;
 mod failure;
 mod files;
 mod gae;
@@ -29,9 +30,9 @@ mod operation;
 mod parity;
 mod ppo;
 mod protocol;
-
 mod sac;
 mod standalone;
+mod table;
 mod training;
 mod update;
 mod version;
@@ -39,8 +40,9 @@ mod version;
 pub use arguments::{Arguments, Case, Command};
 pub use backend::Backend;
 pub use dqn::run_in as run_dqn_in;
+pub use evaluation::Evaluation;
 pub use failure::Failure;
-pub use standalone::Standalone;
+pub use standalone::{Algorithm, Standalone};
 pub use version::version;
 
 use std::time::Instant;
@@ -59,7 +61,8 @@ pub fn run(
         Command::Dqn(arguments) => dqn::run(&arguments, started),
         Command::Ppo(arguments) => ppo::run(&arguments, started),
         Command::Sac(arguments) => sac::run(&arguments, started),
-        Command::StandaloneDqn(asked) => standalone::run(asked),
+        Command::Standalone(asked) => standalone::run(&asked),
+        Command::Evaluate(asked) => evaluation::run(&asked),
         Command::Sleep => loop {
             std::thread::park();
         },

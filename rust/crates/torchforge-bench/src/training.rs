@@ -1,6 +1,7 @@
 //! What the trainings share: one case in, files and one measurement out.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -61,7 +62,7 @@ pub(crate) fn run<A: Agent>(
     parity: &impl Parity,
 ) -> Result<(), Failure> {
     let given = arguments.input()?.join(&case.id).join("parity.safetensors");
-    let Made { mut agent, mut trace } = made.map_err(|e| failed(&case.id, &e))?;
+    let Made { mut agent, trace } = made.map_err(|e| failed(&case.id, &e))?;
     let mut episodes = Vec::new();
     let mut progress = Progress::new(steps, "environment step");
 
@@ -74,13 +75,43 @@ pub(crate) fn run<A: Agent>(
     }
     let times = clock.stop();
 
-    agent.write_trace(&mut trace);
-    let mut weights = TensorWriter::new();
-    agent.write_weights(&mut weights).map_err(|e| failed(&case.id, &e))?;
     let update = parity.of(&given)?;
-    let (environment_steps, gradient_steps) = (agent.environment_steps(), agent.gradient_steps());
-    Trained { times, environment_steps, gradient_steps, episodes, weights, trace, update }
-        .tell(arguments, case)
+    if let Some(output) = &arguments.output {
+        let folder = output.join(&case.id);
+        write(&folder, &case.id, &agent, &episodes, trace)?;
+        files::write(&folder.join("update.safetensors"), &update)?;
+    }
+    protocol::measurement(
+        &case.id,
+        BTreeMap::from([
+            ("initialisation_seconds", Figure::One(times.initialisation_seconds)),
+            ("training_seconds", Figure::One(times.training_seconds)),
+            ("wall_seconds", Figure::One(times.wall_seconds)),
+        ]),
+        BTreeMap::from([
+            ("environment_steps", agent.environment_steps()),
+            ("gradient_steps", agent.gradient_steps()),
+        ]),
+    )
+}
+
+/// Writes what a training leaves behind, into a folder that is made if need be.
+pub(crate) fn write<A: Agent>(
+    folder: &Path,
+    name: &str,
+    agent: &A,
+    episodes: &[Episode],
+    mut trace: TensorWriter,
+) -> Result<(), Failure> {
+    files::make_folder(folder)?;
+    let episodes: Vec<EpisodeRecord> = episodes.iter().map(EpisodeRecord::from).collect();
+    let episodes = serde_json::to_vec(&episodes).expect("episodes are numbers");
+    files::write(&folder.join("episodes.json"), &episodes)?;
+    let mut weights = TensorWriter::new();
+    agent.write_weights(&mut weights).map_err(|error| failed(name, &error))?;
+    files::write(&folder.join("weights.safetensors"), &weights.into_bytes())?;
+    agent.write_trace(&mut trace);
+    files::write(&folder.join("trace.safetensors"), &trace.into_bytes())
 }
 
 /// Writes what became of transitions whose episode was cut off.
@@ -120,18 +151,6 @@ struct Times {
     wall_seconds: f64,
 }
 
-/// What a training leaves behind.
-struct Trained {
-    times: Times,
-    environment_steps: u64,
-    gradient_steps: u64,
-    episodes: Vec<Episode>,
-    weights: TensorWriter,
-    trace: TensorWriter,
-    /// The file of the parity updates.
-    update: Vec<u8>,
-}
-
 /// An episode as the runner stores it.
 #[derive(Serialize)]
 struct EpisodeRecord {
@@ -143,32 +162,5 @@ struct EpisodeRecord {
 impl From<&Episode> for EpisodeRecord {
     fn from(episode: &Episode) -> Self {
         Self { step: episode.step, length: episode.length, r#return: episode.total_reward }
-    }
-}
-
-impl Trained {
-    /// Prints the measurement, and writes the files where there is a folder for them.
-    fn tell(self, arguments: &Arguments, case: &Case) -> Result<(), Failure> {
-        if let Some(output) = &arguments.output {
-            let folder = files::case_folder(output, &case.id)?;
-            let episodes: Vec<EpisodeRecord> = self.episodes.iter().map(EpisodeRecord::from).collect();
-            let episodes = serde_json::to_vec(&episodes).expect("episodes are numbers");
-            files::write(&folder.join("episodes.json"), &episodes)?;
-            files::write(&folder.join("weights.safetensors"), &self.weights.into_bytes())?;
-            files::write(&folder.join("trace.safetensors"), &self.trace.into_bytes())?;
-            files::write(&folder.join("update.safetensors"), &self.update)?;
-        }
-        protocol::measurement(
-            &case.id,
-            BTreeMap::from([
-                ("initialisation_seconds", Figure::One(self.times.initialisation_seconds)),
-                ("training_seconds", Figure::One(self.times.training_seconds)),
-                ("wall_seconds", Figure::One(self.times.wall_seconds)),
-            ]),
-            BTreeMap::from([
-                ("environment_steps", self.environment_steps),
-                ("gradient_steps", self.gradient_steps),
-            ]),
-        )
     }
 }

@@ -12,21 +12,13 @@ use crate::environment::{continuous, discrete};
 use crate::operation::{self, Repetitions};
 use crate::parity::{Parity, Updates};
 use crate::protocol::{self, Figure};
-use crate::{Arguments, Case, Failure, dqn, files, ppo, sac};
-
-/// Whose update.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Algorithm {
-    Dqn,
-    Ppo,
-    Sac,
-}
+use crate::{Algorithm, Arguments, Case, Failure, dqn, files, ppo, sac};
 
 /// A case's keys of matrix.yaml.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
+    /// Whose update.
     algorithm: Algorithm,
     /// Updates in one repetition.
     calls: u32,

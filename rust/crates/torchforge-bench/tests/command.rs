@@ -379,24 +379,6 @@ fn dqn_learns_in_every_environment_with_discrete_actions() {
 }
 
 #[test]
-fn dqn_without_a_case_needs_nothing_and_prints_a_table() {
-    let output = torchforge(&["dqn", "--steps", "12000", "--seed", "3"]);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).unwrap();
-    let cell = |name: &str| {
-        let row = text.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{name}: {text}"));
-        row.split('|').nth(2).unwrap().trim().to_owned()
-    };
-    assert_eq!(cell("environment  "), "CartPole-v1");
-    assert_eq!(cell("seed"), "3");
-    assert_eq!(cell("environment steps  "), "12,000");
-    // Every tenth step after the 10,000th.
-    assert_eq!(cell("gradient steps"), "199");
-    let mean: f64 = cell("mean return of the last 100 episodes").parse().unwrap();
-    assert!((8.0..=500.0).contains(&mean), "{text}");
-}
-
-#[test]
 fn the_version_names_compiler_and_target() {
     let output = torchforge(&["version"]);
     let version: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -422,6 +404,14 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
         (vec!["dqn", "--case", "a", "--backend", "burn"], "compiled without burn"),
         (vec!["dqn", "--steps", "0"], "see `torchforge --help`"),
         (vec!["dqn", "--seed", "1", "--input", "."], "no case is given, and --input belongs to one"),
+        (vec!["dqn", "--case", "a", "--resume", "x"], "--resume is of a training with no case"),
+        (vec!["ppo", "--steps", "511"], "give 512 or more"),
+        (vec!["sac", "--environment", "CartPole-v1"], "use one of MountainCarContinuous-v0, Pendulum-v1"),
+        (vec!["sac", "--checkpoint-every", "5"], "give --checkpoint FILE"),
+        (vec!["dqn", "--checkpoint", "x", "--checkpoint-every", "0"], "see `torchforge --help`"),
+        (vec!["evaluate", "--weights", "x"], "give --environment ID"),
+        (vec!["evaluate", "--environment", "CartPole-v1"], "give --weights FILE"),
+        (vec!["evaluate", "--epsilon", "1.5"], "give a number from 0 to 1"),
         (vec!["dqn", "--case=a", "--seed", "1"], "case \"a\" has no parameters"),
         (vec!["gae", "--case", "../a", "--parameters", "{}"], "\"../a\" is no case"),
         (vec!["gae", "--case", "a", "--seed", "1"], "case \"a\" has no parameters"),

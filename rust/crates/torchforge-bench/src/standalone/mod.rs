@@ -1,0 +1,164 @@
+//! A whole training with nothing given: no case, no inputs, no runner; its result is for people.
+//!
+//! What `docker run forge-bench:edge dqn` shows. There is no gate here, so no figure of it is ever ranked: a training that
+//! is stopped and gone on with has no time that could be compared.
+
+mod options;
+
+pub use options::{Algorithm, Standalone};
+
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
+
+use torchforge_nn::{SimdPath, TensorWriter};
+use torchforge_rl::{
+    Archive, CheckpointError, DqnOptions, Episode, PpoOptions, Returns, SacOptions, State, TrainingError,
+    load_checkpoint, save_checkpoint,
+};
+
+use self::options::{PPO_ENVIRONMENTS, rollout};
+use crate::environment::{continuous, discrete};
+use crate::memory::Memory;
+use crate::protocol::print_line;
+use crate::table::{grouped, mebibytes, table};
+use crate::training::{self, Agent, Made, failed};
+use crate::{Backend, Failure, dqn, ppo, sac};
+
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
+/// Parts of a training, with a checkpoint between two, where nobody says how many steps lie between them.
+const PARTS: u64 = 10;
+
+/// Trains and prints a Markdown table.
+pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
+    let environment = asked.environment.as_deref().unwrap_or(asked.algorithm.environment());
+    let steps = asked.steps.map_or(asked.algorithm.steps(), NonZeroU64::get);
+    let path = asked.simd.unwrap_or_else(SimdPath::detect);
+    let (seed, course) = (asked.seed, Course { asked, environment, path });
+    match asked.algorithm {
+        Algorithm::Dqn => {
+            let options = DqnOptions { steps, ..DqnOptions::default() };
+            let made = discrete(environment).map_err(Failure::Usage)?;
+            let made = dqn::agent(made, options, seed, Backend::Own(path));
+            course.train(made, steps, format!("{options:?}"))
+        }
+        Algorithm::Ppo => {
+            let iterations = steps / rollout();
+            if iterations == 0 {
+                let least = rollout();
+                let fault = format!("{steps} steps are no iteration of ppo; give {least} or more");
+                return Err(Failure::Usage(fault));
+            }
+            let options = PpoOptions { iterations, ..PpoOptions::default() };
+            let made = ppo::environments(environment, PPO_ENVIRONMENTS).map_err(Failure::Usage)?;
+            let made = ppo::agent(made, options, seed, path);
+            course.train(made, iterations * rollout(), format!("{options:?}"))
+        }
+        Algorithm::Sac => {
+            let options = SacOptions { steps, ..SacOptions::default() };
+            let made = continuous(environment).map_err(Failure::Usage)?;
+            let made = sac::agent(made, options, seed, path);
+            course.train(made, steps, format!("{options:?}"))
+        }
+    }
+}
+
+/// What was asked for, with nothing left open.
+struct Course<'a> {
+    asked: &'a Standalone,
+    environment: &'a str,
+    path: SimdPath,
+}
+
+/// An agent and the episodes that it has played.
+struct Run<A> {
+    agent: A,
+    episodes: Vec<Episode>,
+    steps: u64,
+}
+
+impl<A: State> State for Run<A> {
+    fn visit(&mut self, archive: &mut Archive) {
+        self.agent.visit(archive);
+        // No episode is shorter than a step.
+        archive.episodes(&mut self.episodes, usize::try_from(self.steps).unwrap_or(usize::MAX));
+    }
+}
+
+impl Course<'_> {
+    fn train<A: Agent + State>(
+        &self,
+        made: Result<Made<A>, TrainingError>,
+        steps: u64,
+        options: String,
+    ) -> Result<(), Failure> {
+        let failed = |error: TrainingError| failed(self.environment, &error);
+        let work = |error: CheckpointError| Failure::Work(error.to_string());
+        let training = [
+            ("algorithm", self.asked.algorithm.name().to_owned()),
+            ("environment", self.environment.to_owned()),
+            ("seed", self.asked.seed.to_string()),
+            ("options", options),
+        ];
+        let Made { agent, trace } = made.map_err(failed)?;
+        let mut run = Run { agent, episodes: Vec::new(), steps };
+        if let Some(path) = &self.asked.resume {
+            load_checkpoint(path, &training, &mut run).map_err(work)?;
+        }
+        let begun = run.agent.environment_steps();
+        let every = self.asked.checkpoint_every.map_or((steps / PARTS).max(1), NonZeroU64::get);
+        let next_after = |step: u64| (step / every + 1).saturating_mul(every);
+        let mut due = if self.asked.checkpoint.is_some() { next_after(begun) } else { u64::MAX };
+
+        let started = Instant::now();
+        let mut told = started;
+        while run.agent.environment_steps() < steps {
+            run.agent.advance(&mut run.episodes).map_err(failed)?;
+            let done = run.agent.environment_steps();
+            if done.is_multiple_of(A::PROGRESS_STEPS) && told.elapsed() >= PROGRESS_INTERVAL {
+                told = Instant::now();
+                eprintln!("torchforge: {} of {} environment steps", grouped(done), grouped(steps));
+            }
+            if let Some(path) = self.asked.checkpoint.as_ref().filter(|_| done >= due && done < steps) {
+                save_checkpoint(path, &training, &mut run).map_err(work)?;
+                due = next_after(done);
+            }
+        }
+        let seconds = started.elapsed().as_secs_f64();
+
+        self.write(&run, trace)?;
+        self.print(&run, begun, seconds)
+    }
+
+    fn write<A: Agent>(&self, run: &Run<A>, trace: TensorWriter) -> Result<(), Failure> {
+        match &self.asked.output {
+            Some(folder) => training::write(folder, self.environment, &run.agent, &run.episodes, trace),
+            None => Ok(()),
+        }
+    }
+
+    fn print<A: Agent>(&self, run: &Run<A>, begun: u64, seconds: f64) -> Result<(), Failure> {
+        let algorithm = self.asked.algorithm;
+        let last = algorithm.last_episodes();
+        let last_label = format!("mean return of the last {last} episodes");
+        let last = &run.episodes[run.episodes.len().saturating_sub(last)..];
+        let mean =
+            if last.is_empty() { "none ended".into() } else { format!("{:.2}", Returns::of(last).mean) };
+        let done = run.agent.environment_steps();
+        let mut rows = vec![
+            ("environment", self.environment.to_owned()),
+            ("seed", self.asked.seed.to_string()),
+            ("environment steps", grouped(done)),
+            ("gradient steps", grouped(run.agent.gradient_steps())),
+            ("instructions", self.path.to_string()),
+            ("training", format!("{seconds:.2} s")),
+            ("environment steps a second", grouped(((done - begun) as f64 / seconds) as u64)),
+            ("episodes", grouped(run.episodes.len() as u64)),
+            (&last_label, mean),
+            ("peak memory", Memory::now().vmhwm_bytes().map_or("unknown".into(), mebibytes)),
+        ];
+        if self.asked.resume.is_some() {
+            rows.insert(5, ("gone on after", format!("{} environment steps", grouped(begun))));
+        }
+        print_line(&table(&algorithm.name().to_uppercase(), &rows))
+    }
+}

@@ -1,0 +1,135 @@
+//! What a training with nothing given may still be told.
+
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+use lexopt::prelude::*;
+use serde::Deserialize;
+use torchforge_nn::SimdPath;
+use torchforge_rl::{DqnOptions, PpoOptions, SacOptions};
+
+use crate::Failure;
+use crate::arguments::{parsed, simd_path, text, usage};
+
+/// CleanRL's environments of PPO, stepped together.
+pub(super) const PPO_ENVIRONMENTS: usize = 4;
+
+/// An algorithm that trains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// Deep Q-learning.
+    Dqn,
+    /// Proximal policy optimisation.
+    Ppo,
+    /// Soft actor-critic.
+    Sac,
+}
+
+impl Algorithm {
+    /// As the command line has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Dqn => "dqn",
+            Self::Ppo => "ppo",
+            Self::Sac => "sac",
+        }
+    }
+
+    pub(super) fn environment(self) -> &'static str {
+        match self {
+            Self::Dqn | Self::Ppo => "CartPole-v1",
+            Self::Sac => "Pendulum-v1",
+        }
+    }
+
+    /// As CleanRL has it.
+    pub(super) fn steps(self) -> u64 {
+        match self {
+            Self::Dqn => DqnOptions::default().steps,
+            Self::Ppo => PpoOptions::default().iterations * rollout(),
+            Self::Sac => SacOptions::default().steps,
+        }
+    }
+
+    /// Episodes at the end over which returns are averaged, as matrix.yaml has it.
+    pub(super) fn last_episodes(self) -> usize {
+        match self {
+            Self::Dqn | Self::Ppo => 100,
+            Self::Sac => 10,
+        }
+    }
+}
+
+/// Environment steps of an iteration of PPO.
+pub(super) fn rollout() -> u64 {
+    (PPO_ENVIRONMENTS * PpoOptions::default().rollout_steps) as u64
+}
+
+/// What a training with nothing given may still be told.
+#[derive(Debug, Clone)]
+pub struct Standalone {
+    /// Who trains.
+    pub algorithm: Algorithm,
+    /// Where; the algorithm's own environment when absent.
+    pub environment: Option<String>,
+    /// Seed of the training.
+    pub seed: u64,
+    /// Environment steps; the algorithm's own number when absent.
+    pub steps: Option<NonZeroU64>,
+    /// The instructions to use instead of the processor's best.
+    pub simd: Option<SimdPath>,
+    /// Folder for episodes, final weights and trace; none are written without it.
+    pub output: Option<PathBuf>,
+    /// The file that the training's state is written to on the way.
+    pub checkpoint: Option<PathBuf>,
+    /// Environment steps from one checkpoint to the next; a tenth of all when absent.
+    pub checkpoint_every: Option<NonZeroU64>,
+    /// The checkpoint to go on from.
+    pub resume: Option<PathBuf>,
+}
+
+impl Standalone {
+    /// The whole training, as CleanRL has it.
+    pub fn new(algorithm: Algorithm) -> Self {
+        Self {
+            algorithm,
+            environment: None,
+            seed: 1,
+            steps: None,
+            simd: None,
+            output: None,
+            checkpoint: None,
+            checkpoint_every: None,
+            resume: None,
+        }
+    }
+
+    /// None when help was asked for.
+    pub(crate) fn parse(mut parser: lexopt::Parser, algorithm: Algorithm) -> Result<Option<Self>, Failure> {
+        let mut asked = Self::new(algorithm);
+        while let Some(argument) = parser.next().map_err(usage)? {
+            match argument {
+                Long("help") | Short('h') => return Ok(None),
+                Long("environment") => asked.environment = Some(text(&mut parser)?),
+                Long("seed") => asked.seed = parsed(&mut parser)?,
+                Long("steps") => asked.steps = Some(parsed(&mut parser)?),
+                Long("simd") => asked.simd = Some(simd_path(&mut parser)?),
+                Long("output") => asked.output = Some(parser.value().map_err(usage)?.into()),
+                Long("checkpoint") => asked.checkpoint = Some(parser.value().map_err(usage)?.into()),
+                Long("checkpoint-every") => asked.checkpoint_every = Some(parsed(&mut parser)?),
+                Long("resume") => asked.resume = Some(parser.value().map_err(usage)?.into()),
+                Long(of_a_case @ ("parameters" | "input")) => {
+                    return Err(Failure::Usage(format!(
+                        "no case is given, and --{of_a_case} belongs to one; give --case ID --parameters JSON"
+                    )));
+                }
+                other => return Err(usage(other.unexpected())),
+            }
+        }
+        if asked.checkpoint_every.is_some() && asked.checkpoint.is_none() {
+            return Err(Failure::Usage("--checkpoint-every has no file; give --checkpoint FILE".into()));
+        }
+        Ok(Some(asked))
+    }
+}

@@ -1,0 +1,217 @@
+//! Trainings that nobody gave anything, stopped and gone on with, and episodes with what they learnt.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use torchforge_env::Pcg64;
+use torchforge_nn::{Mlp, TensorWriter};
+
+fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_torchforge"));
+    command.args(words);
+    command
+}
+
+/// What the command prints.
+fn told(words: &[&str]) -> String {
+    let Output { status, stdout, stderr } = command(words).output().expect("the binary starts");
+    assert!(status.success(), "{words:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8(stdout).unwrap()
+}
+
+/// The one line that the command says when it ends badly.
+fn complaint(words: &[&str], code: i32) -> String {
+    let Output { status, stdout, stderr } = command(words).output().expect("the binary starts");
+    let text = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(code), "{words:?}: {text}");
+    assert!(stdout.is_empty() && text.lines().count() == 1, "{words:?}: {text}");
+    text
+}
+
+/// A cell of a table by its row's whole name.
+fn cell(table: &str, name: &str) -> String {
+    let row = table.lines().find(|line| line.split('|').nth(1).is_some_and(|cell| cell.trim() == name));
+    row.unwrap_or_else(|| panic!("{name}: {table}")).split('|').nth(2).unwrap().trim().to_owned()
+}
+
+/// An empty folder of this test's own.
+fn folder(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("standalone").join(test);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// What a training wrote into its folder.
+fn outputs(folder: &Path) -> [Vec<u8>; 3] {
+    ["episodes.json", "weights.safetensors", "trace.safetensors"]
+        .map(|name| fs::read(folder.join(name)).unwrap())
+}
+
+#[test]
+fn dqn_without_a_case_needs_nothing_and_prints_a_table() {
+    let table = told(&["dqn", "--steps", "12000", "--seed", "3"]);
+    assert_eq!(cell(&table, "environment"), "CartPole-v1");
+    assert_eq!(cell(&table, "seed"), "3");
+    assert_eq!(cell(&table, "environment steps"), "12,000");
+    // Every tenth step after the 10,000th.
+    assert_eq!(cell(&table, "gradient steps"), "199");
+    let mean: f64 = cell(&table, "mean return of the last 100 episodes").parse().unwrap();
+    assert!((8.0..=500.0).contains(&mean), "{table}");
+}
+
+#[test]
+fn ppo_and_sac_without_a_case_need_nothing_either() {
+    // Whole iterations of 4 environments and 128 steps, each learnt from 4 times in 4 parts.
+    let table = told(&["ppo", "--steps", "1600"]);
+    assert_eq!(cell(&table, "environment"), "CartPole-v1");
+    assert_eq!(cell(&table, "environment steps"), "1,536");
+    assert_eq!(cell(&table, "gradient steps"), "48");
+    let table = told(&["sac", "--steps", "1021", "--environment", "MountainCarContinuous-v0"]);
+    assert_eq!(cell(&table, "environment"), "MountainCarContinuous-v0");
+    assert_eq!(cell(&table, "gradient steps"), "20");
+}
+
+/// Trains straight, with checkpoints, and from the last of them: the files are the same.
+fn the_same_end(name: &str, words: &[&str], every: &str, gone_on_after: &str) {
+    let here = folder(name);
+    let [straight, saving, resumed] = ["straight", "saving", "resumed"].map(|name| here.join(name));
+    let checkpoint = here.join("checkpoint.safetensors");
+    let words = |more: &[&str]| told(&[words, more].concat());
+    words(&["--output", text(&straight)]);
+    words(&["--output", text(&saving), "--checkpoint", text(&checkpoint), "--checkpoint-every", every]);
+    let table = words(&["--output", text(&resumed), "--resume", text(&checkpoint)]);
+    assert_eq!(cell(&table, "gone on after"), format!("{gone_on_after} environment steps"));
+    assert!(outputs(&saving) == outputs(&straight), "a checkpoint changes nothing");
+    assert!(outputs(&resumed) == outputs(&straight), "nor does going on");
+}
+
+#[test]
+fn every_algorithm_goes_on_from_a_checkpoint_to_the_same_files() {
+    let here = folder("other-path");
+    the_same_end("dqn", &["dqn", "--steps", "11500"], "5000", "10,000");
+    the_same_end("ppo", &["ppo", "--steps", "2560"], "1000", "2,048");
+    the_same_end("sac", &["sac", "--steps", "1040"], "512", "1,024");
+    // On another path than it was begun on, too.
+    let checkpoint = folder("dqn").with_file_name("other-path").join("checkpoint.safetensors");
+    let file = text(&checkpoint);
+    let dqn = ["dqn", "--steps", "10500"];
+    told(&[&dqn[..], &["--checkpoint", file, "--checkpoint-every", "10200"]].concat());
+    let [first, second] = ["first", "second"].map(|name| here.join(name));
+    told(&[&dqn[..], &["--resume", file, "--simd", "portable", "--output", text(&first)]].concat());
+    told(&[&dqn[..], &["--output", text(&second)]].concat());
+    assert!(outputs(&first) == outputs(&second));
+}
+
+#[test]
+fn a_training_that_was_killed_goes_on_to_the_same_files() {
+    let here = folder("killed");
+    let (checkpoint, straight, resumed) = (here.join("c"), here.join("straight"), here.join("resumed"));
+    let dqn = ["dqn", "--steps", "14000", "--seed", "5"];
+    let saving = ["--checkpoint", text(&checkpoint), "--checkpoint-every", "200"];
+    let mut child =
+        command(&[&dqn[..], &saving].concat()).stdout(Stdio::null()).spawn().expect("the binary starts");
+    let begun = Instant::now();
+    while !checkpoint.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint was written");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    told(&[&dqn[..], &["--resume", text(&checkpoint), "--output", text(&resumed)]].concat());
+    told(&[&dqn[..], &["--output", text(&straight)]].concat());
+    assert!(outputs(&resumed) == outputs(&straight));
+}
+
+#[test]
+fn a_checkpoint_of_another_training_is_refused_in_one_line() {
+    let here = folder("refused");
+    let checkpoint = here.join("checkpoint");
+    let file = text(&checkpoint);
+    told(&["dqn", "--steps", "100", "--checkpoint", file]);
+    for (words, expected) in [
+        (vec!["dqn", "--steps", "100", "--seed", "2"], "its seed is 1 and must be 2"),
+        (vec!["dqn", "--steps", "200"], "its options is DqnOptions"),
+        (vec!["dqn", "--steps", "100", "--environment", "Acrobot-v1"], "its environment is CartPole-v1"),
+        (vec!["sac", "--steps", "100"], "its algorithm is dqn and must be sac"),
+    ] {
+        let text = complaint(&[&words[..], &["--resume", file]].concat(), 1);
+        assert!(text.contains(expected) && text.contains("begin it anew"), "{text}");
+    }
+    let missing = here.join("missing");
+    assert!(complaint(&["dqn", "--resume", text(&missing)], 1).contains("cannot open the checkpoint"));
+    let nowhere = here.join("no-folder/checkpoint");
+    let words = ["dqn", "--steps", "100", "--checkpoint", text(&nowhere)];
+    assert!(complaint(&words, 1).contains("cannot write the checkpoint"));
+}
+
+#[test]
+fn what_was_learnt_is_evaluated_the_same_each_time() {
+    let here = folder("evaluated");
+    let weights = here.join("weights.safetensors");
+    told(&["ppo", "--steps", "25600", "--output", text(&here)]);
+    let evaluate =
+        ["evaluate", "--weights", text(&weights), "--environment", "CartPole-v1", "--episodes", "20"];
+    let table = told(&evaluate);
+    assert_eq!((cell(&table, "policy"), cell(&table, "episodes")), ("deterministic".into(), "20".into()));
+    let returns = cell(&table, "return: mean ± std");
+    let mean: f64 = returns.split(" ± ").next().unwrap().parse().unwrap();
+    // A policy that draws at random lasts 22 steps.
+    assert!(mean > 60.0, "{table}");
+    assert_eq!(told(&evaluate), table);
+    assert_eq!(told(&[&evaluate[..], &["--simd", "portable"]].concat()), table);
+    assert_ne!(told(&[&evaluate[..], &["--seed", "2"]].concat()), table);
+    let drawn = told(&[&evaluate[..], &["--stochastic"]].concat());
+    assert_eq!(cell(&drawn, "policy"), "stochastic");
+    assert_ne!(cell(&drawn, "return: mean ± std"), returns);
+    assert!(
+        complaint(&[&evaluate[..], &["--epsilon", "0.1"]].concat(), 2).contains("which has no --epsilon")
+    );
+}
+
+#[test]
+fn weights_of_dqn_and_sac_are_known_by_their_names() {
+    let here = folder("known");
+    told(&["sac", "--steps", "10", "--output", text(&here)]);
+    let weights = here.join("weights.safetensors");
+    let pendulum =
+        ["evaluate", "--weights", text(&weights), "--environment", "Pendulum-v1", "--episodes", "2"];
+    let table = told(&pendulum);
+    assert!(table.starts_with("| SAC "), "{table}");
+    // Pendulum never ends by itself.
+    assert_eq!(cell(&table, "environment steps"), "400");
+    let car = ["evaluate", "--weights", text(&weights), "--environment", "MountainCarContinuous-v0"];
+    assert!(complaint(&car, 1).contains("is F32 [256, 3] and must be F32 [256, 2]"));
+    let cart_pole = ["evaluate", "--weights", text(&weights), "--environment", "CartPole-v1"];
+    assert!(complaint(&cart_pole, 2).contains("with continuous actions"));
+
+    // A network whose last layer says: the second action.
+    let network = Mlp::new(&[4, 120, 84, 2], &mut Pcg64::new(1)).unwrap();
+    let mut parameters = vec![0.0; network.parameters().len()];
+    *parameters.last_mut().unwrap() = 1.0;
+    let mut tensors = TensorWriter::new();
+    network.write("", &parameters, &mut tensors);
+    fs::write(&weights, tensors.into_bytes()).unwrap();
+    let table = told(&cart_pole);
+    assert!(table.starts_with("| DQN "), "{table}");
+    let mean: f64 = cell(&table, "return: mean ± std").split(" ± ").next().unwrap().parse().unwrap();
+    assert!((8.0..11.0).contains(&mean), "pushed one way, a pole falls within about nine steps: {table}");
+    let random = told(&[&cart_pole[..], &["--epsilon", "1"]].concat());
+    assert_eq!(cell(&random, "policy"), "greedy, 1 random");
+    assert_ne!(cell(&random, "return: mean ± std"), cell(&table, "return: mean ± std"));
+    assert!(complaint(&[&cart_pole[..], &["--stochastic"]].concat(), 2).contains("give --epsilon P"));
+
+    for (bytes, expected) in [
+        (b"text".to_vec(), "it ends within its header"),
+        (TensorWriter::new().into_bytes(), "it holds no networks"),
+    ] {
+        fs::write(&weights, bytes).unwrap();
+        assert!(complaint(&cart_pole, 1).contains(expected));
+    }
+}
