@@ -46,6 +46,16 @@ def _write_gae(parameters: Mapping[str, Any], seed: int, directory: Path) -> Non
         np.save(directory / f"{name}.npy", array)
 
 
+def env_step_actions(*, calls: int, environments: int, seed: int) -> NDArray[np.float64]:
+    """Actions 0 and 1, (calls, environments), as f64: `torchforge` reads no other .npy file."""
+    return np.random.default_rng(seed).integers(0, 2, (calls, environments)).astype(np.float64)
+
+
+def _write_env_step(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
+    sizes = {name: _whole(parameters, name, directory) for name in ("calls", "environments")}
+    np.save(directory / "actions.npy", env_step_actions(**sizes, seed=seed))
+
+
 def _write_dqn(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
     environment = parameters.get("environment")
     if not isinstance(environment, str) or environment not in DQN_SIZES:
@@ -114,6 +124,7 @@ def _write_parity(arrays: Mapping[str, NDArray[Any]], directory: Path) -> None:
 # object as an implementation, with or without the profile's part.
 _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
     "gae": _write_gae,
+    "env-step": _write_env_step,
     "dqn": _write_dqn,
     "ppo": _write_ppo,
     "sac": _write_sac,

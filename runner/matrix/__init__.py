@@ -4,6 +4,7 @@ from runner.matrix.load import load_matrix
 from runner.matrix.model import (
     Benchmark,
     Case,
+    Decision,
     Determinism,
     EquivalenceRule,
     Gate,
@@ -22,6 +23,7 @@ from runner.matrix.model import (
 __all__ = [
     "Benchmark",
     "Case",
+    "Decision",
     "Determinism",
     "EquivalenceRule",
     "Gate",

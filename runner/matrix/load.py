@@ -145,6 +145,8 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[F
         yield from _parameter_faults(benchmark, fault)
         if "roofline" in benchmark:
             yield from _roofline_faults(benchmark, benchmarks, fault)
+        if "decision" in benchmark:
+            yield from _decision_faults(benchmark, fault)
 
 
 def _name_faults(name: str, benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
@@ -287,6 +289,14 @@ def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
             )
 
 
+def _decision_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
+    if benchmark["kind"] == "training":
+        yield fault("decision", message="only an operation's page decides something; drop this")
+    for case, parameters in benchmark["cases"].items():
+        if benchmark["decision"] == "crossing" and type(parameters.get("environments")) is not int:
+            yield fault("decision", message=f"a call needs environments to step; case {case} has none")
+
+
 def _parameter_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
     for case, parameters in benchmark["cases"].items():
         for profile, sizes in benchmark["profiles"].items():
@@ -391,6 +401,7 @@ def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
         },
         limits=tuple(value.get("limits", ())),
         on_request=value.get("on_request", False),
+        decision=model.Decision(value["decision"]) if "decision" in value else None,
         roofline=_roofline(value) if "roofline" in value else None,
     )
 

@@ -18,6 +18,15 @@ class Kind(Enum):
     TRAINING = "training"
 
 
+class Decision(Enum):
+    """What a benchmark's page decides, beside its figures."""
+
+    CROSSING = "crossing"
+    """How many environments a call from Python to Rust is to step, and what staying in Rust saves."""
+    BACKEND = "backend"
+    """Which library is to compute the networks."""
+
+
 class Determinism(Enum):
     """What an implementation declares about the bytes that it computes."""
 
@@ -213,6 +222,7 @@ class Benchmark:
     limits: tuple[str, ...] = ()
     on_request: bool = False
     roofline: Roofline | None = None
+    decision: Decision | None = None
 
     def left_out(self, profile: str, implementation: str, case: str) -> str | None:
         """Why a profile asks for no such cell, or None."""

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from runner.matrix import Benchmark, Matrix
+from runner.matrix import Benchmark, Decision, Matrix
 from runner.record import Record
 from runner.tables import texts
+from runner.tables.backends import Backends, backends
+from runner.tables.crossing import Crossing, crossing
 from runner.tables.failures import Failures, failures
 from runner.tables.headline import headline_table
 from runner.tables.markdown import Table
@@ -28,6 +30,8 @@ class OperationRoom:
     failures: Failures
     memory: Table
     roofline: Table
+    crossing: Crossing | None
+    backends: Backends | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,4 +73,6 @@ def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], roofline: Table
         failures=failures(room),
         memory=memory_table(room),
         roofline=roofline,
+        crossing=crossing(room) if room.benchmark.decision is Decision.CROSSING else None,
+        backends=backends(room) if room.benchmark.decision is Decision.BACKEND else None,
     )

@@ -12,6 +12,7 @@ from runner.tables.failures import Failures, failures
 from runner.tables.headline import headline_table
 from runner.tables.markdown import Table
 from runner.tables.memory import memory_table
+from runner.tables.parity import parity_table
 from runner.tables.selection import Room, Row
 from runner.tables.units import NOTHING
 
@@ -31,6 +32,7 @@ class TrainingRoom:
     elsewhere: str
     failures: Failures
     parts: Table
+    parity: Table | None
     returns: Table
     seeds: Table
     memory: Table
@@ -110,6 +112,7 @@ def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], returns: Return
         elsewhere=", ".join(room.elsewhere),
         failures=failures(room),
         parts=_parts(room),
+        parity=parity_table(room),
         returns=_returns(room, returns),
         seeds=_seeds(room, returns),
         memory=memory_table(room, by_case=True),

@@ -89,6 +89,16 @@ def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_pat
         ),
         ("thresholds: {CartPole-v1", "thresholds: {CartPole-v2", 'no case "CartPole-v2"; did you mean'),
         ("equivalence: {CartPole-v1", "equivalence: {CartPole-v2", 'no case "CartPole-v2"; did you mean'),
+        (
+            "kind: operation\n    decision: crossing",
+            "kind: training\n    decision: crossing",
+            "benchmarks.ffi.decision: only an operation's page decides something",
+        ),
+        (
+            "single: {environments: 1, vector: false, calls",
+            "single: {vector: false, environments_: 1, calls",
+            "benchmarks.ffi.decision: a call needs environments to step; case single has none",
+        ),
         ("margin: 25", "margin: 478", "equivalence.CartPole-v1: whatever lies from worst to best"),
         (
             "reference: true, determinism: portable",

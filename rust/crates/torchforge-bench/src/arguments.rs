@@ -11,7 +11,7 @@ use crate::backend::Library;
 use crate::{Algorithm, Backend, Evaluation, Failure, Standalone};
 
 pub(crate) const USAGE: &str = "\
-Usage: torchforge gae|update|act|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
+Usage: torchforge gae|env-step|update|act|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
                           --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--backend candle|burn]
        torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...]
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
@@ -45,6 +45,8 @@ pub enum Command {
     Ppo(Arguments),
     /// SAC training.
     Sac(Arguments),
+    /// Steps of environments.
+    EnvStep(Arguments),
     /// Single updates.
     Update(Arguments),
     /// Values of single observations.
@@ -117,13 +119,14 @@ impl Command {
             "sleep" => Ok(Self::Sleep),
             "gae" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Gae)),
             "update" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Update)),
+            "env-step" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::EnvStep)),
             "act" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Act)),
             "dqn" => Self::training(parser, Algorithm::Dqn, Self::Dqn),
             "ppo" => Self::training(parser, Algorithm::Ppo, Self::Ppo),
             "sac" => Self::training(parser, Algorithm::Sac, Self::Sac),
             "evaluate" => Evaluation::parse(parser).map(|found| found.map_or(Self::Help, Self::Evaluate)),
             _ => Err(Failure::Usage(format!(
-                "there is no benchmark {command:?}; the benchmarks are gae, update, act, dqn, ppo and sac, see `torchforge --help`"
+                "there is no benchmark {command:?}; the benchmarks are gae, env-step, update, act, dqn, ppo and sac, see `torchforge --help`"
             ))),
         }
     }

@@ -19,6 +19,7 @@ mod act;
 mod arguments;
 mod backend;
 mod dqn;
+mod env_step;
 mod environment;
 mod evaluation;
 mod failure;
@@ -56,6 +57,7 @@ pub fn run(
         Command::Help => protocol::print_line(arguments::USAGE),
         Command::Version => protocol::print_line(&version()),
         Command::Gae(arguments) => gae::run(&arguments),
+        Command::EnvStep(arguments) => env_step::run(&arguments),
         Command::Update(arguments) => update::run(&arguments),
         Command::Act(arguments) => act::run(&arguments),
         Command::Dqn(arguments) => dqn::run(&arguments, started),

@@ -103,10 +103,17 @@ impl Measured<'_> {
             let folder = files::case_folder(output, &self.case.id)?;
             files::write(&folder.join("update.safetensors"), &found.into_bytes())?;
         }
+        let mut metrics = BTreeMap::from([("seconds", Figure::Each(seconds))]);
+        metrics.extend(program_bytes().map(|bytes| ("program_bytes", Figure::One(bytes as f64))));
         protocol::measurement(
             &self.case.id,
-            BTreeMap::from([("seconds", Figure::Each(seconds))]),
+            metrics,
             BTreeMap::from([("updates", u64::from(self.calls))]),
         )
     }
+}
+
+/// The size of this program's own file: what it costs to carry a backend. None where the system does not show it.
+fn program_bytes() -> Option<u64> {
+    std::env::current_exe().and_then(std::fs::metadata).map(|found| found.len()).ok()
 }

@@ -82,6 +82,76 @@ fn gae_measures_every_case_once_and_writes_its_outputs() {
     assert_eq!(fs::read(folder.join("T=8/returns.npy")).unwrap().len(), 128 + 8 * 8);
 }
 
+/// The values of an f64 file, whose header is 128 bytes long.
+fn values(path: &Path) -> Vec<f64> {
+    fs::read(path).unwrap()[128..].as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()
+}
+
+#[test]
+fn env_step_measures_steps_and_records_gymnasiums() {
+    let folder = folder("env-step");
+    for (case, shape, len) in [("single", "(40, 1)", 40), ("n=2", "(40, 2)", 80)] {
+        fs::create_dir_all(folder.join(case)).unwrap();
+        fs::write(folder.join(case).join("actions.npy"), npy(&vec![0.0; len], shape)).unwrap();
+    }
+    let path = folder.to_str().unwrap();
+    let single = r#"{"environments":1,"vector":false,"calls":40,"warmup":1,"repetitions":3}"#;
+    let several = r#"{"environments":2,"vector":true,"calls":40,"warmup":0,"repetitions":1}"#;
+    let mut words = vec![
+        "env-step",
+        "--case",
+        "single",
+        "--parameters",
+        single,
+        "--case",
+        "n=2",
+        "--parameters",
+        several,
+    ];
+    words.extend(["--seed", "5", "--input", path, "--output", path]);
+
+    let lines = lines(&torchforge(&words));
+    let of = |case: &str| lines.iter().find(|line| line["case"] == case).unwrap();
+    assert_eq!(of("single")["metrics"]["seconds"].as_array().unwrap().len(), 3);
+    assert_eq!(of("single")["counts"]["environment_steps"], 40);
+    assert_eq!(of("n=2")["counts"]["environment_steps"], 80);
+
+    // Gymnasium's CartPole-v1, reset(seed=42), after action 0.
+    let state = [0.02727336, -0.20172954, 0.03625453, 0.32351475];
+    let first = &values(&folder.join("single/observations.npy"))[..4];
+    assert!(first.iter().zip(state).all(|(found, wanted)| (found - wanted).abs() < 1e-6), "{first:?}");
+    // Pushed to one side only, the pole falls again and again, and a vector's first environment falls alike.
+    let fallen = values(&folder.join("single/terminated.npy"));
+    assert!(fallen.iter().sum::<f64>() >= 2.0);
+    let end = fallen.iter().position(|&flag| flag == 1.0).unwrap();
+    let together = values(&folder.join("n=2/observations.npy"));
+    let alone = values(&folder.join("single/observations.npy"));
+    assert!((0..=end).all(|step| together[step * 8..][..4] == alone[step * 4..][..4]));
+    // Alone the next call is a step already; in a vector it is the reset, without a reward.
+    assert_eq!(values(&folder.join("n=2/rewards.npy"))[2 * (end + 1)], 0.0);
+    assert_eq!(values(&folder.join("single/rewards.npy"))[end + 1], 1.0);
+    assert_eq!(values(&folder.join("single/last_observations.npy")), alone[39 * 4..]);
+}
+
+#[test]
+fn env_step_refuses_what_is_no_step() {
+    let folder = folder("env-step-refused");
+    fs::create_dir_all(folder.join("a")).unwrap();
+    let path = folder.to_str().unwrap();
+    let refused = |actions: f64, parameters: &str| {
+        fs::write(folder.join("a/actions.npy"), npy(&[actions], "(1, 1)")).unwrap();
+        let words = ["env-step", "--case", "a", "--parameters", parameters, "--seed", "1", "--input", path];
+        String::from_utf8(torchforge(&words).stderr).unwrap()
+    };
+    let fine = r#"{"environments":1,"vector":false,"calls":1,"warmup":0,"repetitions":1}"#;
+    assert_eq!(refused(1.0, fine), "");
+    assert!(refused(2.0, fine).contains("it holds 2, which is no action of CartPole-v1"));
+    let two = r#"{"environments":2,"vector":false,"calls":1,"warmup":0,"repetitions":1}"#;
+    assert!(refused(1.0, two).contains("without vector there is one environment"));
+    let none = r#"{"environments":1,"vector":true,"calls":0,"warmup":0,"repetitions":1}"#;
+    assert!(refused(1.0, none).contains("environments or calls is 0; give at least 1"));
+}
+
 /// Minibatches of a parity file.
 const MINIBATCHES: usize = 3;
 
@@ -282,6 +352,8 @@ fn the_updates_that_are_timed_are_those_of_the_trainings_on_every_path() {
             let measured = operate("update", case, &parameters, [&folder, &output], &path.to_string());
             assert_eq!(measured["metrics"]["seconds"].as_array().unwrap().len(), 3);
             assert_eq!(measured["counts"]["updates"], 2);
+            let program = fs::metadata(env!("CARGO_BIN_EXE_torchforge")).unwrap().len();
+            assert_eq!(measured["metrics"]["program_bytes"].as_f64(), Some(program as f64));
             let found = fs::read(output.join(case).join("update.safetensors")).unwrap();
             assert!(found == wanted, "{algorithm} on {path}: the files differ");
         }
