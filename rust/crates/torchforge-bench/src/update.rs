@@ -105,11 +105,7 @@ impl Measured<'_> {
         }
         let mut metrics = BTreeMap::from([("seconds", Figure::Each(seconds))]);
         metrics.extend(program_bytes().map(|bytes| ("program_bytes", Figure::One(bytes as f64))));
-        protocol::measurement(
-            &self.case.id,
-            metrics,
-            BTreeMap::from([("updates", u64::from(self.calls))]),
-        )
+        protocol::measurement(&self.case.id, metrics, BTreeMap::from([("updates", u64::from(self.calls))]))
     }
 }
 
