@@ -1,4 +1,5 @@
-//! `cargo bench --bench sac_pendulum`: updates of critics and policy, one action, and whole training steps.
+//! `cargo bench --bench sac_pendulum`: updates of critics and policy, one action, and whole training steps, on one
+//! thread and on two.
 #![allow(missing_docs, reason = "Criterion's macros write public functions")]
 
 use std::hint::black_box;
@@ -11,17 +12,23 @@ use torchforge_nn::{
 };
 use torchforge_rl::{Sac, SacOptions, Stream};
 
-fn networks() -> DenseSac {
+fn networks(threads: usize) -> DenseSac {
     let mut rng = Stream::Weights.of(1);
     let critics = [0, 1].map(|_| Mlp::new(&[4, 256, 256, 1], &mut rng).unwrap());
     let actor = Mlp::new(&[3, 256, 256, 2], &mut rng).unwrap();
     let networks = SacNetworks { actor, targets: critics.clone(), critics, log_alpha: 0.0 };
     let range = ActionRange { bias: vec![0.0], scale: vec![2.0] };
-    DenseSac::new(networks, range, 256, SacLossOptions::default()).unwrap()
+    DenseSac::new(networks, range, 256, SacLossOptions::default()).unwrap().on_threads(threads).unwrap()
 }
 
 fn sac_pendulum(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("sac_pendulum");
+    for threads in [1, 2] {
+        on_threads(criterion, threads);
+    }
+}
+
+fn on_threads(criterion: &mut Criterion, threads: usize) {
+    let mut group = criterion.benchmark_group(format!("sac_pendulum/threads={threads}"));
     group.warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(4)).sample_size(50);
 
     let mut rng = Stream::Replay.of(1);
@@ -35,7 +42,7 @@ fn sac_pendulum(criterion: &mut Criterion) {
         rewards: &rewards,
         terminations: &[0.0; 256],
     };
-    let mut learner = networks();
+    let mut learner = networks(threads);
     group.bench_function("update of the critics", |bencher| {
         bencher.iter(|| learner.update_critics(black_box(minibatch), &noise).unwrap());
     });
@@ -50,7 +57,7 @@ fn sac_pendulum(criterion: &mut Criterion) {
     });
 
     let options = SacOptions { learning_starts: 256, steps: 100_000, ..SacOptions::default() };
-    let mut agent = Sac::new(TimeLimit::new(Pendulum::new(), 200), networks(), options, 1).unwrap();
+    let mut agent = Sac::new(TimeLimit::new(Pendulum::new(), 200), networks(threads), options, 1).unwrap();
     for _ in 0..300 {
         agent.step().unwrap();
     }

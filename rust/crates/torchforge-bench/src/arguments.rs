@@ -1,19 +1,22 @@
 //! The command line that every implementation of the runner accepts.
 
+use std::env;
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use lexopt::prelude::*;
 use serde::de::DeserializeOwned;
 use torchforge_nn::SimdPath;
 
-use crate::backend::Library;
+use crate::backend::{Kernels, Library};
 use crate::{Algorithm, Backend, Evaluation, Failure, Standalone};
 
 pub(crate) const USAGE: &str = "\
 Usage: torchforge gae|env-step|update|act|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
-                          --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--backend candle|burn]
-       torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...]
+                          --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--threads N]
+                          [--backend candle|burn]
+       torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...] [--threads N]
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
        torchforge evaluate --weights FILE --environment ID [--episodes N] [--seed N] [--epsilon P] [--stochastic]
                           [--simd ...]
@@ -25,6 +28,7 @@ training of the same options, and ends with the bytes of one that was never stop
 evaluate plays episodes with final weights of any of the three: the greedy or likeliest action, unless --epsilon gives
 dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in training.
 --simd takes a training through these instructions instead of the processor's best; the bytes stay the same.
+--threads gives a training so many threads, or else FORGE_BENCH_THREADS, or else one; the bytes stay the same.
 --backend has another library compute dqn, where this program was compiled with it.
 
 Prints JSON Lines on stdout: progress events, then one measurement for each case.
@@ -72,6 +76,8 @@ pub struct Arguments {
     pub output: Option<PathBuf>,
     /// The instructions to use instead of the processor's best.
     pub simd: Option<SimdPath>,
+    /// Threads of a training, where they are not what the launch's limits allow.
+    pub threads: Option<NonZeroUsize>,
     /// Who computes, where it is not our kernels at the processor's best.
     pub backend: Option<Backend>,
 }
@@ -175,6 +181,7 @@ impl Arguments {
                 Long("seed") => seed = Some(parsed(&mut parser)?),
                 Long("input") => arguments.input = Some(parser.value().map_err(usage)?.into()),
                 Long("simd") => arguments.simd = Some(simd_path(&mut parser)?),
+                Long("threads") => arguments.threads = Some(parsed(&mut parser)?),
                 Long("backend") => arguments.backend = Some(backend(&mut parser)?),
                 Long("output") => arguments.output = Some(parser.value().map_err(usage)?.into()),
                 Long(alone @ ("environment" | "steps" | "checkpoint" | "checkpoint-every" | "resume")) => {
@@ -191,16 +198,23 @@ impl Arguments {
         if arguments.cases.is_empty() {
             return Err(Failure::Usage("no case is given; give --case ID --parameters JSON".into()));
         }
-        if arguments.simd.is_some() && arguments.backend.is_some() {
-            return Err(Failure::Usage("--simd is of our own kernels; give either that or --backend".into()));
+        if arguments.backend.is_some() && (arguments.simd.is_some() || arguments.threads.is_some()) {
+            return Err(Failure::Usage(
+                "--simd and --threads are of our own kernels; give either those or --backend".into(),
+            ));
         }
         arguments.seed = seed.ok_or_else(|| Failure::Usage("no seed is given; give --seed N".into()))?;
         Ok(Some(arguments))
     }
 
     /// Who computes.
-    pub(crate) fn backend(&self) -> Backend {
-        self.backend.unwrap_or_else(|| self.simd.map_or_else(Backend::default, Backend::Own))
+    pub(crate) fn backend(&self) -> Result<Backend, Failure> {
+        self.backend.map_or_else(|| self.kernels().map(Backend::Own), Ok)
+    }
+
+    /// How our own kernels compute.
+    pub(crate) fn kernels(&self) -> Result<Kernels, Failure> {
+        kernels(self.simd, self.threads)
     }
 
     /// The folder of the inputs, which this command cannot make itself.
@@ -239,6 +253,22 @@ pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, Failure> {
 pub(crate) fn simd_path(parser: &mut lexopt::Parser) -> Result<SimdPath, Failure> {
     let path = text(parser)?.parse::<SimdPath>().and_then(SimdPath::require);
     path.map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// What was asked for; else the processor's best instructions, and as many threads as the launch's limits allow.
+pub(crate) fn kernels(simd: Option<SimdPath>, threads: Option<NonZeroUsize>) -> Result<Kernels, Failure> {
+    let threads = threads.map_or_else(allowed_threads, Ok)?.get();
+    Ok(Kernels { path: simd.unwrap_or_else(SimdPath::detect), threads })
+}
+
+/// The threads that the launch's limits allow: FORGE_BENCH_THREADS, 1 where it is not set.
+fn allowed_threads() -> Result<NonZeroUsize, Failure> {
+    let Some(text) = env::var_os("FORGE_BENCH_THREADS") else { return Ok(NonZeroUsize::MIN) };
+    text.to_str().and_then(|text| text.parse().ok()).ok_or_else(|| {
+        Failure::Usage(format!(
+            "FORGE_BENCH_THREADS is {text:?}; set it to a whole number from 1, or leave it unset"
+        ))
+    })
 }
 
 fn backend(parser: &mut lexopt::Parser) -> Result<Backend, Failure> {

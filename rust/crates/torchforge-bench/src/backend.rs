@@ -7,11 +7,20 @@ use torchforge_nn::{
     TensorWriter, Visit,
 };
 
-/// Who computes: `--backend`, and for our own kernels `--simd`.
+/// How our own kernels compute: `--simd`, `--threads`. The bytes are always the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kernels {
+    /// Through these instructions.
+    pub path: SimdPath,
+    /// On so many threads, at least one.
+    pub threads: usize,
+}
+
+/// Who computes: `--backend`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backend {
-    /// Our kernels, through these instructions.
-    Own(SimdPath),
+    /// Our kernels.
+    Own(Kernels),
     /// candle's tensors.
     #[cfg(feature = "candle")]
     Candle,
@@ -58,13 +67,6 @@ impl Library {
     }
 }
 
-impl Default for Backend {
-    /// Our kernels, at the processor's best.
-    fn default() -> Self {
-        Self::Own(SimdPath::detect())
-    }
-}
-
 /// A network on one of the backends.
 pub(crate) struct AnyDqn {
     network: Network,
@@ -104,9 +106,9 @@ impl AnyDqn {
         adam: AdamOptions,
     ) -> Result<Self, Error> {
         let network = match backend {
-            Backend::Own(path) => {
+            Backend::Own(Kernels { path, threads }) => {
                 let network = DenseDqn::from_networks(online.clone(), target.clone(), batch, gamma, adam)?;
-                Network::Own(Box::new(network.on_path(path)?))
+                Network::Own(Box::new(network.on_path(path)?.on_threads(threads)?))
             }
             #[cfg(feature = "candle")]
             Backend::Candle => {

@@ -62,7 +62,7 @@ where
         train_frequency: parameters.train_frequency,
         ..DqnOptions::default()
     };
-    let backend = arguments.backend();
+    let backend = arguments.backend()?;
     let parity = parity(layers(&environment), parameters.parity_updates, backend);
     let made = agent(environment, options, arguments.seed, backend);
     training::run(arguments, case, started, made, parameters.steps, &parity)

@@ -50,6 +50,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             "gae has one path, and --simd {path} names another; leave it out"
         )));
     }
+    if let Some(threads) = arguments.threads {
+        return Err(Failure::Usage(format!(
+            "gae has one thread, and --threads asks for {threads}; leave it out"
+        )));
+    }
     operation::cases(arguments, Parameters::read, |case, (parameters, repetitions)| {
         measure(case, parameters, repetitions, &input.join(&case.id), arguments.output.as_deref())
     })

@@ -39,7 +39,7 @@ mod update;
 mod version;
 
 pub use arguments::{Arguments, Case, Command};
-pub use backend::Backend;
+pub use backend::{Backend, Kernels};
 pub use dqn::run_in as run_dqn_in;
 pub use evaluation::Evaluation;
 pub use failure::Failure;

@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::{AutoresetMode, Discrete, DiscreteEnvironment, Environment, VectorEnv};
-use torchforge_nn::{Activation, AdamOptions, DensePpo, Error, Mlp, PpoLossOptions, SimdPath, TensorWriter};
+use torchforge_nn::{Activation, AdamOptions, DensePpo, Error, Mlp, PpoLossOptions, TensorWriter};
 use torchforge_rl::{Episode, Ppo, PpoOptions, Stream, TrainingError};
 
 use crate::environment::discrete;
 use crate::parity::PpoParity;
 use crate::training::{self, Agent, Made, only_case};
-use crate::{Arguments, Case, Failure};
+use crate::{Arguments, Case, Failure, Kernels};
 
 /// The hidden layers of CleanRL's actor and of its critic.
 const HIDDEN: [usize; 2] = [64, 64];
@@ -57,11 +57,11 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         epochs: parameters.epochs,
         ..PpoOptions::default()
     };
-    let path = arguments.simd.unwrap_or_else(SimdPath::detect);
+    let kernels = arguments.kernels()?;
     let actions = environments.action_space().count as usize;
-    let parity = parity(environments.observation_len(), actions, parameters.parity_updates, path);
+    let parity = parity(environments.observation_len(), actions, parameters.parity_updates, kernels);
     let steps = parameters.iterations * (parameters.environments * parameters.rollout_steps) as u64;
-    let made = agent(environments, options, arguments.seed, path);
+    let made = agent(environments, options, arguments.seed, kernels);
     training::run(arguments, case, started, made, steps, &parity)
 }
 
@@ -83,10 +83,10 @@ fn adam() -> AdamOptions {
 }
 
 /// The parity updates of actor and critic for so many inputs and actions.
-pub(crate) fn parity(inputs: usize, actions: usize, updates: usize, path: SimdPath) -> PpoParity {
+pub(crate) fn parity(inputs: usize, actions: usize, updates: usize, kernels: Kernels) -> PpoParity {
     let [actor, critic] = layers(inputs, actions);
     let (loss, gae) = (PpoLossOptions::default(), PpoOptions::default().gae);
-    PpoParity { actor, critic, loss, adam: adam(), gae, updates, path }
+    PpoParity { actor, critic, loss, adam: adam(), gae, updates, kernels }
 }
 
 /// A fresh agent.
@@ -94,7 +94,7 @@ pub(crate) fn agent<E>(
     environments: VectorEnv<E>,
     options: PpoOptions,
     seed: u64,
-    path: SimdPath,
+    kernels: Kernels,
 ) -> Result<Made<Ppo<E, DensePpo>>, TrainingError>
 where
     E: Environment<Action = u32, ActionSpace = Discrete>,
@@ -112,7 +112,9 @@ where
     critic.write_grams("initial.critic.", &mut trace);
     let rows = environments.len() * options.rollout_steps / options.minibatches;
     let loss = PpoLossOptions::default();
-    let networks = DensePpo::new(actor, critic, environments.len(), rows, loss, adam())?.on_path(path)?;
+    let networks =
+        DensePpo::new(actor, critic, environments.len(), rows, loss, adam())?.on_path(kernels.path)?;
+    let networks = networks.on_threads(kernels.threads)?;
     Ok(Made { agent: Ppo::new(environments, networks, options, seed)?, trace })
 }
 

@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::{Continuous, Environment};
-use torchforge_nn::{ActionRange, DenseSac, Error, Mlp, SacLossOptions, SacNetworks, SimdPath, TensorWriter};
+use torchforge_nn::{ActionRange, DenseSac, Error, Mlp, SacLossOptions, SacNetworks, TensorWriter};
 use torchforge_rl::{Episode, Sac, SacOptions, Stream, TrainingError};
 
 use crate::environment::continuous;
 use crate::parity::SacParity;
 use crate::training::{self, Agent, Made, only_case, write_truncations};
-use crate::{Arguments, Case, Failure};
+use crate::{Arguments, Case, Failure, Kernels};
 
 /// The hidden layers of CleanRL's actor and of its critics.
 const HIDDEN: [usize; 2] = [256, 256];
@@ -64,9 +64,9 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         batch: parameters.batch,
         ..SacOptions::default()
     };
-    let path = arguments.simd.unwrap_or_else(SimdPath::detect);
-    let parity = parity(&environment, parameters.parity_updates, path);
-    let made = agent(environment, options, arguments.seed, path);
+    let kernels = arguments.kernels()?;
+    let parity = parity(&environment, parameters.parity_updates, kernels);
+    let made = agent(environment, options, arguments.seed, kernels);
     training::run(arguments, case, started, made, parameters.steps, &parity)
 }
 
@@ -78,14 +78,14 @@ pub(crate) fn layers<E: Environment<ActionSpace = Continuous>>(environment: &E) 
 }
 
 /// The parity updates of the networks for an environment.
-pub(crate) fn parity<E>(environment: &E, updates: usize, path: SimdPath) -> SacParity
+pub(crate) fn parity<E>(environment: &E, updates: usize, kernels: Kernels) -> SacParity
 where
     E: Environment<ActionSpace = Continuous>,
 {
     let [actor, critic] = layers(environment);
     let policy_frequency = SacOptions::default().policy_frequency as usize;
     let (range, loss) = (range(environment.action_space()), SacLossOptions::default());
-    SacParity { actor, critic, range, loss, policy_frequency, updates, path }
+    SacParity { actor, critic, range, loss, policy_frequency, updates, kernels }
 }
 
 /// A fresh agent.
@@ -93,7 +93,7 @@ pub(crate) fn agent<E>(
     environment: E,
     options: SacOptions,
     seed: u64,
-    path: SimdPath,
+    kernels: Kernels,
 ) -> Result<Made<Sac<E, DenseSac>>, TrainingError>
 where
     E: Environment<Action = [f32], ActionSpace = Continuous>,
@@ -101,7 +101,9 @@ where
     let [actor, critic] = layers(&environment);
     let range = range(environment.action_space());
     let networks = networks(&actor, &critic, seed)?;
-    let networks = DenseSac::new(networks, range, options.batch, SacLossOptions::default())?.on_path(path)?;
+    let networks =
+        DenseSac::new(networks, range, options.batch, SacLossOptions::default())?.on_path(kernels.path)?;
+    let networks = networks.on_threads(kernels.threads)?;
     let mut trace = TensorWriter::new();
     networks.write_bounds("initial.", &mut trace);
     Ok(Made { agent: Sac::new(environment, networks, options, seed)?, trace })

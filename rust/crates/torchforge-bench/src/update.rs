@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::Environment;
-use torchforge_nn::{Error, SimdPath, TensorReader};
+use torchforge_nn::{Error, TensorReader};
 
 use crate::environment::{continuous, discrete};
 use crate::operation::{self, Repetitions};
@@ -40,8 +40,7 @@ const CONTINUOUS: &str = "Pendulum-v1";
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let input = arguments.input()?;
-    let backend = arguments.backend();
-    let path = arguments.simd.unwrap_or_else(SimdPath::detect);
+    let (backend, kernels) = (arguments.backend()?, arguments.kernels()?);
     operation::cases(arguments, Parameters::read, |case, (parameters, repetitions)| {
         let measured = Measured { case, calls: parameters.calls, repetitions };
         let updates = parameters.calls as usize;
@@ -59,11 +58,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 let environment = discrete(DISCRETE).map_err(|fault| case.fault(&fault))?;
                 let (inputs, actions) =
                     (environment.observation_len(), environment.action_space().count as usize);
-                measured.by(&ppo::parity(inputs, actions, updates, path), input, output)
+                measured.by(&ppo::parity(inputs, actions, updates, kernels), input, output)
             }
             Algorithm::Sac => {
                 let environment = continuous(CONTINUOUS).map_err(|fault| case.fault(&fault))?;
-                measured.by(&sac::parity(&environment, updates, path), input, output)
+                measured.by(&sac::parity(&environment, updates, kernels), input, output)
             }
         }
     })

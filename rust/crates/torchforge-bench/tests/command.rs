@@ -268,8 +268,8 @@ fn train_dqn(folder: &Path, environment: &str, options: &[&str]) -> Output {
 const OUTPUTS: [&str; 4] =
     ["episodes.json", "weights.safetensors", "update.safetensors", "trace.safetensors"];
 
-/// Trains on every path; returns the last line of one of them.
-fn same_files_on_every_path(
+/// Trains on every path, and on threads; returns the last line of one of them.
+fn same_files_whatever_computes(
     benchmark: &str,
     case: &str,
     parameters: &str,
@@ -285,27 +285,28 @@ fn same_files_on_every_path(
     for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
         assert!(trained(&["--simd", &path.to_string()]).0 == expected, "{benchmark} on {path}");
     }
+    assert!(trained(&["--threads", "3"]).0 == expected, "{benchmark} on threads");
     measurement
 }
 
 #[test]
-fn ppo_gives_the_same_bytes_on_every_simd_path_and_counts_its_steps() {
+fn ppo_gives_the_same_bytes_on_every_simd_path_and_on_threads_and_counts_its_steps() {
     let parameters = r#"{"environment":"CartPole-v1","environments":4,"rollout_steps":32,"minibatches":4,
         "epochs":2,"iterations":3,"parity_updates":3}"#;
-    let counts = &same_files_on_every_path("ppo", "CartPole-v1", parameters, ppo_input)["counts"];
+    let counts = &same_files_whatever_computes("ppo", "CartPole-v1", parameters, ppo_input)["counts"];
     assert_eq!((&counts["environment_steps"], &counts["gradient_steps"]), (&384.into(), &24.into()));
 }
 
 #[test]
-fn sac_gives_the_same_bytes_on_every_simd_path_and_counts_its_steps() {
+fn sac_gives_the_same_bytes_on_every_simd_path_and_on_threads_and_counts_its_steps() {
     let parameters = r#"{"environment":"Pendulum-v1","learning_starts":200,"batch":16,"steps":211,
         "parity_updates":3}"#;
-    let counts = &same_files_on_every_path("sac", "Pendulum-v1", parameters, sac_input)["counts"];
+    let counts = &same_files_whatever_computes("sac", "Pendulum-v1", parameters, sac_input)["counts"];
     assert_eq!((&counts["environment_steps"], &counts["gradient_steps"]), (&211.into(), &10.into()));
 }
 
 #[test]
-fn dqn_gives_the_same_bytes_on_every_simd_path() {
+fn dqn_gives_the_same_bytes_on_every_simd_path_and_on_threads() {
     let trained = |options: &[&str]| {
         let folder = dqn_input(&format!("dqn{}", options.concat()), "CartPole-v1", SIZES);
         lines(&train_dqn(&folder, "CartPole-v1", options));
@@ -316,6 +317,7 @@ fn dqn_gives_the_same_bytes_on_every_simd_path() {
         assert!(trained(&["--simd", &path.to_string()]) == expected, "{path}");
     }
     assert!(trained(&[]) == expected);
+    assert!(trained(&["--threads", "3"]) == expected);
 }
 
 /// Serves one case of an operation; returns its one measurement.
@@ -475,6 +477,7 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
         #[cfg(not(feature = "burn"))]
         (vec!["dqn", "--case", "a", "--backend", "burn"], "compiled without burn"),
         (vec!["dqn", "--steps", "0"], "see `torchforge --help`"),
+        (vec!["dqn", "--threads", "0"], "see `torchforge --help`"),
         (vec!["dqn", "--seed", "1", "--input", "."], "no case is given, and --input belongs to one"),
         (vec!["dqn", "--case", "a", "--resume", "x"], "--resume is of a training with no case"),
         (vec!["ppo", "--steps", "511"], "give 512 or more"),
@@ -499,6 +502,20 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {stderr}");
         assert!(stderr.contains(expected) && stderr.lines().count() == 1, "{words:?}: {stderr}");
         assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn what_the_launch_allows_must_be_a_number_of_threads() {
+    for (allowed, works) in [("2", true), ("0", false), ("many", false)] {
+        let output = Command::new(env!("CARGO_BIN_EXE_torchforge"))
+            .args(["dqn", "--steps", "10"])
+            .env("FORGE_BENCH_THREADS", allowed)
+            .output()
+            .expect("the binary starts");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(if works { 0 } else { 2 }), "{stderr}");
+        assert!(works || stderr.contains("FORGE_BENCH_THREADS is"), "{stderr}");
     }
 }
 

@@ -6,8 +6,10 @@ use crate::error::{check_actions, check_len};
 use crate::kernels::transpose;
 use crate::learner::Learner;
 use crate::mlp::Activations;
+use crate::processor::Processor;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
 use crate::state::{NetworkState, Numbers, Visit};
+use crate::thread_pool::ThreadPool;
 use crate::{AdamOptions, Error, Mlp};
 
 /// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
@@ -66,6 +68,7 @@ pub struct DenseDqn {
     observations: Vec<f32>,
     next_observations: Vec<f32>,
     path: SimdPath,
+    pool: Option<ThreadPool>,
 }
 
 impl DenseDqn {
@@ -104,12 +107,18 @@ impl DenseDqn {
             observations: vec![0.0; inputs],
             next_observations: vec![0.0; inputs],
             path: SimdPath::detect(),
+            pool: None,
         })
     }
 
     /// The same network on this path instead of the fastest; the bytes stay the same.
     pub fn on_path(self, path: SimdPath) -> Result<Self, Error> {
         Ok(Self { path: path.require()?, ..self })
+    }
+
+    /// The same network on so many threads (16 at most), the caller's among them; the bytes stay the same.
+    pub fn on_threads(self, threads: usize) -> Result<Self, Error> {
+        Ok(Self { pool: ThreadPool::new(threads)?, ..self })
     }
 
     /// The network that acts and learns.
@@ -127,10 +136,11 @@ impl DenseDqn {
         let (inputs, width) = (self.online().inputs(), self.online.activations.batch());
         transpose(simd, minibatch.observations, inputs, &mut self.observations, width);
         transpose(simd, minibatch.next_observations, inputs, &mut self.next_observations, width);
-        self.target.forward(simd, &self.next_observations, &mut self.target_activations);
-        self.online.forward(simd, &self.observations);
+        let processor = Processor::new(simd, self.pool.as_ref());
+        self.target.forward(processor, &self.next_observations, &mut self.target_activations);
+        self.online.forward(processor, &self.observations);
         let loss = self.loss(minibatch);
-        self.online.backward(simd, &self.observations);
+        self.online.backward(Processor::new(simd, self.pool.as_ref()), &self.observations);
         self.online.step(simd);
         loss
     }

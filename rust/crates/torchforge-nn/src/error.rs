@@ -35,6 +35,14 @@ pub enum Error {
         /// The path given.
         path: crate::SimdPath,
     },
+    /// There is no such number of threads.
+    #[error("{threads} threads cannot be used: {reason}")]
+    Threads {
+        /// The number given.
+        threads: usize,
+        /// Why.
+        reason: String,
+    },
     /// A minibatch holds an action that the network has no output for.
     #[error("action {action} does not exist: the network has {count} outputs")]
     Action {

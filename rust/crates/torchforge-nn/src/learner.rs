@@ -2,6 +2,7 @@
 
 use crate::kernels::scale;
 use crate::mlp::Activations;
+use crate::processor::Processor;
 use crate::simd::Simd;
 use crate::state::{Numbers, Visit};
 use crate::{Adam, AdamOptions, Mlp};
@@ -37,15 +38,15 @@ impl Learner {
 
     /// The network's outputs of `inputs`, (inputs, batch), and what leads to them.
     #[inline(always)]
-    pub(crate) fn forward<S: Simd>(&mut self, simd: S, inputs: &[f32]) {
-        self.network.forward(simd, inputs, &mut self.activations);
+    pub(crate) fn forward<S: Simd>(&mut self, processor: Processor<'_, S>, inputs: &[f32]) {
+        self.network.forward(processor, inputs, &mut self.activations);
     }
 
     /// The gradients, from the errors of the outputs.
     #[inline(always)]
-    pub(crate) fn backward<S: Simd>(&mut self, simd: S, inputs: &[f32]) {
+    pub(crate) fn backward<S: Simd>(&mut self, processor: Processor<'_, S>, inputs: &[f32]) {
         self.network.backward(
-            simd,
+            processor,
             inputs,
             &self.activations,
             &mut self.errors,

@@ -34,6 +34,7 @@
 //! chain of fused multiply-adds in a fixed order, every sum over lanes one fixed tree; the rest are additions,
 //! products, quotients and square roots, which IEEE 754 rounds exactly. No libm, no minimum or maximum
 //! instructions, no estimates. e^x, ln x, tanh, sine and cosine are our own, with errors that are stated and tested. Denormals are set to zero by comparison in [`Adam`], never by a mode of the processor.
+//! Threads, where there are several, share out networks and rows of products, never a sum.
 //!
 //! # The seams
 //!
@@ -47,10 +48,12 @@ mod kernels;
 mod learner;
 mod mlp;
 mod ppo;
+mod processor;
 mod sac;
 mod simd;
 mod state;
 mod tensors;
+mod thread_pool;
 
 pub use backends::DqnBackend;
 #[cfg(feature = "burn")]

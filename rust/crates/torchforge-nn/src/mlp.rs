@@ -6,6 +6,7 @@ use crate::kernels::{
     ByColumns, ByRows, Plain, Relu, Tanh, TanhDerivative, WherePositive, fill_standard_normal, multiply,
     multiply_row, products_over_lanes, sums_over_lanes, transpose,
 };
+use crate::processor::Processor;
 use crate::simd::{LANES, Simd};
 use crate::{Error, TensorReader, TensorWriter};
 
@@ -245,7 +246,12 @@ impl Mlp {
 
     /// Computes every layer's outputs of `inputs`, (inputs, batch), into `activations`.
     #[inline(always)]
-    pub(crate) fn forward<S: Simd>(&self, simd: S, inputs: &[f32], activations: &mut Activations) {
+    pub(crate) fn forward<S: Simd>(
+        &self,
+        processor: Processor<'_, S>,
+        inputs: &[f32],
+        activations: &mut Activations,
+    ) {
         let batch = activations.batch;
         for (number, &layer) in self.layers.iter().enumerate() {
             let (before, after) = activations.layers.split_at_mut(number);
@@ -253,10 +259,11 @@ impl Mlp {
             let weight = ByRows { values: layer.weight(&self.parameters), depth: layer.inputs };
             let (size, bias) = ((layer.outputs, batch, batch), layer.bias(&self.parameters));
             let out = &mut after[0];
+            let is_last = number + 1 == self.layers.len();
             match self.activation {
-                _ if number + 1 == self.layers.len() => multiply(simd, size, weight, input, bias, Plain, out),
-                Activation::Relu => multiply(simd, size, weight, input, bias, Relu, out),
-                Activation::Tanh => multiply(simd, size, weight, input, bias, Tanh, out),
+                _ if is_last => multiply(processor, size, weight, input, bias, Plain, out),
+                Activation::Relu => multiply(processor, size, weight, input, bias, Relu, out),
+                Activation::Tanh => multiply(processor, size, weight, input, bias, Tanh, out),
             }
         }
     }
@@ -284,7 +291,7 @@ impl Mlp {
     #[inline(always)]
     pub(crate) fn backward<S: Simd>(
         &self,
-        simd: S,
+        processor: Processor<'_, S>,
         inputs: &[f32],
         activations: &Activations,
         errors: &mut Activations,
@@ -299,18 +306,18 @@ impl Mlp {
             let gradient = &mut gradients[layer.offset..][..layer.len()];
             let (weight_gradient, bias_gradient) = gradient.split_at_mut(layer.inputs * layer.outputs);
             if layer.inputs < LANES {
-                products_over_lanes(simd, error, input, batch, weight_gradient);
+                products_over_lanes(processor.simd, error, input, batch, weight_gradient);
             } else {
                 let width = layer.inputs.next_multiple_of(LANES);
                 let transposed = &mut transposed[..batch * width];
-                transpose(simd, input, batch, transposed, width);
+                transpose(processor.simd, input, batch, transposed, width);
                 let size = (layer.outputs, layer.inputs, width);
                 let error = ByRows { values: error, depth: batch };
-                multiply(simd, size, error, transposed, &[], Plain, weight_gradient);
+                multiply(processor, size, error, transposed, &[], Plain, weight_gradient);
             }
-            sums_over_lanes(simd, error, batch, bias_gradient);
+            sums_over_lanes(processor.simd, error, batch, bias_gradient);
             if let Some(input_error) = before.last_mut() {
-                self.pass_back(simd, layer, input, error, batch, input_error);
+                self.pass_back(processor, layer, input, error, batch, input_error);
             }
         }
     }
@@ -320,7 +327,7 @@ impl Mlp {
     #[inline(always)]
     pub(crate) fn backward_to_inputs<S: Simd>(
         &self,
-        simd: S,
+        processor: Processor<'_, S>,
         activations: &Activations,
         errors: &mut Activations,
         input_errors: &mut [f32],
@@ -331,12 +338,12 @@ impl Mlp {
             match before.last_mut() {
                 Some(input_error) => {
                     let input = &activations.layers[number - 1];
-                    self.pass_back(simd, layer, input, &after[0], batch, input_error);
+                    self.pass_back(processor, layer, input, &after[0], batch, input_error);
                 }
                 None => {
                     let weight = ByColumns { values: layer.weight(&self.parameters), stride: layer.inputs };
                     let size = (layer.inputs, batch, batch);
-                    multiply(simd, size, weight, &after[0], &[], Plain, input_errors);
+                    multiply(processor, size, weight, &after[0], &[], Plain, input_errors);
                 }
             }
         }
@@ -346,7 +353,7 @@ impl Mlp {
     #[inline(always)]
     fn pass_back<S: Simd>(
         &self,
-        simd: S,
+        processor: Processor<'_, S>,
         layer: Layer,
         input: &[f32],
         error: &[f32],
@@ -357,10 +364,10 @@ impl Mlp {
         let size = (layer.inputs, batch, batch);
         match self.activation {
             Activation::Relu => {
-                multiply(simd, size, weight, error, &[], WherePositive(input), input_error);
+                multiply(processor, size, weight, error, &[], WherePositive(input), input_error);
             }
             Activation::Tanh => {
-                multiply(simd, size, weight, error, &[], TanhDerivative(input), input_error);
+                multiply(processor, size, weight, error, &[], TanhDerivative(input), input_error);
             }
         }
     }

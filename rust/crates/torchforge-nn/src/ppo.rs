@@ -4,8 +4,10 @@ use crate::error::{check_actions, check_len};
 use crate::kernels::{exp, is_whole, ln, row_weights, sum_of_squares, total, transpose};
 use crate::learner::Learner;
 use crate::mlp::Activations;
+use crate::processor::Processor;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
 use crate::state::{NetworkState, Visit};
+use crate::thread_pool::ThreadPool;
 use crate::{AdamOptions, Error, Mlp};
 
 /// Steps to learn from, borrowed. Row `i` of every field belongs to the same step.
@@ -98,6 +100,7 @@ pub struct DensePpo {
     probabilities: Vec<f32>,
     values: Vec<f32>,
     path: SimdPath,
+    pool: Option<ThreadPool>,
 }
 
 impl DensePpo {
@@ -134,12 +137,18 @@ impl DensePpo {
             batch,
             rows,
             path: SimdPath::detect(),
+            pool: None,
         })
     }
 
     /// The same networks on this path instead of the fastest; the bytes stay the same.
     pub fn on_path(self, path: SimdPath) -> Result<Self, Error> {
         Ok(Self { path: path.require()?, ..self })
+    }
+
+    /// The same networks on so many threads (16 at most), the caller's among them; the bytes stay the same.
+    pub fn on_threads(self, threads: usize) -> Result<Self, Error> {
+        Ok(Self { pool: ThreadPool::new(threads)?, ..self })
     }
 
     /// The network of the policy: logits of the actions.
@@ -177,8 +186,9 @@ impl DensePpo {
         let [policy, critic] = &mut self.row_activations;
         let (inputs, width) = (self.actor.network.inputs(), policy.batch());
         transpose(simd, observations, inputs, &mut self.row_observations, width);
-        self.actor.network.forward(simd, &self.row_observations, policy);
-        self.critic.network.forward(simd, &self.row_observations, critic);
+        let processor = Processor::new(simd, self.pool.as_ref());
+        self.actor.network.forward(processor, &self.row_observations, policy);
+        self.critic.network.forward(processor, &self.row_observations, critic);
         let actions = self.actor.network.outputs();
         let logits = policy.output();
         self.values.copy_from_slice(&critic.output()[..self.rows]);
@@ -203,12 +213,12 @@ impl DensePpo {
         let (inputs, width) = (self.actor.network.inputs(), self.actor.activations.batch());
         transpose(simd, minibatch.observations, inputs, &mut self.observations, width);
         for learner in [&mut self.actor, &mut self.critic] {
-            learner.forward(simd, &self.observations);
+            learner.forward(Processor::new(simd, self.pool.as_ref()), &self.observations);
         }
         let (policy, entropy) = self.policy_loss(simd, minibatch);
         let value = self.value_loss(simd, minibatch);
         for learner in [&mut self.actor, &mut self.critic] {
-            learner.backward(simd, &self.observations);
+            learner.backward(Processor::new(simd, self.pool.as_ref()), &self.observations);
         }
         let squares =
             sum_of_squares(simd, &self.actor.gradients) + sum_of_squares(simd, &self.critic.gradients);

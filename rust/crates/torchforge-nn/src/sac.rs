@@ -4,8 +4,10 @@ use crate::error::check_len;
 use crate::kernels::{approach, exp, ln, row_weights, tanh, total, transpose};
 use crate::learner::Learner;
 use crate::mlp::{Activations, LayerNames};
+use crate::processor::Processor;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
 use crate::state::{NetworkState, Numbers, Visit};
+use crate::thread_pool::ThreadPool;
 use crate::{Adam, AdamOptions, Error, Mlp, TensorReader, TensorWriter};
 
 /// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
@@ -151,17 +153,81 @@ pub struct DenseSac {
     /// Next observations, then the actions that follow.
     next_inputs: Vec<f32>,
     policy: PolicySample,
-    input_errors: Vec<f32>,
     row_activations: Vec<Vec<f32>>,
     actor_activations: Activations,
     path: SimdPath,
+    pool: Option<ThreadPool>,
 }
 
-/// A critic and its target.
+/// A critic and its target, which one thread computes from end to end.
 struct Critic {
     learner: Learner,
     target: Mlp,
     target_activations: Activations,
+    /// The gradient with respect to the inputs; (observation and action, width).
+    input_errors: Vec<f32>,
+}
+
+/// What there is to be done with both critics, neither of which needs the other for it.
+#[derive(Clone, Copy)]
+enum CriticTask<'a> {
+    /// Values of these inputs, and the target's of those that follow.
+    Compare { inputs: &'a [f32], next_inputs: &'a [f32] },
+    /// Gradients of the parameters from the errors of the values of these inputs, and a step.
+    Learn { inputs: &'a [f32] },
+    /// Values of these inputs.
+    Judge { inputs: &'a [f32] },
+    /// The gradient with respect to the inputs, from the errors of their values.
+    PassBack,
+    /// Moves the target towards the critic by this rate.
+    MoveTarget { tau: f32 },
+}
+
+impl Critic {
+    #[inline(always)]
+    fn compute<S: Simd>(&mut self, simd: S, task: CriticTask<'_>) {
+        let Self { learner, target, target_activations, input_errors } = self;
+        let alone = Processor::one_thread(simd);
+        match task {
+            CriticTask::Compare { inputs, next_inputs } => {
+                target.forward(alone, next_inputs, target_activations);
+                learner.forward(alone, inputs);
+            }
+            CriticTask::Learn { inputs } => {
+                learner.backward(alone, inputs);
+                learner.step(simd);
+            }
+            CriticTask::Judge { inputs } => learner.forward(alone, inputs),
+            CriticTask::PassBack => {
+                let (activations, errors) = (&learner.activations, &mut learner.errors);
+                learner.network.backward_to_inputs(alone, activations, errors, input_errors);
+            }
+            CriticTask::MoveTarget { tau } => {
+                approach(simd, target.parameters_mut(), learner.network.parameters(), tau);
+            }
+        }
+    }
+}
+
+struct ComputeCritic<'a> {
+    critic: &'a mut Critic,
+    task: CriticTask<'a>,
+}
+
+impl Work for ComputeCritic<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) {
+        self.critic.compute(simd, self.task);
+    }
+}
+
+/// Each critic on a thread of its own, where there are two.
+#[inline(always)]
+fn with_both<S: Simd>(processor: Processor<'_, S>, critics: &mut [Critic; 2], task: CriticTask<'_>) {
+    let simd = processor.simd;
+    processor.each(critics.iter_mut(), |critic| simd.run(ComputeCritic { critic, task }));
 }
 
 /// Actions drawn from a policy, across.
@@ -205,6 +271,7 @@ impl DenseSac {
             learner: Learner::new(online, options.critic_adam, batch),
             target_activations: target.activations(batch),
             target,
+            input_errors: vec![0.0; inputs],
         };
         Ok(Self {
             row_activations: actor.row_activations(),
@@ -226,14 +293,19 @@ impl DenseSac {
                 raw: vec![0.0; action_len * width],
                 log_probabilities: vec![0.0; width],
             },
-            input_errors: vec![0.0; inputs],
             path: SimdPath::detect(),
+            pool: None,
         })
     }
 
     /// The same networks on this path instead of the fastest; the bytes stay the same.
     pub fn on_path(self, path: SimdPath) -> Result<Self, Error> {
         Ok(Self { path: path.require()?, ..self })
+    }
+
+    /// The same networks on so many threads (16 at most), the caller's among them; the bytes stay the same.
+    pub fn on_threads(self, threads: usize) -> Result<Self, Error> {
+        Ok(Self { pool: ThreadPool::new(threads)?, ..self })
     }
 
     /// The temperature.
@@ -305,22 +377,17 @@ impl DenseSac {
         let (width, inputs) = (self.width(), self.observation_len());
         let (next_observations, next_actions) = self.next_inputs.split_at_mut(inputs * width);
         transpose(simd, minibatch.next_observations, inputs, next_observations, width);
-        self.actor.network.forward(simd, next_observations, &mut self.actor_activations);
+        let processor = Processor::new(simd, self.pool.as_ref());
+        self.actor.network.forward(processor, next_observations, &mut self.actor_activations);
         self.policy.draw(simd, self.actor_activations.output(), noise, &self.range, next_actions);
-        for critic in &mut self.critics {
-            critic.target.forward(simd, &self.next_inputs, &mut critic.target_activations);
-        }
         let (observations, taken) = self.critic_inputs.split_at_mut(inputs * width);
         transpose(simd, minibatch.observations, inputs, observations, width);
         transpose(simd, minibatch.actions, self.range.scale.len(), taken, width);
-        for critic in &mut self.critics {
-            critic.learner.forward(simd, &self.critic_inputs);
-        }
+        let compare = CriticTask::Compare { inputs: &self.critic_inputs, next_inputs: &self.next_inputs };
+        with_both(processor, &mut self.critics, compare);
         let loss = self.critic_loss(simd, minibatch);
-        for critic in &mut self.critics {
-            critic.learner.backward(simd, &self.critic_inputs);
-            critic.learner.step(simd);
-        }
+        let processor = Processor::new(simd, self.pool.as_ref());
+        with_both(processor, &mut self.critics, CriticTask::Learn { inputs: &self.critic_inputs });
         loss
     }
 
@@ -357,27 +424,22 @@ impl DenseSac {
     fn update_policy_with<S: Simd>(&mut self, simd: S, noise: &[f32], fresh: bool) -> f32 {
         let (width, inputs, actions) = (self.width(), self.observation_len(), self.action_len());
         let (observations, drawn) = self.critic_inputs.split_at_mut(inputs * width);
+        let processor = Processor::new(simd, self.pool.as_ref());
         if !fresh {
-            self.actor.forward(simd, observations);
+            self.actor.forward(processor, observations);
         }
         self.policy.draw(simd, self.actor.activations.output(), noise, &self.range, drawn);
-        for critic in &mut self.critics {
-            critic.learner.forward(simd, &self.critic_inputs);
-        }
+        with_both(processor, &mut self.critics, CriticTask::Judge { inputs: &self.critic_inputs });
         let loss = self.policy_loss(simd);
-        self.actor.errors.output_mut().fill(0.0);
-        for critic in &mut self.critics {
-            let learner = &mut critic.learner;
-            let (activations, errors) = (&learner.activations, &mut learner.errors);
-            learner.network.backward_to_inputs(simd, activations, errors, &mut self.input_errors);
-            add_in_place(
-                simd,
-                &mut self.actor.errors.output_mut()[..actions * width],
-                &self.input_errors[inputs * width..],
-            );
+        with_both(Processor::new(simd, self.pool.as_ref()), &mut self.critics, CriticTask::PassBack);
+        let errors = self.actor.errors.output_mut();
+        errors.fill(0.0);
+        for critic in &self.critics {
+            add_in_place(simd, &mut errors[..actions * width], &critic.input_errors[inputs * width..]);
         }
         self.pass_to_actor(simd);
-        self.actor.backward(simd, &self.critic_inputs[..inputs * width]);
+        let processor = Processor::new(simd, self.pool.as_ref());
+        self.actor.backward(processor, &self.critic_inputs[..inputs * width]);
         self.actor.step(simd);
         loss
     }
@@ -449,7 +511,7 @@ impl DenseSac {
     fn update_temperature_with<S: Simd>(&mut self, simd: S, noise: &[f32]) -> f32 {
         let width = self.width();
         let (observations, drawn) = self.critic_inputs.split_at_mut(self.actor.network.inputs() * width);
-        self.actor.forward(simd, observations);
+        self.actor.forward(Processor::new(simd, self.pool.as_ref()), observations);
         self.policy.draw(simd, self.actor.activations.output(), noise, &self.range, drawn);
         let target_entropy = simd.splat(-(self.range.scale.len() as f32));
         let mut sum = simd.splat(0.0);
@@ -593,11 +655,9 @@ impl Work for UpdateTargets<'_> {
 
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) {
-        let tau = self.sac.options.tau as f32;
-        for critic in &mut self.sac.critics {
-            let online = critic.learner.network.parameters();
-            approach(simd, critic.target.parameters_mut(), online, tau);
-        }
+        let DenseSac { critics, pool, options, .. } = self.sac;
+        let move_target = CriticTask::MoveTarget { tau: options.tau as f32 };
+        with_both(Processor::new(simd, pool.as_ref()), critics, move_target);
     }
 }
 

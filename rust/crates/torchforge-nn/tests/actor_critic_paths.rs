@@ -1,6 +1,8 @@
-//! PPO and SAC: the same bytes whatever the processor offers.
+//! PPO and SAC: the same bytes whatever the processor offers, and on however many threads.
 
 mod common;
+
+use std::ops::RangeInclusive;
 
 use common::{Data, SplitMix};
 use torchforge_nn::{
@@ -14,7 +16,7 @@ fn bits<'a>(values: impl IntoIterator<Item = &'a f32>) -> Vec<u32> {
 }
 
 /// All figures of a PPO after updates on fresh minibatches.
-fn ppo(path: SimdPath, hidden: usize, batch: usize, updates: usize) -> Vec<u32> {
+fn ppo(path: SimdPath, threads: usize, hidden: usize, batch: usize, updates: usize) -> Vec<u32> {
     let mut rng = SplitMix(3);
     let mut network = |outputs, gain| {
         let sizes = [4, hidden, hidden, outputs];
@@ -25,6 +27,8 @@ fn ppo(path: SimdPath, hidden: usize, batch: usize, updates: usize) -> Vec<u32> 
     let mut ppo = DensePpo::new(actor, critic, 5, batch, PpoLossOptions::default(), adam)
         .unwrap()
         .on_path(path)
+        .unwrap()
+        .on_threads(threads)
         .unwrap();
     let mut found = Vec::new();
     for update in 0..updates {
@@ -51,7 +55,7 @@ fn ppo(path: SimdPath, hidden: usize, batch: usize, updates: usize) -> Vec<u32> 
 }
 
 /// All figures of a SAC after updates on fresh minibatches.
-fn sac(path: SimdPath, hidden: usize, batch: usize, updates: usize) -> Vec<u32> {
+fn sac(path: SimdPath, threads: usize, hidden: usize, batch: usize, updates: usize) -> Vec<u32> {
     let (observation_len, action_len) = (3, 2);
     let mut rng = SplitMix(5);
     let critic_sizes = [observation_len + action_len, hidden, hidden, 1];
@@ -60,8 +64,12 @@ fn sac(path: SimdPath, hidden: usize, batch: usize, updates: usize) -> Vec<u32> 
     let actor = Mlp::new(&[observation_len, hidden, hidden, 2 * action_len], &mut rng).unwrap();
     let networks = SacNetworks { actor, critics, targets, log_alpha: 0.1 };
     let range = ActionRange { bias: vec![0.5, 0.0], scale: vec![2.0, 1.0] };
-    let mut sac =
-        DenseSac::new(networks, range, batch, SacLossOptions::default()).unwrap().on_path(path).unwrap();
+    let mut sac = DenseSac::new(networks, range, batch, SacLossOptions::default())
+        .unwrap()
+        .on_path(path)
+        .unwrap()
+        .on_threads(threads)
+        .unwrap();
     let mut normal = |len| {
         let mut numbers = vec![0.0; len];
         fill_standard_normal(&mut rng, &mut numbers);
@@ -100,32 +108,45 @@ fn sac(path: SimdPath, hidden: usize, batch: usize, updates: usize) -> Vec<u32> 
     found
 }
 
-fn same_on_every_path(what: &str, figures: impl Fn(SimdPath) -> Vec<u32>) {
-    let expected = figures(SimdPath::Portable);
+fn same_on_every_path(
+    what: &str,
+    threads: RangeInclusive<usize>,
+    figures: impl Fn(SimdPath, usize) -> Vec<u32>,
+) {
+    let expected = figures(SimdPath::Portable, 1);
     assert!(expected.iter().all(|&bits| !f32::from_bits(bits).is_nan()), "{what}: a NaN");
     for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
-        assert!(figures(path) == expected, "{path} differs: {what}");
+        for threads in threads.clone() {
+            assert!(figures(path, threads) == expected, "{path} on {threads} threads differs: {what}");
+        }
     }
 }
 
 #[test]
 fn updates_of_ppo_give_the_same_bytes_on_every_path() {
-    same_on_every_path("PPO as trained", |path| ppo(path, 64, 128, 20));
-    same_on_every_path("PPO of odd sizes", |path| ppo(path, 19, 37, 50));
+    same_on_every_path("PPO as trained", 1..=1, |path, threads| ppo(path, threads, 64, 128, 20));
+    same_on_every_path("PPO of odd sizes", 1..=1, |path, threads| ppo(path, threads, 19, 37, 50));
 }
 
 #[test]
 fn updates_of_sac_give_the_same_bytes_on_every_path() {
     // The portable path has no fused multiply-add in hardware here: a single update takes it seconds.
-    same_on_every_path("SAC as trained", |path| sac(path, 256, 256, 1));
-    same_on_every_path("SAC of odd sizes", |path| sac(path, 21, 37, 20));
+    same_on_every_path("SAC as trained", 1..=1, |path, threads| sac(path, threads, 256, 256, 1));
+    same_on_every_path("SAC of odd sizes", 1..=4, |path, threads| sac(path, threads, 21, 37, 20));
+}
+
+#[test]
+fn updates_give_the_same_bytes_on_any_number_of_threads() {
+    // The actor's products are large enough to be divided, and their rows not by 2, 3 or 4.
+    same_on_every_path("PPO", 1..=4, |path, threads| ppo(path, threads, 151, 96, 2));
+    same_on_every_path("SAC", 1..=4, |path, threads| sac(path, threads, 151, 96, 1));
 }
 
 #[test]
 #[ignore = "minutes on the portable path"]
 fn many_updates_give_the_same_bytes_on_every_path() {
-    same_on_every_path("PPO as trained", |path| ppo(path, 64, 128, 200));
-    same_on_every_path("SAC as trained", |path| sac(path, 256, 256, 20));
+    same_on_every_path("PPO as trained", 1..=2, |path, threads| ppo(path, threads, 64, 128, 200));
+    same_on_every_path("SAC as trained", 1..=2, |path, threads| sac(path, threads, 256, 256, 20));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The same bytes whatever the processor offers.
+//! The same bytes whatever the processor offers, and on however many threads.
 
 mod common;
 
@@ -10,12 +10,14 @@ const NETWORKS: [(&[usize], usize, usize); 3] =
     [(&[4, 120, 84, 2], 128, 200), (&[3, 17, 40, 21, 5], 37, 60), (&[33, 1, 7], 1, 60)];
 
 /// Parameters, losses and action values after training on fresh minibatches.
-fn trained(path: SimdPath, sizes: &[usize], batch: usize, updates: usize) -> Vec<u32> {
+fn trained(path: SimdPath, threads: usize, sizes: &[usize], batch: usize, updates: usize) -> Vec<u32> {
     let mut rng = SplitMix(11);
     let (online, target) = (Mlp::new(sizes, &mut rng).unwrap(), Mlp::new(sizes, &mut rng).unwrap());
     let mut network = DenseDqn::from_networks(online, target, batch, 0.99, AdamOptions::default())
         .unwrap()
         .on_path(path)
+        .unwrap()
+        .on_threads(threads)
         .unwrap();
     let mut found = Vec::new();
     for update in 0..updates {
@@ -36,9 +38,24 @@ fn trained(path: SimdPath, sizes: &[usize], batch: usize, updates: usize) -> Vec
 #[test]
 fn hundreds_of_updates_give_the_same_bytes_on_every_path() {
     for (sizes, batch, updates) in NETWORKS {
-        let expected = trained(SimdPath::Portable, sizes, batch, updates);
+        let expected = trained(SimdPath::Portable, 1, sizes, batch, updates);
         for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
-            assert!(trained(path, sizes, batch, updates) == expected, "{path} differs on {sizes:?}");
+            assert!(trained(path, 1, sizes, batch, updates) == expected, "{path} differs on {sizes:?}");
+        }
+    }
+}
+
+#[test]
+fn updates_give_the_same_bytes_on_any_number_of_threads() {
+    // Products of the middle layer are large enough to be divided, and their rows not by 2, 3 or 4.
+    let (sizes, batch, updates) = ([3, 163, 149, 2], 96, 2);
+    let expected = trained(SimdPath::Portable, 1, &sizes, batch, updates);
+    for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
+        for threads in 1..=4 {
+            assert!(
+                trained(path, threads, &sizes, batch, updates) == expected,
+                "{path} on {threads} threads"
+            );
         }
     }
 }

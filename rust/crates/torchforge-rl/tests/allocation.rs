@@ -1,24 +1,34 @@
-//! A training step allocates nothing.
+//! A training step allocates nothing, on no thread.
 #![allow(unsafe_code, reason = "an allocator cannot be written without; this one counts and hands on")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use torchforge_env::{CartPole, TimeLimit};
-use torchforge_nn::{AdamOptions, DenseDqn};
-use torchforge_rl::{Dqn, DqnOptions, Stream};
+use torchforge_env::{CartPole, Pendulum, TimeLimit};
+use torchforge_nn::{ActionRange, AdamOptions, DenseDqn, DenseSac, Mlp, SacLossOptions, SacNetworks};
+use torchforge_rl::{Dqn, DqnOptions, Sac, SacOptions, Stream};
 
 struct Counting;
 
 thread_local! {
-    /// Each thread's own: the test harness allocates in its.
+    /// Each test's own, and the harness's, which allocates when it likes.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    /// Whether this thread is a test.
+    static IS_TEST: Cell<bool> = const { Cell::new(false) };
 }
+
+/// Of threads that are neither a test nor the harness: workers.
+static BY_WORKERS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: every call is handed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        if !IS_TEST.get() && !is_harness() {
+            BY_WORKERS.fetch_add(1, Ordering::Relaxed);
+        }
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
@@ -32,8 +42,26 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Whether this is the process's first thread.
+fn is_harness() -> bool {
+    // SAFETY: both only return a number.
+    unsafe { libc::gettid() == libc::getpid() }
+}
+
+/// Allocations of this thread and of workers so far.
+fn allocations() -> u64 {
+    ALLOCATIONS.get() + BY_WORKERS.load(Ordering::Relaxed)
+}
+
+/// Threads of this process that bear a worker's name.
+fn workers() -> usize {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path().join("comm"));
+    tasks.filter(|name| fs::read_to_string(name).is_ok_and(|name| name.starts_with("torchforge-"))).count()
+}
+
 #[test]
 fn a_step_that_acts_learns_copies_and_resets_allocates_nothing() {
+    IS_TEST.set(true);
     let options = DqnOptions { steps: 2_000, learning_starts: 200, ..DqnOptions::default() };
     let adam = AdamOptions::default();
     let mut weights = Stream::Weights.of(1);
@@ -49,4 +77,34 @@ fn a_step_that_acts_learns_copies_and_resets_allocates_nothing() {
 
     assert_eq!(allocated, 0);
     assert!(agent.gradient_steps() == 179 && episodes > 10);
+}
+
+#[test]
+fn a_step_on_several_threads_allocates_nothing_on_any_of_them() {
+    IS_TEST.set(true);
+    let mut rng = Stream::Weights.of(1);
+    let critics = [0, 1].map(|_| Mlp::new(&[4, 256, 256, 1], &mut rng).unwrap());
+    let actor = Mlp::new(&[3, 256, 256, 2], &mut rng).unwrap();
+    let networks = SacNetworks { actor, targets: critics.clone(), critics, log_alpha: 0.0 };
+    let range = ActionRange { bias: vec![0.0], scale: vec![2.0] };
+    // A batch whose products are just large enough to be divided among threads.
+    let options = SacOptions { steps: 600, learning_starts: 100, batch: 32, ..SacOptions::default() };
+    let networks = DenseSac::new(networks, range, options.batch, SacLossOptions::default()).unwrap();
+    let networks = networks.on_threads(3).unwrap();
+    let mut agent = Sac::new(TimeLimit::new(Pendulum::new(), 200), networks, options, 1).unwrap();
+
+    // What a thread allocates when it begins comes before the end of the first piece of work.
+    while agent.gradient_steps() == 0 {
+        agent.step().unwrap();
+    }
+    assert_eq!(workers(), 2);
+    let before = allocations();
+    let mut episodes = 0;
+    while agent.environment_steps() < options.steps {
+        episodes += u32::from(agent.step().unwrap().is_some());
+    }
+    let allocated = allocations() - before;
+
+    assert_eq!(allocated, 0);
+    assert!(agent.gradient_steps() == 499 && episodes == 3);
 }

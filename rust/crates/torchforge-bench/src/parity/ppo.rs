@@ -2,11 +2,12 @@
 
 use torchforge_nn::{
     Activation, AdamOptions, DensePpo, Error, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
-    SimdPath, TensorReader, TensorWriter,
+    TensorReader, TensorWriter,
 };
 use torchforge_rl::{GaeOptions, Rollout, advantages_and_returns};
 
 use super::{Minibatches, Parity, Updates, actions};
+use crate::Kernels;
 
 /// Updates with one learning rate throughout.
 pub(crate) struct PpoParity {
@@ -16,7 +17,7 @@ pub(crate) struct PpoParity {
     pub(crate) adam: AdamOptions,
     pub(crate) gae: GaeOptions,
     pub(crate) updates: usize,
-    pub(crate) path: SimdPath,
+    pub(crate) kernels: Kernels,
 }
 
 impl Parity for PpoParity {
@@ -34,7 +35,9 @@ impl Parity for PpoParity {
         let field = |name| Minibatches::read(given, name);
         let (actions, batch) = actions(given)?;
         Ok(PpoUpdates {
-            networks: DensePpo::new(actor, critic, 1, batch, self.loss, self.adam)?.on_path(self.path)?,
+            networks: DensePpo::new(actor, critic, 1, batch, self.loss, self.adam)?
+                .on_path(self.kernels.path)?
+                .on_threads(self.kernels.threads)?,
             learning_rate: self.adam.learning_rate,
             observations: field("observations")?,
             actions,

@@ -2,10 +2,11 @@
 
 use torchforge_nn::{
     ActionRange, DenseSac, Error, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,
-    SimdPath, TensorReader, TensorWriter,
+    TensorReader, TensorWriter,
 };
 
 use super::{Minibatches, Parity, Updates};
+use crate::Kernels;
 
 /// Updates of the critics, every `policy_frequency`-th one with as many rounds of policy and temperature.
 pub(crate) struct SacParity {
@@ -15,7 +16,7 @@ pub(crate) struct SacParity {
     pub(crate) loss: SacLossOptions,
     pub(crate) policy_frequency: usize,
     pub(crate) updates: usize,
-    pub(crate) path: SimdPath,
+    pub(crate) kernels: Kernels,
 }
 
 impl Parity for SacParity {
@@ -30,7 +31,9 @@ impl Parity for SacParity {
         let field = |name| Minibatches::read(given, name);
         let rewards = field("rewards")?;
         Ok(SacUpdates {
-            sac: DenseSac::new(networks, self.range.clone(), rewards.len, self.loss)?.on_path(self.path)?,
+            sac: DenseSac::new(networks, self.range.clone(), rewards.len, self.loss)?
+                .on_path(self.kernels.path)?
+                .on_threads(self.kernels.threads)?,
             policy_frequency: self.policy_frequency,
             observations: field("observations")?,
             next_observations: field("next_observations")?,

@@ -17,6 +17,7 @@ use torchforge_rl::{
 };
 
 use self::options::{PPO_ENVIRONMENTS, rollout};
+use crate::arguments::kernels;
 use crate::environment::{continuous, discrete};
 use crate::memory::Memory;
 use crate::protocol::print_line;
@@ -32,13 +33,13 @@ const PARTS: u64 = 10;
 pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
     let environment = asked.environment.as_deref().unwrap_or(asked.algorithm.environment());
     let steps = asked.steps.map_or(asked.algorithm.steps(), NonZeroU64::get);
-    let path = asked.simd.unwrap_or_else(SimdPath::detect);
-    let (seed, course) = (asked.seed, Course { asked, environment, path });
+    let kernels = kernels(asked.simd, asked.threads)?;
+    let (seed, course) = (asked.seed, Course { asked, environment, path: kernels.path });
     match asked.algorithm {
         Algorithm::Dqn => {
             let options = DqnOptions { steps, ..DqnOptions::default() };
             let made = discrete(environment).map_err(Failure::Usage)?;
-            let made = dqn::agent(made, options, seed, Backend::Own(path));
+            let made = dqn::agent(made, options, seed, Backend::Own(kernels));
             course.train(made, steps, format!("{options:?}"))
         }
         Algorithm::Ppo => {
@@ -50,13 +51,13 @@ pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
             }
             let options = PpoOptions { iterations, ..PpoOptions::default() };
             let made = ppo::environments(environment, PPO_ENVIRONMENTS).map_err(Failure::Usage)?;
-            let made = ppo::agent(made, options, seed, path);
+            let made = ppo::agent(made, options, seed, kernels);
             course.train(made, iterations * rollout(), format!("{options:?}"))
         }
         Algorithm::Sac => {
             let options = SacOptions { steps, ..SacOptions::default() };
             let made = continuous(environment).map_err(Failure::Usage)?;
-            let made = sac::agent(made, options, seed, path);
+            let made = sac::agent(made, options, seed, kernels);
             course.train(made, steps, format!("{options:?}"))
         }
     }

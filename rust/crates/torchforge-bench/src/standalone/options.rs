@@ -1,6 +1,6 @@
 //! What a training with nothing given may still be told.
 
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use lexopt::prelude::*;
@@ -79,6 +79,8 @@ pub struct Standalone {
     pub steps: Option<NonZeroU64>,
     /// The instructions to use instead of the processor's best.
     pub simd: Option<SimdPath>,
+    /// Threads, where they are not what the launch's limits allow.
+    pub threads: Option<NonZeroUsize>,
     /// Folder for episodes, final weights and trace; none are written without it.
     pub output: Option<PathBuf>,
     /// The file that the training's state is written to on the way.
@@ -98,6 +100,7 @@ impl Standalone {
             seed: 1,
             steps: None,
             simd: None,
+            threads: None,
             output: None,
             checkpoint: None,
             checkpoint_every: None,
@@ -115,6 +118,7 @@ impl Standalone {
                 Long("seed") => asked.seed = parsed(&mut parser)?,
                 Long("steps") => asked.steps = Some(parsed(&mut parser)?),
                 Long("simd") => asked.simd = Some(simd_path(&mut parser)?),
+                Long("threads") => asked.threads = Some(parsed(&mut parser)?),
                 Long("output") => asked.output = Some(parser.value().map_err(usage)?.into()),
                 Long("checkpoint") => asked.checkpoint = Some(parser.value().map_err(usage)?.into()),
                 Long("checkpoint-every") => asked.checkpoint_every = Some(parsed(&mut parser)?),

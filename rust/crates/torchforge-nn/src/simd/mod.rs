@@ -5,7 +5,7 @@
 //! everywhere, and additions, products, quotients and square roots are rounded exactly by IEEE 754.
 //! What would differ is not here: no minimum or maximum (signed zeros), no reciprocal estimates, no flush modes.
 //!
-//! All of the crate's `unsafe` is below this module: intrinsics, which need the processor's support, and the
+//! All of the crate's `unsafe` but one line is below this module (the other ends borrows in `thread_pool`): intrinsics, which need the processor's support, and the
 //! memory behind a slice that was checked one line earlier.
 
 #![allow(unsafe_code)]
@@ -49,7 +49,7 @@ pub(crate) trait Work {
 }
 
 /// One instruction set. A value of such a type is the proof that this processor has it.
-pub(crate) trait Simd: Copy {
+pub(crate) trait Simd: Copy + Send + Sync {
     /// Sixteen values.
     type Vector: Copy;
     /// Sixteen truths.

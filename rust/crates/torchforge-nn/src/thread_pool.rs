@@ -1,0 +1,256 @@
+//! Threads that wait for pieces of work, and the only `unsafe` outside of [`simd`](crate::simd).
+//!
+//! Part `i` of a piece of work is always done by thread `i`, so that what a part reads and writes stays in the caches of
+//! one core. Nothing is shared between parts: which thread is faster changes no byte.
+
+use std::any::Any;
+use std::array;
+use std::cell::Cell;
+use std::hint;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle, Thread};
+
+use crate::Error;
+
+/// Threads of the largest pool, the caller among them: there must be room for the parts on the stack.
+const MOST_THREADS: usize = 16;
+
+/// Looks at a counter before a thread sleeps. It stays awake through what one thread does alone in an update: to wake it
+/// takes longer than most pieces of work.
+const SPINS: u32 = 1 << 13;
+
+/// The caller's thread and workers beside it. They end when the pool is dropped.
+pub(crate) struct ThreadPool {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+    /// Makes a pool unfit to be borrowed by the tasks that it runs: a piece of work cannot hand out work itself.
+    not_sync: PhantomData<Cell<()>>,
+}
+
+/// What a worker does in a round, given its number.
+type Task = &'static (dyn Fn(usize) + Sync);
+
+struct Shared {
+    /// The task of this round, and who waits for its end; none: the pool is gone.
+    round: Mutex<Option<(Task, Thread)>>,
+    /// Rounds begun.
+    rounds: Apart<AtomicUsize>,
+    /// Workers that have not finished this round.
+    unfinished: Apart<AtomicUsize>,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    spins: u32,
+}
+
+/// A cache line of its own (two, because processors fetch pairs).
+#[repr(align(128))]
+struct Apart<T>(T);
+
+impl ThreadPool {
+    /// A pool of so many threads, the caller's among them, but of 16 at most; none where the caller's is the only one.
+    pub(crate) fn new(threads: usize) -> Result<Option<Self>, Error> {
+        // Where threads must share a processor, one that spins keeps another from working.
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        Self::with_spins(threads, if threads <= processors { SPINS } else { 0 })
+    }
+
+    fn with_spins(threads: usize, spins: u32) -> Result<Option<Self>, Error> {
+        let refused = |reason: String| Error::Threads { threads, reason };
+        match threads {
+            0 => return Err(refused("at least 1 does the work".into())),
+            1 => return Ok(None),
+            _ => {}
+        }
+        let shared = Arc::new(Shared {
+            round: Mutex::new(None),
+            rounds: Apart(AtomicUsize::new(0)),
+            unfinished: Apart(AtomicUsize::new(0)),
+            panic: Mutex::new(None),
+            spins,
+        });
+        // Workers are added one by one, so that those already started end if the next one cannot be.
+        let mut pool = Self { shared, workers: Vec::new(), not_sync: PhantomData };
+        for number in 1..threads.min(MOST_THREADS) {
+            let shared = Arc::clone(&pool.shared);
+            let worker = thread::Builder::new()
+                .name(format!("torchforge-{number}"))
+                .spawn(move || shared.work(number))
+                .map_err(|error| refused(error.to_string()))?;
+            pool.workers.push(worker);
+        }
+        Ok(Some(pool))
+    }
+
+    /// Threads, the caller's among them.
+    pub(crate) fn threads(&self) -> usize {
+        self.workers.len() + 1
+    }
+
+    /// Does `task` with every part at the same time, at most one a thread, and returns when all are done. Allocates
+    /// nothing.
+    ///
+    /// A panic in any of them is passed on once the others have ended.
+    pub(crate) fn each<T: Send>(&self, mut parts: impl Iterator<Item = T>, task: impl Fn(T) + Sync) {
+        let slots: [Mutex<Option<T>>; MOST_THREADS] = array::from_fn(|_| Mutex::new(parts.next()));
+        let left = slots[self.threads()..].iter().any(|slot| lock(slot).is_some());
+        assert!(!left && parts.next().is_none(), "at most one part a thread");
+        self.run(&|thread| {
+            let part = lock(&slots[thread]).take();
+            part.into_iter().for_each(&task);
+        });
+    }
+
+    /// Calls `task` with the number of each thread on that thread; the caller's is 0.
+    #[allow(unsafe_code)]
+    fn run(&self, task: &(dyn Fn(usize) + Sync)) {
+        // SAFETY: nobody uses the task after this call. Workers read it out of `round` once `rounds` was counted up,
+        // and no more once they have counted `unfinished` down to zero, for which this thread waits; nothing before
+        // that returns or unwinds, because the caller's own panic is caught. Then `round` is emptied.
+        let task = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Task>(task) };
+        let shared = &*self.shared;
+        *lock(&shared.round) = Some((task, thread::current()));
+        shared.unfinished.0.store(self.workers.len(), Ordering::Relaxed);
+        self.begin_round();
+        let own = catch_unwind(AssertUnwindSafe(|| task(0)));
+        shared.wait_until(|| shared.unfinished.0.load(Ordering::Acquire) == 0);
+        *lock(&shared.round) = None;
+        let theirs = lock(&shared.panic).take();
+        if let Some(payload) = own.err().or(theirs) {
+            resume_unwind(payload);
+        }
+    }
+
+    fn begin_round(&self) {
+        self.shared.rounds.0.fetch_add(1, Ordering::Release);
+        for worker in &self.workers {
+            worker.thread().unpark();
+        }
+    }
+}
+
+impl Drop for ThreadPool {
+    fn drop(&mut self) {
+        // A round without a task is the last.
+        self.begin_round();
+        for worker in self.workers.drain(..) {
+            // Its panics were caught: there is none to pass on.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Shared {
+    /// The life of a worker.
+    fn work(&self, number: usize) {
+        for done in 0_usize.. {
+            self.wait_until(|| self.rounds.0.load(Ordering::Acquire) != done);
+            let Some((task, caller)) = lock(&self.round).clone() else { return };
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task(number))) {
+                *lock(&self.panic) = Some(payload);
+            }
+            if self.unfinished.0.fetch_sub(1, Ordering::Release) == 1 {
+                caller.unpark();
+            }
+        }
+    }
+
+    /// Spins a little, then sleeps. Whoever makes `done` true unparks this thread afterwards.
+    fn wait_until(&self, done: impl Fn() -> bool) {
+        for _ in 0..self.spins {
+            if done() {
+                return;
+            }
+            hint::spin_loop();
+        }
+        while !done() {
+            thread::park();
+        }
+    }
+}
+
+/// No panic happens under these locks.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pools whose threads spin, and pools whose threads sleep at once.
+    fn pools(threads: usize) -> [ThreadPool; 2] {
+        [SPINS, 0].map(|spins| ThreadPool::with_spins(threads, spins).unwrap().unwrap())
+    }
+
+    fn message(payload: &(dyn Any + Send)) -> &str {
+        payload.downcast_ref::<&str>().copied().unwrap_or("not a word")
+    }
+
+    #[test]
+    fn every_part_is_done_once_by_the_thread_of_its_number() {
+        for pool in [2, 3, MOST_THREADS].into_iter().flat_map(pools) {
+            let mut threads = vec![None; pool.threads()];
+            for round in 0..200 {
+                let mut found = vec![(0, None); round % pool.threads() + 1];
+                pool.each(found.iter_mut(), |(calls, by)| {
+                    *calls += 1;
+                    *by = Some(thread::current().id());
+                });
+                for ((calls, by), before) in found.into_iter().zip(&mut threads) {
+                    assert_eq!(calls, 1);
+                    assert_eq!(*before.get_or_insert(by), by);
+                }
+            }
+            assert_eq!(threads[0], Some(Some(thread::current().id())));
+        }
+    }
+
+    #[test]
+    fn a_panic_in_any_part_is_passed_on_and_the_pool_goes_on() {
+        for pool in pools(3) {
+            for unlucky in 0..3 {
+                let mut done = [false; 3];
+                let panic = catch_unwind(AssertUnwindSafe(|| {
+                    pool.each(done.iter_mut().enumerate(), |(part, done)| {
+                        assert!(part != unlucky, "as meant");
+                        *done = true;
+                    });
+                }));
+                assert_eq!(message(&*panic.unwrap_err()), "as meant");
+                assert_eq!(done, array::from_fn(|part| part != unlucky), "the others were waited for");
+            }
+            let mut sums = [1, 2, 3];
+            pool.each(sums.iter_mut(), |sum| *sum *= 2);
+            assert_eq!(sums, [2, 4, 6]);
+        }
+    }
+
+    #[test]
+    fn threads_end_with_their_pool() {
+        for pool in pools(4) {
+            let shared = Arc::downgrade(&pool.shared);
+            assert_eq!(shared.strong_count(), 4, "the caller's and three workers'");
+            drop(pool);
+            assert_eq!(shared.strong_count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_pool_refuses_more_parts_than_threads() {
+        for (parts, refused) in [(2, false), (3, true), (MOST_THREADS + 1, true)] {
+            for pool in pools(2) {
+                let found = catch_unwind(AssertUnwindSafe(|| pool.each(0..parts, drop)));
+                assert_eq!(found.is_err(), refused, "{parts} parts");
+            }
+        }
+    }
+
+    #[test]
+    fn one_thread_needs_no_pool_and_none_is_an_error() {
+        assert!(ThreadPool::new(1).unwrap().is_none());
+        assert!(matches!(ThreadPool::new(0), Err(Error::Threads { threads: 0, .. })));
+        assert_eq!(ThreadPool::new(MOST_THREADS + 1).unwrap().unwrap().threads(), MOST_THREADS);
+    }
+}
