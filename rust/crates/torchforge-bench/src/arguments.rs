@@ -20,6 +20,7 @@ Usage: torchforge gae|env-step|update|act|dqn|ppo|sac --case ID --parameters JSO
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
        torchforge evaluate --weights FILE --environment ID [--episodes N] [--seed N] [--epsilon P] [--stochastic]
                           [--simd ...]
+       torchforge oracle dqn|ppo|sac PARITY.safetensors UPDATE.safetensors
        torchforge version | sleep
 
 Without a case dqn, ppo and sac train with nothing else given (dqn and ppo on CartPole-v1, sac on Pendulum-v1) and print
@@ -30,6 +31,7 @@ dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in
 --simd takes a training through these instructions instead of the processor's best; the bytes stay the same.
 --threads gives a training so many threads, or else FORGE_BENCH_THREADS, or else one; the bytes stay the same.
 --backend has another library compute dqn, where this program was compiled with it.
+oracle makes the first parity update of such an input in double precision, without any kernel.
 
 Prints JSON Lines on stdout: progress events, then one measurement for each case.
 Reads DIR/<case>/<file> of --input and writes DIR/<case>/<file> of --output.";
@@ -59,6 +61,15 @@ pub enum Command {
     Standalone(Standalone),
     /// Episodes with weights that were learnt.
     Evaluate(Evaluation),
+    /// One update in `f64`, from one file into another.
+    Oracle {
+        /// Of this algorithm.
+        of: Algorithm,
+        /// A benchmark's `parity.safetensors`.
+        input: PathBuf,
+        /// The file to be written.
+        output: PathBuf,
+    },
     /// Nothing, until the process is ended: what the runner's keeper executes where an image has no other program.
     Sleep,
 }
@@ -123,6 +134,7 @@ impl Command {
             "help" => Ok(Self::Help),
             "version" => Ok(Self::Version),
             "sleep" => Ok(Self::Sleep),
+            "oracle" => oracle(parser),
             "gae" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Gae)),
             "update" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Update)),
             "env-step" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::EnvStep)),
@@ -226,6 +238,19 @@ impl Arguments {
             )
         })
     }
+}
+
+fn oracle(mut parser: lexopt::Parser) -> Result<Command, Failure> {
+    let of = match text(&mut parser)?.as_str() {
+        "dqn" => Algorithm::Dqn,
+        "ppo" => Algorithm::Ppo,
+        "sac" => Algorithm::Sac,
+        other => {
+            return Err(Failure::Usage(format!("there is no oracle of {other:?}; give dqn, ppo or sac")));
+        }
+    };
+    let mut file = || parser.value().map(PathBuf::from).map_err(usage);
+    Ok(Command::Oracle { of, input: file()?, output: file()? })
 }
 
 fn names_a_case(words: &[OsString]) -> bool {

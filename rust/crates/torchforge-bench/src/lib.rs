@@ -28,6 +28,7 @@ mod gae;
 mod memory;
 mod npy;
 mod operation;
+mod oracle;
 mod parity;
 mod ppo;
 mod protocol;
@@ -65,6 +66,7 @@ pub fn run(
         Command::Sac(arguments) => sac::run(&arguments, started),
         Command::Standalone(asked) => standalone::run(&asked),
         Command::Evaluate(asked) => evaluation::run(&asked),
+        Command::Oracle { of, input, output } => oracle::run(of, &input, &output),
         Command::Sleep => loop {
             std::thread::park();
         },

@@ -478,6 +478,8 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
         (vec!["dqn", "--case", "a", "--backend", "burn"], "compiled without burn"),
         (vec!["dqn", "--steps", "0"], "see `torchforge --help`"),
         (vec!["dqn", "--threads", "0"], "see `torchforge --help`"),
+        (vec!["oracle", "td3", "in", "out"], "there is no oracle of \"td3\""),
+        (vec!["oracle", "sac", "in"], "see `torchforge --help`"),
         (vec!["dqn", "--seed", "1", "--input", "."], "no case is given, and --input belongs to one"),
         (vec!["dqn", "--case", "a", "--resume", "x"], "--resume is of a training with no case"),
         (vec!["ppo", "--steps", "511"], "give 512 or more"),

@@ -28,6 +28,11 @@ impl TensorWriter {
         self.push_vector(name, values);
     }
 
+    /// Adds an f64 tensor; `values` are its elements, row after row.
+    pub fn push_f64_as(&mut self, name: String, shape: Vec<usize>, values: &[f64]) {
+        self.add(name, shape, values.iter().copied());
+    }
+
     /// Adds a vector of whole numbers, as i64.
     pub fn push_whole(&mut self, name: &str, values: &[u64]) {
         self.push_whole_as(name, vec![values.len()], values);
