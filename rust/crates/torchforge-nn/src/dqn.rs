@@ -3,11 +3,10 @@
 use rand_core::Rng;
 
 use crate::error::{check_actions, check_len};
-use crate::kernels::transpose;
 use crate::learner::Learner;
-use crate::mlp::Activations;
+use crate::mlp::{Activations, RowActivations};
 use crate::processor::Processor;
-use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
+use crate::simd::{Simd, SimdPath, Work, dispatch};
 use crate::state::{NetworkState, Numbers, Visit};
 use crate::thread_pool::ThreadPool;
 use crate::{AdamOptions, Error, Mlp};
@@ -62,11 +61,9 @@ pub struct DenseDqn {
     online: Learner,
     target: Mlp,
     target_activations: Activations,
-    row_activations: Vec<Vec<f32>>,
+    row_activations: RowActivations,
     gamma: f32,
     batch: usize,
-    observations: Vec<f32>,
-    next_observations: Vec<f32>,
     path: SimdPath,
     pool: Option<ThreadPool>,
 }
@@ -96,7 +93,6 @@ impl DenseDqn {
             return Err(Error::Sizes { sizes: vec![online.inputs(), online.outputs()], batch });
         }
         check_len("the target network", online.parameters().len(), target.parameters().len())?;
-        let inputs = online.inputs() * batch.next_multiple_of(LANES);
         Ok(Self {
             target_activations: target.activations(batch),
             row_activations: online.row_activations(),
@@ -104,8 +100,6 @@ impl DenseDqn {
             target,
             gamma: gamma as f32,
             batch,
-            observations: vec![0.0; inputs],
-            next_observations: vec![0.0; inputs],
             path: SimdPath::detect(),
             pool: None,
         })
@@ -133,21 +127,18 @@ impl DenseDqn {
 
     #[inline(always)]
     fn update_with<S: Simd>(&mut self, simd: S, minibatch: &Minibatch<'_>) -> f32 {
-        let (inputs, width) = (self.online().inputs(), self.online.activations.batch());
-        transpose(simd, minibatch.observations, inputs, &mut self.observations, width);
-        transpose(simd, minibatch.next_observations, inputs, &mut self.next_observations, width);
         let processor = Processor::new(simd, self.pool.as_ref());
-        self.target.forward(processor, &self.next_observations, &mut self.target_activations);
-        self.online.forward(processor, &self.observations);
+        self.target.forward(processor, minibatch.next_observations, &mut self.target_activations);
+        self.online.forward(processor, minibatch.observations);
         let loss = self.loss(minibatch);
-        self.online.backward(Processor::new(simd, self.pool.as_ref()), &self.observations);
+        self.online.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
         self.online.step(simd);
         loss
     }
 
     /// Writes the loss's gradient with respect to the online outputs and returns the loss.
     fn loss(&mut self, minibatch: &Minibatch<'_>) -> f32 {
-        let width = self.online.activations.batch();
+        let width = self.online.activations.width();
         let scale = 2.0 / self.batch as f32;
         let mut sum = 0.0_f64;
         let (values, next_values) = (self.online.activations.output(), self.target_activations.output());
@@ -169,7 +160,7 @@ impl DqnUpdate for DenseDqn {
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
         check_len("the observation", self.online().inputs(), observation.len())?;
         dispatch(self.path, Act { dqn: self, observation });
-        Ok(&self.row_activations[self.row_activations.len() - 1])
+        Ok(self.row_activations.output())
     }
 
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {

@@ -3,9 +3,9 @@
 /// A network or a file of tensors that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A network needs an input and an output size, all sizes at least 1, and a batch of at least 1.
+    /// A network needs an input size, a hidden layer and an output size, all at least 1, and a batch of at least 1.
     #[error(
-        "layer sizes {sizes:?} with batch {batch} make no network: give two or more sizes, all at least 1"
+        "layer sizes {sizes:?} with batch {batch} make no network: give three or more sizes, all at least 1"
     )]
     Sizes {
         /// The layer sizes given.

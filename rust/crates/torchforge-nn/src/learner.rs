@@ -1,7 +1,8 @@
 //! A network with all that it needs to learn from minibatches.
 
+use crate::buffer::Buffer;
 use crate::kernels::scale;
-use crate::mlp::Activations;
+use crate::mlp::{Activations, Transposed};
 use crate::processor::Processor;
 use crate::simd::Simd;
 use crate::state::{Numbers, Visit};
@@ -12,17 +13,17 @@ pub(crate) struct Learner {
     pub(crate) network: Mlp,
     pub(crate) adam: Adam,
     /// Laid out as [`Mlp::parameters`].
-    pub(crate) gradients: Vec<f32>,
+    pub(crate) gradients: Buffer,
     pub(crate) activations: Activations,
     pub(crate) errors: Activations,
-    transposed: Vec<f32>,
+    transposed: Transposed,
 }
 
 impl Learner {
     pub(crate) fn new(network: Mlp, adam: AdamOptions, batch: usize) -> Self {
         Self {
             adam: Adam::new(adam, network.parameters().len()),
-            gradients: vec![0.0; network.parameters().len()],
+            gradients: Buffer::zeros(network.parameters().len()),
             activations: network.activations(batch),
             errors: network.activations(batch),
             transposed: network.transposed(batch),
@@ -36,7 +37,7 @@ impl Learner {
         self.adam.visit_state(name, visit);
     }
 
-    /// The network's outputs of `inputs`, (inputs, batch), and what leads to them.
+    /// The network's outputs of `inputs`, (batch, inputs), and what leads to them.
     #[inline(always)]
     pub(crate) fn forward<S: Simd>(&mut self, processor: Processor<'_, S>, inputs: &[f32]) {
         self.network.forward(processor, inputs, &mut self.activations);

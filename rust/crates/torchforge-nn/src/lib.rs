@@ -42,6 +42,7 @@
 //! another library, takes the place of [`DenseDqn`], [`DensePpo`] or [`DenseSac`] behind them: [`DqnBackend`] is what the features `candle` and `burn` add such ones of.
 
 mod backends;
+mod buffer;
 mod dqn;
 mod error;
 mod kernels;

@@ -1,7 +1,7 @@
 //! One update of proximal policy optimisation, the seam between algorithm and kernels.
 
 use crate::error::{check_actions, check_len};
-use crate::kernels::{exp, is_whole, ln, row_weights, sum_of_squares, total, transpose};
+use crate::kernels::{exp, is_whole, ln, row_weights, sum_of_squares, total};
 use crate::learner::Learner;
 use crate::mlp::Activations;
 use crate::processor::Processor;
@@ -93,9 +93,7 @@ pub struct DensePpo {
     options: PpoLossOptions,
     batch: usize,
     rows: usize,
-    observations: Vec<f32>,
     actions: Vec<f32>,
-    row_observations: Vec<f32>,
     log_probabilities: Vec<f32>,
     probabilities: Vec<f32>,
     values: Vec<f32>,
@@ -124,9 +122,7 @@ impl DensePpo {
         check_len("the critic's output", 1, critic.outputs())?;
         let outputs = actor.outputs();
         Ok(Self {
-            observations: vec![0.0; actor.inputs() * batch.next_multiple_of(LANES)],
             actions: vec![0.0; batch],
-            row_observations: vec![0.0; actor.inputs() * rows.next_multiple_of(LANES)],
             log_probabilities: vec![0.0; rows * outputs],
             probabilities: vec![0.0; rows * outputs],
             values: vec![0.0; rows],
@@ -184,11 +180,10 @@ impl DensePpo {
     #[inline(always)]
     fn evaluate_with<S: Simd>(&mut self, simd: S, observations: &[f32]) {
         let [policy, critic] = &mut self.row_activations;
-        let (inputs, width) = (self.actor.network.inputs(), policy.batch());
-        transpose(simd, observations, inputs, &mut self.row_observations, width);
+        let width = policy.width();
         let processor = Processor::new(simd, self.pool.as_ref());
-        self.actor.network.forward(processor, &self.row_observations, policy);
-        self.critic.network.forward(processor, &self.row_observations, critic);
+        self.actor.network.forward(processor, observations, policy);
+        self.critic.network.forward(processor, observations, critic);
         let actions = self.actor.network.outputs();
         let logits = policy.output();
         self.values.copy_from_slice(&critic.output()[..self.rows]);
@@ -210,15 +205,13 @@ impl DensePpo {
 
     #[inline(always)]
     fn update_with<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>, learning_rate: f64) -> PpoLoss {
-        let (inputs, width) = (self.actor.network.inputs(), self.actor.activations.batch());
-        transpose(simd, minibatch.observations, inputs, &mut self.observations, width);
         for learner in [&mut self.actor, &mut self.critic] {
-            learner.forward(Processor::new(simd, self.pool.as_ref()), &self.observations);
+            learner.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
         }
         let (policy, entropy) = self.policy_loss(simd, minibatch);
         let value = self.value_loss(simd, minibatch);
         for learner in [&mut self.actor, &mut self.critic] {
-            learner.backward(Processor::new(simd, self.pool.as_ref()), &self.observations);
+            learner.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
         }
         let squares =
             sum_of_squares(simd, &self.actor.gradients) + sum_of_squares(simd, &self.critic.gradients);
@@ -241,7 +234,7 @@ impl DensePpo {
     /// Writes the gradient with respect to the logits; returns the policy's loss and its entropy.
     #[inline(always)]
     fn policy_loss<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>) -> (f64, f64) {
-        let (actions, width) = (self.actor.network.outputs(), self.actor.activations.batch());
+        let (actions, width) = (self.actor.network.outputs(), self.actor.activations.width());
         for (number, &action) in self.actions.iter_mut().zip(minibatch.actions) {
             *number = action as f32;
         }

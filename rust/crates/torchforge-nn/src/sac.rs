@@ -3,7 +3,7 @@
 use crate::error::check_len;
 use crate::kernels::{approach, exp, ln, row_weights, tanh, total, transpose};
 use crate::learner::Learner;
-use crate::mlp::{Activations, LayerNames};
+use crate::mlp::{Activations, LayerNames, RowActivations};
 use crate::processor::Processor;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
 use crate::state::{NetworkState, Numbers, Visit};
@@ -148,12 +148,12 @@ pub struct DenseSac {
     options: SacLossOptions,
     range: ActionRange,
     batch: usize,
-    /// Observations, then actions, across: what critics see.
+    /// Observations, each with its action behind it: what critics see.
     critic_inputs: Vec<f32>,
-    /// Next observations, then the actions that follow.
+    /// Next observations, each with the action that follows.
     next_inputs: Vec<f32>,
     policy: PolicySample,
-    row_activations: Vec<Vec<f32>>,
+    row_activations: RowActivations,
     actor_activations: Activations,
     path: SimdPath,
     pool: Option<ThreadPool>,
@@ -164,8 +164,8 @@ struct Critic {
     learner: Learner,
     target: Mlp,
     target_activations: Activations,
-    /// The gradient with respect to the inputs; (observation and action, width).
-    input_errors: Vec<f32>,
+    /// The gradient with respect to the actions; (action length, width).
+    action_errors: Vec<f32>,
 }
 
 /// What there is to be done with both critics, neither of which needs the other for it.
@@ -177,8 +177,8 @@ enum CriticTask<'a> {
     Learn { inputs: &'a [f32] },
     /// Values of these inputs.
     Judge { inputs: &'a [f32] },
-    /// The gradient with respect to the inputs, from the errors of their values.
-    PassBack,
+    /// The gradient with respect to the actions, which lie behind an observation, from the errors of their values.
+    PassBack { observation_len: usize },
     /// Moves the target towards the critic by this rate.
     MoveTarget { tau: f32 },
 }
@@ -186,7 +186,7 @@ enum CriticTask<'a> {
 impl Critic {
     #[inline(always)]
     fn compute<S: Simd>(&mut self, simd: S, task: CriticTask<'_>) {
-        let Self { learner, target, target_activations, input_errors } = self;
+        let Self { learner, target, target_activations, action_errors } = self;
         let alone = Processor::one_thread(simd);
         match task {
             CriticTask::Compare { inputs, next_inputs } => {
@@ -198,9 +198,10 @@ impl Critic {
                 learner.step(simd);
             }
             CriticTask::Judge { inputs } => learner.forward(alone, inputs),
-            CriticTask::PassBack => {
+            CriticTask::PassBack { observation_len } => {
                 let (activations, errors) = (&learner.activations, &mut learner.errors);
-                learner.network.backward_to_inputs(alone, activations, errors, input_errors);
+                let actions = observation_len..learner.network.inputs();
+                learner.network.backward_to_inputs(alone, activations, errors, actions, action_errors);
             }
             CriticTask::MoveTarget { tau } => {
                 approach(simd, target.parameters_mut(), learner.network.parameters(), tau);
@@ -232,6 +233,8 @@ fn with_both<S: Simd>(processor: Processor<'_, S>, critics: &mut [Critic; 2], ta
 
 /// Actions drawn from a policy, across.
 struct PolicySample {
+    /// The actions, within the environment's bounds; (action length, width).
+    actions: Vec<f32>,
     /// Standard normal numbers; (action length, width).
     noise: Vec<f32>,
     /// tanh of the action before it is squashed; (action length, width).
@@ -264,14 +267,14 @@ impl DenseSac {
             check_len("the critic's output", 1, critic.outputs())?;
         }
         let width = batch.next_multiple_of(LANES);
-        let inputs = (actor.inputs() + action_len) * width;
+        let inputs = (actor.inputs() + action_len) * batch;
         let [first, second] = critics;
         let [first_target, second_target] = targets;
         let critic = |online: Mlp, target: Mlp| Critic {
             learner: Learner::new(online, options.critic_adam, batch),
             target_activations: target.activations(batch),
             target,
-            input_errors: vec![0.0; inputs],
+            action_errors: vec![0.0; action_len * width],
         };
         Ok(Self {
             row_activations: actor.row_activations(),
@@ -287,6 +290,7 @@ impl DenseSac {
             critic_inputs: vec![0.0; inputs],
             next_inputs: vec![0.0; inputs],
             policy: PolicySample {
+                actions: vec![0.0; action_len * width],
                 noise: vec![0.0; action_len * width],
                 squashed: vec![0.0; action_len * width],
                 deviation: vec![0.0; action_len * width],
@@ -350,7 +354,7 @@ impl DenseSac {
     }
 
     fn width(&self) -> usize {
-        self.actor.activations.batch()
+        self.actor.activations.width()
     }
 
     fn observation_len(&self) -> usize {
@@ -360,8 +364,7 @@ impl DenseSac {
     #[inline(always)]
     fn act_with<S: Simd>(&mut self, simd: S, observation: &[f32], noise: &[f32], action: &mut [f32]) {
         self.actor.network.forward_row(simd, observation, &mut self.row_activations);
-        let outputs = &self.row_activations[self.row_activations.len() - 1];
-        let (means, raw) = outputs.split_at(action.len());
+        let (means, raw) = self.row_activations.output().split_at(action.len());
         for first in (0..action.len()).step_by(LANES) {
             let (_, deviation) = deviation(simd, simd.load_up_to(&raw[first..]));
             let (mean, noise) = (simd.load_up_to(&means[first..]), simd.load_up_to(&noise[first..]));
@@ -374,15 +377,19 @@ impl DenseSac {
 
     #[inline(always)]
     fn update_critics_with<S: Simd>(&mut self, simd: S, minibatch: &SacMinibatch<'_>, noise: &[f32]) -> f32 {
-        let (width, inputs) = (self.width(), self.observation_len());
-        let (next_observations, next_actions) = self.next_inputs.split_at_mut(inputs * width);
-        transpose(simd, minibatch.next_observations, inputs, next_observations, width);
         let processor = Processor::new(simd, self.pool.as_ref());
-        self.actor.network.forward(processor, next_observations, &mut self.actor_activations);
-        self.policy.draw(simd, self.actor_activations.output(), noise, &self.range, next_actions);
-        let (observations, taken) = self.critic_inputs.split_at_mut(inputs * width);
-        transpose(simd, minibatch.observations, inputs, observations, width);
-        transpose(simd, minibatch.actions, self.range.scale.len(), taken, width);
+        self.actor.network.forward(processor, minibatch.next_observations, &mut self.actor_activations);
+        self.policy.draw(simd, self.actor_activations.output(), noise, &self.range);
+        self.policy.join(minibatch.next_observations, self.observation_len(), &mut self.next_inputs);
+        let (observation_len, action_len) = (self.observation_len(), self.action_len());
+        let taken = minibatch.actions.chunks_exact(action_len);
+        let both = minibatch.observations.chunks_exact(observation_len).zip(taken);
+        for (input, (observation, action)) in
+            self.critic_inputs.chunks_exact_mut(observation_len + action_len).zip(both)
+        {
+            input[..observation_len].copy_from_slice(observation);
+            input[observation_len..].copy_from_slice(action);
+        }
         let compare = CriticTask::Compare { inputs: &self.critic_inputs, next_inputs: &self.next_inputs };
         with_both(processor, &mut self.critics, compare);
         let loss = self.critic_loss(simd, minibatch);
@@ -421,25 +428,32 @@ impl DenseSac {
 
     /// One round. `fresh` says that the actor's activations are those of its parameters and these observations.
     #[inline(always)]
-    fn update_policy_with<S: Simd>(&mut self, simd: S, noise: &[f32], fresh: bool) -> f32 {
-        let (width, inputs, actions) = (self.width(), self.observation_len(), self.action_len());
-        let (observations, drawn) = self.critic_inputs.split_at_mut(inputs * width);
+    fn update_policy_with<S: Simd>(
+        &mut self,
+        simd: S,
+        observations: &[f32],
+        noise: &[f32],
+        fresh: bool,
+    ) -> f32 {
+        let (width, actions) = (self.width(), self.action_len());
         let processor = Processor::new(simd, self.pool.as_ref());
         if !fresh {
             self.actor.forward(processor, observations);
         }
-        self.policy.draw(simd, self.actor.activations.output(), noise, &self.range, drawn);
+        self.policy.draw(simd, self.actor.activations.output(), noise, &self.range);
+        self.policy.join(observations, self.observation_len(), &mut self.critic_inputs);
         with_both(processor, &mut self.critics, CriticTask::Judge { inputs: &self.critic_inputs });
         let loss = self.policy_loss(simd);
-        with_both(Processor::new(simd, self.pool.as_ref()), &mut self.critics, CriticTask::PassBack);
+        let pass_back = CriticTask::PassBack { observation_len: self.observation_len() };
+        with_both(Processor::new(simd, self.pool.as_ref()), &mut self.critics, pass_back);
         let errors = self.actor.errors.output_mut();
         errors.fill(0.0);
         for critic in &self.critics {
-            add_in_place(simd, &mut errors[..actions * width], &critic.input_errors[inputs * width..]);
+            add_in_place(simd, &mut errors[..actions * width], &critic.action_errors);
         }
         self.pass_to_actor(simd);
         let processor = Processor::new(simd, self.pool.as_ref());
-        self.actor.backward(processor, &self.critic_inputs[..inputs * width]);
+        self.actor.backward(processor, observations);
         self.actor.step(simd);
         loss
     }
@@ -508,11 +522,9 @@ impl DenseSac {
 
     /// The temperature's step; returns its loss, which is its gradient too.
     #[inline(always)]
-    fn update_temperature_with<S: Simd>(&mut self, simd: S, noise: &[f32]) -> f32 {
-        let width = self.width();
-        let (observations, drawn) = self.critic_inputs.split_at_mut(self.actor.network.inputs() * width);
+    fn update_temperature_with<S: Simd>(&mut self, simd: S, observations: &[f32], noise: &[f32]) -> f32 {
         self.actor.forward(Processor::new(simd, self.pool.as_ref()), observations);
-        self.policy.draw(simd, self.actor.activations.output(), noise, &self.range, drawn);
+        self.policy.draw(simd, self.actor.activations.output(), noise, &self.range);
         let target_entropy = simd.splat(-(self.range.scale.len() as f32));
         let mut sum = simd.splat(0.0);
         for first in (0..self.batch).step_by(LANES) {
@@ -528,15 +540,13 @@ impl DenseSac {
 
     #[inline(always)]
     fn rounds_with<S: Simd>(&mut self, simd: S, observations: &[f32], noise: PolicyNoise<'_>) -> PolicyLoss {
-        let (width, inputs) = (self.width(), self.observation_len());
-        transpose(simd, observations, inputs, &mut self.critic_inputs[..inputs * width], width);
         let mut found = None;
         let round = self.batch * self.action_len();
         let rounds = noise.policy.chunks(round).zip(noise.temperature.chunks(round));
         for (policy_noise, temperature_noise) in rounds {
             // Nothing moves the actor between a temperature's update and the next round: its activations stay.
-            let policy = self.update_policy_with(simd, policy_noise, found.is_some());
-            let temperature = self.update_temperature_with(simd, temperature_noise);
+            let policy = self.update_policy_with(simd, observations, policy_noise, found.is_some());
+            let temperature = self.update_temperature_with(simd, observations, temperature_noise);
             let alpha = self.alpha;
             found.get_or_insert(PolicyLoss { policy, temperature, alpha, temperature_gradient: temperature });
         }
@@ -662,19 +672,12 @@ impl Work for UpdateTargets<'_> {
 }
 
 impl PolicySample {
-    /// Draws actions from the actor's `outputs` with `noise`, (batch, action length), into `drawn`, across.
+    /// Draws actions from the actor's `outputs` with `noise`, (batch, action length).
     #[inline(always)]
-    fn draw<S: Simd>(
-        &mut self,
-        simd: S,
-        outputs: &[f32],
-        noise: &[f32],
-        range: &ActionRange,
-        drawn: &mut [f32],
-    ) {
-        let width = self.log_probabilities.len();
-        transpose(simd, noise, range.scale.len(), &mut self.noise, width);
-        let (means, raws) = outputs.split_at(drawn.len());
+    fn draw<S: Simd>(&mut self, simd: S, outputs: &[f32], noise: &[f32], range: &ActionRange) {
+        let (width, actions) = (self.log_probabilities.len(), range.scale.len());
+        transpose(simd, (noise, actions, actions), &mut self.noise, width);
+        let (means, raws) = outputs.split_at(actions * width);
         let (zero, one) = (simd.splat(0.0), simd.splat(1.0));
         for first in (0..width).step_by(LANES) {
             let mut log_probability = zero;
@@ -685,7 +688,7 @@ impl PolicySample {
                 let spread = simd.mul(exp(simd, log_deviation), noise);
                 let squashed = tanh(simd, simd.add(simd.load(&means[place..]), spread));
                 let scale = simd.splat(scale);
-                simd.store(simd.mul_add(squashed, scale, simd.splat(bias)), &mut drawn[place..]);
+                simd.store(simd.mul_add(squashed, scale, simd.splat(bias)), &mut self.actions[place..]);
                 let slope = simd.mul_add(simd.sub(zero, squashed), squashed, one);
                 let squash = ln(simd, simd.mul_add(scale, slope, simd.splat(SQUASH_EPSILON)));
                 // log N(x; mean, deviation) = -noise^2 / 2 - log deviation - log(2 pi) / 2.
@@ -698,6 +701,19 @@ impl PolicySample {
                 simd.store(raw, &mut self.raw[place..]);
             }
             simd.store(log_probability, &mut self.log_probabilities[first..]);
+        }
+    }
+
+    /// Writes the `observations`, each `len` long, with the drawn actions behind them to `inputs`.
+    fn join(&self, observations: &[f32], len: usize, inputs: &mut [f32]) {
+        let width = self.log_probabilities.len();
+        let rows = inputs.chunks_exact_mut(len + self.actions.len() / width);
+        for (row, (input, observation)) in rows.zip(observations.chunks_exact(len)).enumerate() {
+            let (first, last) = input.split_at_mut(len);
+            first.copy_from_slice(observation);
+            for (value, actions) in last.iter_mut().zip(self.actions.chunks_exact(width)) {
+                *value = actions[row];
+            }
         }
     }
 }

@@ -66,7 +66,7 @@ fn a_path_that_is_unknown_or_not_here_is_an_error() {
     assert_eq!("sse9".parse::<SimdPath>(), Err(Error::UnknownPath { text: "sse9".into() }));
     let missing = SimdPath::ALL.into_iter().find(|path| !path.is_available()).expect("no processor has all");
     let mut rng = SplitMix(1);
-    let network = DenseDqn::new(&[1, 1], 1, 0.9, AdamOptions::default(), &mut rng).unwrap();
+    let network = DenseDqn::new(&[1, 1, 1], 1, 0.9, AdamOptions::default(), &mut rng).unwrap();
     assert_eq!(network.on_path(missing).err(), Some(Error::NoSuchPath { path: missing }));
     assert!(SimdPath::detect().is_available());
 }

@@ -1,5 +1,6 @@
 //! Adam, as `torch.optim.Adam` computes it.
 
+use crate::buffer::Buffer;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
 use crate::state::{Numbers, Visit};
 
@@ -37,8 +38,8 @@ const SECOND_MOMENT_FLOOR: f32 = 1e-35;
 #[derive(Debug, Clone)]
 pub struct Adam {
     options: AdamOptions,
-    first: Vec<f32>,
-    second: Vec<f32>,
+    first: Buffer,
+    second: Buffer,
     beta1_power: f64,
     beta2_power: f64,
 }
@@ -46,7 +47,13 @@ pub struct Adam {
 impl Adam {
     /// Fresh moments for `len` parameters.
     pub fn new(options: AdamOptions, len: usize) -> Self {
-        Self { options, first: vec![0.0; len], second: vec![0.0; len], beta1_power: 1.0, beta2_power: 1.0 }
+        Self {
+            options,
+            first: Buffer::zeros(len),
+            second: Buffer::zeros(len),
+            beta1_power: 1.0,
+            beta2_power: 1.0,
+        }
     }
 
     /// The step size of the steps to come.

@@ -21,11 +21,11 @@ pub(crate) trait Left: Copy + Sync {
     fn column<const ROWS: usize>(rows: Self::Rows<ROWS>, k: usize) -> [f32; ROWS];
 }
 
-/// A matrix (rows, depth), row after row.
+/// A matrix (rows, depth), row after row, `stride` values from one to the next.
 #[derive(Clone, Copy)]
 pub(crate) struct ByRows<'a> {
     pub(crate) values: &'a [f32],
-    pub(crate) depth: usize,
+    pub(crate) stride: usize,
 }
 
 impl<'a> Left for ByRows<'a> {
@@ -36,7 +36,7 @@ impl<'a> Left for ByRows<'a> {
         let mut rows = [self.values; ROWS];
         for (number, row) in (first_row..).zip(&mut rows) {
             // Of one length, so that one check of the index serves all.
-            *row = &self.values[number * self.depth..][depth.clone()];
+            *row = &self.values[number * self.stride..][depth.clone()];
         }
         rows
     }
@@ -140,7 +140,7 @@ impl Finish for WherePositive<'_> {
 /// `out = finish(start + left · right)`.
 ///
 /// `right` is (depth, width) with whole vectors in a row; `out` has `rows` rows of `columns <= width` values.
-/// `start` gives a row's first addend, or is empty for zero.
+/// `start` is the first addend of each column, or empty for zero.
 /// Every output is one chain of fused multiply-adds in order of the inner index: neither tiles nor threads, of which
 /// each computes some rows, change a bit of it.
 #[inline(always)]
@@ -169,7 +169,21 @@ pub(crate) fn multiply<S: Simd>(
 /// Multiply-adds from which on a product is divided among threads. Below, to hand out the parts, to wait for them and to
 /// fetch what another core wrote takes too large a share of the time that is saved. Products of DQN and PPO have at most
 /// 1.3 million, those of SAC's middle layers 17.
-const LEAST_DIVIDED: usize = 1 << 21;
+pub(super) const LEAST_DIVIDED: usize = 1 << 21;
+
+/// The first addends of some columns; zero beyond the last that there is.
+#[inline(always)]
+pub(super) fn load_start<S: Simd, const VECTORS: usize>(
+    simd: S,
+    start: &[f32],
+    first_column: usize,
+) -> [S::Vector; VECTORS] {
+    let mut vectors = [simd.splat(0.0); VECTORS];
+    for (column, vector) in (first_column..).step_by(LANES).zip(&mut vectors) {
+        *vector = simd.load_up_to(&start[column.min(start.len())..]);
+    }
+    vectors
+}
 
 /// Some rows of a product. A function of its own: compiled once for each factor and finish, not at every call.
 struct Product<'a, L, F> {
@@ -245,7 +259,8 @@ impl<L: Left, F: Finish> Product<'_, L, F> {
     fn strip<S: Simd, const VECTORS: usize>(&mut self, simd: S, first_vector: usize, packed: &mut [f32]) {
         let depth = self.right.len() / self.width;
         let (first_column, columns) = (first_vector * LANES, VECTORS * LANES);
-        if packed.is_empty() {
+        // What lies in one piece already need not be gathered.
+        if packed.is_empty() || columns == self.width {
             let (values, stride) = (&self.right[first_column..], self.width);
             let panel = Panel { values, stride, first: 0, rows: depth, last: true };
             return self.tiles::<S, VECTORS>(simd, first_column, panel);
@@ -304,9 +319,7 @@ impl<L: Left, F: Finish> Product<'_, L, F> {
                 }
             }
         } else if !self.start.is_empty() {
-            for (sums, &start) in sums.iter_mut().zip(&self.start[self.first_row + first_row..]) {
-                *sums = [simd.splat(start); VECTORS];
-            }
+            sums = [load_start(simd, self.start, first_column); ROWS];
         }
         let depth = right.first..right.first + right.rows;
         let rows = self.left.rows::<ROWS>(self.first_row + first_row, depth);
@@ -363,7 +376,7 @@ mod tests {
             let processor = Processor::new(simd, self.pool);
             let depth = self.right.len() / width;
             let mut out = [vec![f32::NAN; rows * columns], vec![f32::NAN; rows * columns]];
-            let left = ByRows { values: self.by_rows, depth };
+            let left = ByRows { values: self.by_rows, stride: depth };
             multiply(processor, self.size, left, self.right, self.start, Relu, &mut out[0]);
             let left = ByColumns { values: self.by_columns, stride: rows };
             multiply(processor, self.size, left, self.right, self.start, Relu, &mut out[1]);
@@ -391,13 +404,13 @@ mod tests {
             let (by_rows, right) = (values(rows * depth, 0.37), values(depth * width, 0.73));
             let by_columns: Vec<f32> =
                 (0..depth * rows).map(|place| by_rows[place % rows * depth + place / rows]).collect();
-            let start = values(rows, 0.11);
+            let start = values(columns, 0.11);
             let expected: Vec<f32> = (0..rows * columns)
                 .map(|place| {
                     let (row, column) = (place / columns, place % columns);
                     let chain =
                         |sum, k| f32::mul_add(by_rows[row * depth + k], right[k * width + column], sum);
-                    let sum = (0..depth).fold(start[row], chain);
+                    let sum = (0..depth).fold(start[column], chain);
                     if sum < 0.0 { 0.0 } else { sum }
                 })
                 .collect();

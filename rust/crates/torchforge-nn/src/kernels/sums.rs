@@ -1,4 +1,4 @@
-//! Sums along the batch, sixteen at a time.
+//! Sums along the batch.
 
 use crate::simd::{LANES, Simd, Work};
 
@@ -34,49 +34,40 @@ impl Work for SumsOverLanes<'_> {
     }
 }
 
-/// `out[i, j]` is the sum of the products of row `i` of `left` and row `j` of `right`: a product of matrices for a
-/// `right` of few rows. All rows are `width` long, whole vectors.
+/// `out[j]` is the sum of column `j` of `rows`, (count, width) with whole vectors in a row: of each column one chain.
 #[inline(always)]
-pub(crate) fn products_over_lanes<S: Simd>(
-    simd: S,
-    left: &[f32],
-    right: &[f32],
-    width: usize,
-    out: &mut [f32],
-) {
-    simd.run(ProductsOverLanes { left, right, width, out });
+pub(crate) fn sums_of_columns<S: Simd>(simd: S, rows: &[f32], width: usize, out: &mut [f32]) {
+    simd.run(SumsOfColumns { rows, width, out });
 }
 
 /// Compiled once, not at every call.
-struct ProductsOverLanes<'a> {
-    left: &'a [f32],
-    right: &'a [f32],
+struct SumsOfColumns<'a> {
+    rows: &'a [f32],
     width: usize,
     out: &'a mut [f32],
 }
 
-impl Work for ProductsOverLanes<'_> {
+/// Vectors of columns at a time, as many chains.
+const VECTORS: usize = 8;
+
+impl Work for SumsOfColumns<'_> {
     type Done = ();
 
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) {
-        let Self { left, right, width, out } = self;
-        let columns = right.len() / width;
-        assert_eq!(out.len(), left.len() / width * columns, "a product of rows of {width}");
-        // Sixteen outputs at a time, in the order in which they lie.
-        for (group, out) in out.chunks_mut(LANES).enumerate() {
-            let mut sums = [simd.splat(0.0); LANES];
-            for (place, sum) in sums.iter_mut().enumerate().take(out.len()) {
-                let index = group * LANES + place;
-                let (row, column) = (index / columns, index % columns);
-                let pairs = left[row * width..][..width]
-                    .chunks_exact(LANES)
-                    .zip(right[column * width..][..width].chunks_exact(LANES));
-                for (left, right) in pairs {
-                    *sum = simd.mul_add(simd.load(left), simd.load(right), *sum);
+        let Self { rows, width, out } = self;
+        assert!(out.len() <= width, "{} columns of {width}", out.len());
+        for (strip, out) in out.chunks_mut(VECTORS * LANES).enumerate() {
+            let mut sums = [simd.splat(0.0); VECTORS];
+            for row in rows.chunks_exact(width) {
+                let values = row[strip * VECTORS * LANES..].as_chunks::<LANES>().0;
+                for (sum, values) in sums.iter_mut().zip(values) {
+                    *sum = simd.add(*sum, simd.load(values));
                 }
             }
-            simd.store_up_to(simd.sums(sums), out);
+            for (sum, out) in sums.into_iter().zip(out.chunks_mut(LANES)) {
+                simd.store_up_to(sum, out);
+            }
         }
     }
 }

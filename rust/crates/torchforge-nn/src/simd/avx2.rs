@@ -23,6 +23,7 @@ impl Simd for Avx2 {
     type Vector = Halves;
     type Mask = Halves;
     const TILE_VECTORS: usize = 1;
+    const STRIP_VECTORS: usize = 6;
 
     #[inline(always)]
     fn run<W: Work>(self, work: W) -> W::Done {
@@ -107,6 +108,19 @@ impl Simd for Avx2 {
     fn less(self, a: Halves, b: Halves) -> Halves {
         // SAFETY: as above.
         unsafe { [_mm256_cmp_ps::<_CMP_LT_OQ>(a[0], b[0]), _mm256_cmp_ps::<_CMP_LT_OQ>(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn nonzero(self, a: Halves) -> u16 {
+        // SAFETY: as above.
+        let [low, high] = unsafe {
+            let zero = _mm256_setzero_ps();
+            [
+                _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_NEQ_UQ>(a[0], zero)),
+                _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_NEQ_UQ>(a[1], zero)),
+            ]
+        };
+        (low | high << 8) as u16
     }
 
     #[inline(always)]

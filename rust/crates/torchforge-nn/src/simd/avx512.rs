@@ -20,6 +20,7 @@ impl Simd for Avx512 {
     type Vector = __m512;
     type Mask = __mmask16;
     const TILE_VECTORS: usize = 4;
+    const STRIP_VECTORS: usize = 8;
 
     #[inline(always)]
     fn run<W: Work>(self, work: W) -> W::Done {
@@ -112,6 +113,12 @@ impl Simd for Avx512 {
     fn less(self, a: __m512, b: __m512) -> __mmask16 {
         // SAFETY: as above.
         unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b) }
+    }
+
+    #[inline(always)]
+    fn nonzero(self, a: __m512) -> u16 {
+        // SAFETY: as above.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(a, _mm512_setzero_ps()) }
     }
 
     #[inline(always)]

@@ -56,6 +56,8 @@ pub(crate) trait Simd: Copy + Send + Sync {
     type Mask: Copy;
     /// Vectors in a row of a register tile: as many as leave the registers room for six rows of sums.
     const TILE_VECTORS: usize;
+    /// Vectors of a single row of sums at most.
+    const STRIP_VECTORS: usize;
 
     /// Does `work`, compiled for this instruction set.
     fn run<W: Work>(self, work: W) -> W::Done;
@@ -87,6 +89,8 @@ pub(crate) trait Simd: Copy + Send + Sync {
     fn abs(self, a: Self::Vector) -> Self::Vector;
     /// Whether `a < b`; false beside a NaN.
     fn less(self, a: Self::Vector, b: Self::Vector) -> Self::Mask;
+    /// One bit a lane, the first the lowest: whether it is not zero. A NaN is not.
+    fn nonzero(self, a: Self::Vector) -> u16;
     /// `yes` where the mask is true, else `no`.
     fn select(self, mask: Self::Mask, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
 

@@ -41,6 +41,7 @@ impl Simd for Neon {
     type Vector = Quarters;
     type Mask = [uint32x4_t; 4];
     const TILE_VECTORS: usize = 1;
+    const STRIP_VECTORS: usize = 4;
 
     #[inline(never)]
     fn run<W: Work>(self, work: W) -> W::Done {
@@ -115,6 +116,16 @@ impl Simd for Neon {
     fn less(self, a: Quarters, b: Quarters) -> [uint32x4_t; 4] {
         // SAFETY: as above.
         unsafe { each!(i => vcltq_f32(a[i], b[i])) }
+    }
+
+    #[inline(always)]
+    fn nonzero(self, a: Quarters) -> u16 {
+        // SAFETY: as above.
+        unsafe {
+            let places = vld1q_u32([1, 2, 4, 8].as_ptr());
+            let quarters = each!(i => vaddvq_u32(vbicq_u32(places, vceqzq_f32(a[i]))));
+            (quarters[0] | quarters[1] << 4 | quarters[2] << 8 | quarters[3] << 12) as u16
+        }
     }
 
     #[inline(always)]

@@ -11,6 +11,7 @@ impl Simd for Portable {
     type Vector = [f32; LANES];
     type Mask = [bool; LANES];
     const TILE_VECTORS: usize = 1;
+    const STRIP_VECTORS: usize = 1;
 
     #[inline(never)]
     fn run<W: Work>(self, work: W) -> W::Done {
@@ -59,6 +60,10 @@ impl Simd for Portable {
 
     fn less(self, a: [f32; LANES], b: [f32; LANES]) -> [bool; LANES] {
         std::array::from_fn(|i| a[i] < b[i])
+    }
+
+    fn nonzero(self, a: [f32; LANES]) -> u16 {
+        a.iter().rev().fold(0, |bits, &value| bits << 1 | u16::from(value != 0.0))
     }
 
     fn select(self, mask: [bool; LANES], yes: [f32; LANES], no: [f32; LANES]) -> [f32; LANES] {

@@ -64,6 +64,7 @@ impl Work for Everything<'_> {
         }
         let last = found.len() - LANES;
         simd.store_up_to(y, &mut found[last..][..count]);
+        found.extend((0..LANES).map(|lane| f32::from(simd.nonzero(x) >> lane & 1)));
         found
     }
 }

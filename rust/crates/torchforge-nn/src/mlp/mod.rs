@@ -1,13 +1,15 @@
 //! A multilayer perceptron.
 
+mod activations;
+mod factors;
+mod passes;
+
 use rand_core::Rng;
 
-use crate::kernels::{
-    ByColumns, ByRows, Plain, Relu, Tanh, TanhDerivative, WherePositive, fill_standard_normal, multiply,
-    multiply_row, products_over_lanes, sums_over_lanes, transpose,
-};
-use crate::processor::Processor;
-use crate::simd::{LANES, Simd};
+pub(crate) use self::activations::{Activations, RowActivations, Transposed};
+use self::factors::Factors;
+use crate::buffer::Buffer;
+use crate::kernels::fill_standard_normal;
 use crate::{Error, TensorReader, TensorWriter};
 
 /// Where a layer lies in the flat vector of parameters: its weight, (outputs, inputs), then its bias.
@@ -52,8 +54,9 @@ const SEQUENTIAL: LayerNames<'_> = &[&["0"], &["2"], &["4"], &["6"], &["8"], &["
 #[derive(Debug, Clone)]
 pub struct Mlp {
     layers: Vec<Layer>,
-    parameters: Vec<f32>,
+    parameters: Buffer,
     activation: Activation,
+    factors: Factors,
 }
 
 impl Mlp {
@@ -138,7 +141,7 @@ impl Mlp {
     }
 
     fn zeroed(sizes: &[usize], activation: Activation) -> Result<Self, Error> {
-        if sizes.len() < 2 || sizes.contains(&0) {
+        if sizes.len() < 3 || sizes.contains(&0) {
             return Err(Error::Sizes { sizes: sizes.to_vec(), batch: 1 });
         }
         let mut layers = Vec::with_capacity(sizes.len() - 1);
@@ -148,7 +151,8 @@ impl Mlp {
             len += layer.len();
             layers.push(layer);
         }
-        Ok(Self { layers, parameters: vec![0.0; len], activation })
+        let factors = Factors::new(&layers);
+        Ok(Self { layers, parameters: Buffer::zeros(len), activation, factors })
     }
 
     /// Writes values that are laid out as this network's parameters (the parameters themselves, or their
@@ -241,177 +245,8 @@ impl Mlp {
 
     /// All parameters, to be changed.
     pub(crate) fn parameters_mut(&mut self) -> &mut [f32] {
+        self.factors.forget();
         &mut self.parameters
-    }
-
-    /// Computes every layer's outputs of `inputs`, (inputs, batch), into `activations`.
-    #[inline(always)]
-    pub(crate) fn forward<S: Simd>(
-        &self,
-        processor: Processor<'_, S>,
-        inputs: &[f32],
-        activations: &mut Activations,
-    ) {
-        let batch = activations.batch;
-        for (number, &layer) in self.layers.iter().enumerate() {
-            let (before, after) = activations.layers.split_at_mut(number);
-            let input = before.last().map_or(inputs, |out| out);
-            let weight = ByRows { values: layer.weight(&self.parameters), depth: layer.inputs };
-            let (size, bias) = ((layer.outputs, batch, batch), layer.bias(&self.parameters));
-            let out = &mut after[0];
-            let is_last = number + 1 == self.layers.len();
-            match self.activation {
-                _ if is_last => multiply(processor, size, weight, input, bias, Plain, out),
-                Activation::Relu => multiply(processor, size, weight, input, bias, Relu, out),
-                Activation::Tanh => multiply(processor, size, weight, input, bias, Tanh, out),
-            }
-        }
-    }
-
-    /// Computes every layer's outputs of one input row.
-    #[inline(always)]
-    pub(crate) fn forward_row<S: Simd>(&self, simd: S, input: &[f32], activations: &mut [Vec<f32>]) {
-        for (number, &layer) in self.layers.iter().enumerate() {
-            let (before, after) = activations.split_at_mut(number);
-            let input = before.last().map_or(input, |out| out);
-            let (weight, bias) = (layer.weight(&self.parameters), layer.bias(&self.parameters));
-            let out = &mut after[0];
-            match self.activation {
-                _ if number + 1 == self.layers.len() => multiply_row(simd, weight, input, bias, Plain, out),
-                Activation::Relu => multiply_row(simd, weight, input, bias, Relu, out),
-                Activation::Tanh => multiply_row(simd, weight, input, bias, Tanh, out),
-            }
-        }
-    }
-
-    /// Computes the gradient of every parameter into `gradients`, laid out as the parameters.
-    ///
-    /// `activations` are those of [`forward`](Self::forward) on `inputs`; `errors` holds the gradient of
-    /// the loss with respect to the outputs in its last layer, and room for the others.
-    #[inline(always)]
-    pub(crate) fn backward<S: Simd>(
-        &self,
-        processor: Processor<'_, S>,
-        inputs: &[f32],
-        activations: &Activations,
-        errors: &mut Activations,
-        gradients: &mut [f32],
-        transposed: &mut [f32],
-    ) {
-        let batch = activations.batch;
-        for (number, &layer) in self.layers.iter().enumerate().rev() {
-            let (before, after) = errors.layers.split_at_mut(number);
-            let error = &after[0];
-            let input = if number == 0 { inputs } else { &activations.layers[number - 1] };
-            let gradient = &mut gradients[layer.offset..][..layer.len()];
-            let (weight_gradient, bias_gradient) = gradient.split_at_mut(layer.inputs * layer.outputs);
-            if layer.inputs < LANES {
-                products_over_lanes(processor.simd, error, input, batch, weight_gradient);
-            } else {
-                let width = layer.inputs.next_multiple_of(LANES);
-                let transposed = &mut transposed[..batch * width];
-                transpose(processor.simd, input, batch, transposed, width);
-                let size = (layer.outputs, layer.inputs, width);
-                let error = ByRows { values: error, depth: batch };
-                multiply(processor, size, error, transposed, &[], Plain, weight_gradient);
-            }
-            sums_over_lanes(processor.simd, error, batch, bias_gradient);
-            if let Some(input_error) = before.last_mut() {
-                self.pass_back(processor, layer, input, error, batch, input_error);
-            }
-        }
-    }
-
-    /// Computes the gradient of the loss with respect to the inputs into `input_errors`, (inputs, batch), and those of
-    /// no parameters; the rest as in [`backward`](Self::backward).
-    #[inline(always)]
-    pub(crate) fn backward_to_inputs<S: Simd>(
-        &self,
-        processor: Processor<'_, S>,
-        activations: &Activations,
-        errors: &mut Activations,
-        input_errors: &mut [f32],
-    ) {
-        let batch = activations.batch;
-        for (number, &layer) in self.layers.iter().enumerate().rev() {
-            let (before, after) = errors.layers.split_at_mut(number);
-            match before.last_mut() {
-                Some(input_error) => {
-                    let input = &activations.layers[number - 1];
-                    self.pass_back(processor, layer, input, &after[0], batch, input_error);
-                }
-                None => {
-                    let weight = ByColumns { values: layer.weight(&self.parameters), stride: layer.inputs };
-                    let size = (layer.inputs, batch, batch);
-                    multiply(processor, size, weight, &after[0], &[], Plain, input_errors);
-                }
-            }
-        }
-    }
-
-    /// A layer's errors become those of the activation before it.
-    #[inline(always)]
-    fn pass_back<S: Simd>(
-        &self,
-        processor: Processor<'_, S>,
-        layer: Layer,
-        input: &[f32],
-        error: &[f32],
-        batch: usize,
-        input_error: &mut [f32],
-    ) {
-        let weight = ByColumns { values: layer.weight(&self.parameters), stride: layer.inputs };
-        let size = (layer.inputs, batch, batch);
-        match self.activation {
-            Activation::Relu => {
-                multiply(processor, size, weight, error, &[], WherePositive(input), input_error);
-            }
-            Activation::Tanh => {
-                multiply(processor, size, weight, error, &[], TanhDerivative(input), input_error);
-            }
-        }
-    }
-
-    /// Room for the outputs of every layer for `batch` rows, padded to whole vectors.
-    pub(crate) fn activations(&self, batch: usize) -> Activations {
-        let batch = batch.next_multiple_of(LANES);
-        Activations {
-            batch,
-            layers: self.layers.iter().map(|layer| vec![0.0; batch * layer.outputs]).collect(),
-        }
-    }
-
-    /// Room for the outputs of every layer for one row.
-    pub(crate) fn row_activations(&self) -> Vec<Vec<f32>> {
-        self.layers.iter().map(|layer| vec![0.0; layer.outputs]).collect()
-    }
-
-    /// Room for the transpose of every layer's inputs for `batch` rows.
-    pub(crate) fn transposed(&self, batch: usize) -> Vec<f32> {
-        let widest = self.layers.iter().map(|layer| layer.inputs.next_multiple_of(LANES)).max();
-        vec![0.0; batch.next_multiple_of(LANES) * widest.unwrap_or(0)]
-    }
-}
-
-/// One (outputs, batch) matrix a layer.
-pub(crate) struct Activations {
-    batch: usize,
-    layers: Vec<Vec<f32>>,
-}
-
-impl Activations {
-    /// Rows of the batch, those of the padding among them.
-    pub(crate) fn batch(&self) -> usize {
-        self.batch
-    }
-
-    pub(crate) fn output(&self) -> &[f32] {
-        &self.layers[self.layers.len() - 1]
-    }
-
-    pub(crate) fn output_mut(&mut self) -> &mut [f32] {
-        let last = self.layers.len() - 1;
-        &mut self.layers[last]
     }
 }
 
