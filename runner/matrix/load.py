@@ -1,6 +1,6 @@
 """From the text of a matrix to its types, or to the list of everything that is wrong with it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,7 +144,10 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[F
         yield from _gate_faults(benchmark, fault)
         yield from _parameter_faults(benchmark, fault)
         if "roofline" in benchmark:
-            yield from _roofline_faults(benchmark, benchmarks, fault)
+            others = {
+                each: None if ("benchmarks", each) in broken else benchmarks[each] for each in benchmarks
+            }
+            yield from _roofline_faults(benchmark, others, fault)
         if "decision" in benchmark:
             yield from _decision_faults(benchmark, fault)
 
@@ -203,17 +206,20 @@ def _reference_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
             )
 
 
-def _roofline_faults(benchmark: _Benchmark, benchmarks: dict[str, Any], fault: _FaultAt) -> Iterator[Fault]:
+def _roofline_faults(
+    benchmark: _Benchmark, others: Mapping[str, _Benchmark | None], fault: _FaultAt
+) -> Iterator[Fault]:
+    """``others`` are all benchmarks of the matrix; of one that has faults of its own nothing more is asked."""
     roofline = benchmark["roofline"]
     for unit in ("operations", "bytes"):
-        other = benchmarks.get(roofline[unit])
-        if other is None:
-            hint = did_you_mean(roofline[unit], benchmarks)
-            yield fault("roofline", unit, message=f'no benchmark "{roofline[unit]}"{hint}')
-        elif isinstance(other, dict) and unit not in other.get("counts", {}):
-            yield fault("roofline", unit, message=f'the benchmark "{roofline[unit]}" does not count {unit}')
-    copying = benchmarks.get(roofline["bytes"])
-    copied = copying.get("cases", {}) if isinstance(copying, dict) else {}
+        name = roofline[unit]
+        other = others.get(name)
+        if name not in others:
+            yield fault("roofline", unit, message=f'no benchmark "{name}"{did_you_mean(name, others)}')
+        elif other is not None and unit not in other["counts"]:
+            yield fault("roofline", unit, message=f'the benchmark "{name}" does not count {unit}')
+    copying = others.get(roofline["bytes"])
+    copied = copying["cases"] if copying is not None else {}
     for case, work in roofline["cases"].items():
         here = ("roofline", "cases", case)
         if case not in benchmark["cases"]:
