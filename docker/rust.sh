@@ -2,7 +2,7 @@
 # Cross-compiles the workspace for one kind of image: first the dependencies against stubs, then our crates.
 # No target directory outlives its layer: Cargo trusts modification times, and a cache shared between checkouts could
 # hand out the binary of another one.
-# Usage: rust.sh dependencies|crates core|edge|backends
+# Usage: rust.sh dependencies|crates core|edge|candle|burn
 set -eu
 . /forge/trust.sh
 
@@ -16,13 +16,19 @@ export CARGO_TARGET_DIR=/target
 # The module is loaded by an interpreter; it links no libpython, and the target's is not here.
 export PYO3_BUILD_EXTENSION_MODULE=1
 
-packages="-p torchforge-bench -p torchforge-py"
+program=torchforge
+features=
 case $2 in
     core) ;;
     # One program that needs no file beside it; a module for Python cannot be static.
-    edge) packages="-p torchforge-bench"; export RUSTFLAGS="-C target-feature=+crt-static" ;;
-    backends) packages="$packages --features torchforge-bench/candle,torchforge-bench/burn" ;;
+    edge) export RUSTFLAGS="-C target-feature=+crt-static" ;;
+    # Beside the ordinary one: what it takes to compile it, and its size, are its library's own.
+    candle | burn) features="--features torchforge-bench/$2"; program=torchforge-$2 ;;
 esac
+
+build() {
+    cargo build --quiet --release --locked --target "$target" "$@"
+}
 
 cd /rust
 if [ "$1" = crates ]; then
@@ -30,22 +36,34 @@ if [ "$1" = crates ]; then
     find . -name '*.rs' -exec touch {} +
 fi
 # shellcheck disable=SC2086
-cargo build --quiet --release --locked --target "$target" $packages
+build -p torchforge-bench $features
+# The processor time of all compilers so far: this shell's, which waited for them, and that of the layer before.
+times > /forge/times
+tail -n 1 /forge/times | tr ms '  ' >> /forge/compiled
+if [ "$2" = core ]; then
+    build -p torchforge-py
+fi
 
 if [ "$1" = crates ]; then
-    mkdir -p /artefacts/bin
-    cp "/target/$target/release/torchforge" /artefacts/bin/torchforge
+    mkdir -p /artefacts/bin /artefacts/crates
+    cp "/target/$target/release/torchforge" "/artefacts/bin/$program"
+    awk '{ seconds += 60 * ($1 + $3) + $2 + $4 } END { printf "%.1f\n", seconds }' /forge/compiled \
+        > "/artefacts/bin/$program.compile-seconds"
     if [ -e "/target/$target/release/libtorchforge.so" ]; then
         mkdir -p /artefacts/site-packages
         cp "/target/$target/release/libtorchforge.so" /artefacts/site-packages/torchforge.abi3.so
         cp crates/torchforge-py/torchforge.pyi /artefacts/site-packages/torchforge.pyi
     fi
     # What is compiled in, for the bill of materials: neither what only builds nor what only tests.
+    packages="-p torchforge-bench"
+    if [ "$2" = core ]; then
+        packages="$packages -p torchforge-py"
+    fi
     # shellcheck disable=SC2086
-    cargo tree --quiet --locked --offline --target "$target" --edges normal,no-proc-macro $packages \
-        --prefix none --no-dedupe --format '{p}|{l}' | sort -u > /artefacts/crates
+    cargo tree --quiet --locked --offline --target "$target" --edges normal,no-proc-macro $packages $features \
+        --prefix none --no-dedupe --format '{p}|{l}' | sort -u > "/artefacts/crates/$program"
     # And their notices, which must go where the binaries go. A crate without one has its licence in the bill alone.
-    cut -d'|' -f1 /artefacts/crates | while read -r name version _; do
+    cut -d'|' -f1 "/artefacts/crates/$program" | while read -r name version _; do
         sources=/root/.cargo/registry/src/*/"$name-${version#v}"
         for notice in $(find $sources -maxdepth 1 -type f \( -iname 'licen[cs]e*' -o -iname 'copying*' \
                 -o -iname 'copyright*' -o -iname 'notice*' -o -iname 'unlicense*' \) 2>/dev/null); do

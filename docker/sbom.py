@@ -130,13 +130,13 @@ def linked_in(lock: str, architecture: str) -> Iterator[Component]:
 
 def programs(artefacts: Path, version: str) -> Iterator[Component]:
     """Our own compiled files, each with the checksum of its bytes."""
-    for path, kind in (("bin/torchforge", "application"), ("site-packages/torchforge.abi3.so", "library")):
-        name = Path(path).name
-        if not (artefacts / path).exists():
-            continue
-        content = hashlib.sha256((artefacts / path).read_bytes()).hexdigest()
-        identifier = purl("generic", f"forge-bench/{name}", version, checksum=f"sha256:{content}")
-        yield component(kind, name, version, identifier, **sha256(content))
+    # Beside a program lies what it took to compile it.
+    found = [(path, "application") for path in artefacts.glob("bin/*") if path.suffix != ".compile-seconds"]
+    found += [(path, "library") for path in artefacts.glob("site-packages/*.so")]
+    for path, kind in found:
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        identifier = purl("generic", f"forge-bench/{path.name}", version, checksum=f"sha256:{content}")
+        yield component(kind, path.name, version, identifier, **sha256(content))
 
 
 def main(inputs: Path) -> None:
@@ -148,12 +148,14 @@ def main(inputs: Path) -> None:
     version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
     edge = os.environ["IMAGE_TARGET"] == "edge"
     locks = [read(name) for name in ("image.lock", "compile.lock") if (inputs / name).exists()]
+    lists = sorted(str(path.relative_to(inputs)) for path in inputs.glob("artefacts/crates/*"))
     named = ("IMAGE_TARGET", "TOOLCHAIN", "SUITE", "RUST", "PYTHON", "PYTORCH", "TARGETARCH", "IDENTITY")
     parts = [
         *(linked_in(read("tools.lock"), os.environ["TARGETARCH"]) if edge else ()),
         *(() if edge else debian(read("status"), "\n".join(locks))),
         *wheels(inputs / "site-packages"),
-        *crates(read("artefacts/crates"), read("Cargo.lock")),
+        # A list for each program; what several hold is in the image once.
+        *crates("".join(map(read, lists)), read("Cargo.lock")),
         *programs(inputs / "artefacts", version),
         standard_library(read("tools.lock"), os.environ["TARGETARCH"]),
     ]

@@ -12,7 +12,7 @@ from runner.tables.sides import Side
 from runner.tables.units import NOTHING
 
 # What an implementation says of itself beside its time.
-_COSTS = {"program": "program_bytes"}
+_COSTS = {"compiling": "compile_seconds", "program": "program_bytes"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,11 +88,14 @@ def _costs(room: Room) -> Table:
                 row.case.name,
                 row.implementation.name,
                 texts.figure(row, metric),
-                *(
-                    NOTHING if row.figure(each) is None else texts.figure(row, each)
-                    for each in _COSTS.values()
-                ),
+                *(_cost(row, each) for each in _COSTS.values()),
             )
             for row in room.rows
         ),
     )
+
+
+def _cost(row: Row, metric: str) -> str:
+    """Without an interval: it is the image's, and the same in every process."""
+    found = row.figure(metric)
+    return NOTHING if found is None else units.figure_value(found.value, metric)

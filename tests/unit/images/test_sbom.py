@@ -71,8 +71,9 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "image.lock": IMAGE_LOCK,
         "tools.lock": TOOLS_LOCK,
         "Cargo.lock": CARGO_LOCK,
-        "artefacts/crates": CRATES,
+        "artefacts/crates/torchforge": CRATES,
         "artefacts/bin/torchforge": "binary",
+        "artefacts/bin/torchforge.compile-seconds": "12.3",
         "artefacts/site-packages/torchforge.abi3.so": "module",
         "site-packages/jinja2.dist-info/METADATA": METADATA,
         "pyproject.toml": '[project]\nversion = "0.1.0"\n',
@@ -113,6 +114,14 @@ def test_every_part_is_there_by_its_package_url_with_the_checksum_that_is_known(
         "torchforge-nn",
         "torchforge.abi3.so",
     }
+
+
+def test_several_programs_are_all_in_the_bill_and_a_crate_of_two_of_them_once(inputs, capsys):
+    (inputs / "artefacts/crates/torchforge-burn").write_text(CRATES, encoding="utf-8")
+    (inputs / "artefacts/bin/torchforge-burn").write_text("another", encoding="utf-8")
+    names = [each["name"] for each in json.loads(bill(inputs, capsys))["components"]]
+    assert {"torchforge", "torchforge-burn"} <= set(names)
+    assert len(names) == len(set(names))
 
 
 def test_the_bill_of_an_edge_image_holds_what_is_linked_into_its_one_binary(inputs, capsys, monkeypatch):

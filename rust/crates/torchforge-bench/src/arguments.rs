@@ -30,7 +30,7 @@ evaluate plays episodes with final weights of any of the three: the greedy or li
 dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in training.
 --simd takes a training through these instructions instead of the processor's best; the bytes stay the same.
 --threads gives a training so many threads, or else FORGE_BENCH_THREADS, or else one; the bytes stay the same.
---backend has another library compute dqn, where this program was compiled with it.
+--backend has another library compute the networks, where this program was compiled with it.
 oracle makes the first parity update of such an input in double precision, without any kernel.
 
 Prints JSON Lines on stdout: progress events, then one measurement for each case.

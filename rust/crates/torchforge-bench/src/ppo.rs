@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::{AutoresetMode, Discrete, DiscreteEnvironment, Environment, VectorEnv};
-use torchforge_nn::{Activation, AdamOptions, DensePpo, Error, Mlp, PpoLossOptions, TensorWriter};
+use torchforge_nn::{Activation, AdamOptions, Error, Mlp, PpoLossOptions, TensorWriter};
 use torchforge_rl::{Episode, Ppo, PpoOptions, Stream, TrainingError};
 
+use crate::backend::AnyPpo;
 use crate::environment::discrete;
 use crate::parity::PpoParity;
 use crate::training::{self, Agent, Made, only_case};
-use crate::{Arguments, Case, Failure, Kernels};
+use crate::{Arguments, Backend, Case, Failure};
 
 /// The hidden layers of CleanRL's actor and of its critic.
 const HIDDEN: [usize; 2] = [64, 64];
@@ -57,11 +58,11 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         epochs: parameters.epochs,
         ..PpoOptions::default()
     };
-    let kernels = arguments.kernels()?;
+    let backend = arguments.backend()?;
     let actions = environments.action_space().count as usize;
-    let parity = parity(environments.observation_len(), actions, parameters.parity_updates, kernels);
+    let parity = parity(environments.observation_len(), actions, parameters.parity_updates, backend);
     let steps = parameters.iterations * (parameters.environments * parameters.rollout_steps) as u64;
-    let made = agent(environments, options, arguments.seed, kernels);
+    let made = agent(environments, options, arguments.seed, backend);
     training::run(arguments, case, started, made, steps, &parity)
 }
 
@@ -83,10 +84,10 @@ fn adam() -> AdamOptions {
 }
 
 /// The parity updates of actor and critic for so many inputs and actions.
-pub(crate) fn parity(inputs: usize, actions: usize, updates: usize, kernels: Kernels) -> PpoParity {
+pub(crate) fn parity(inputs: usize, actions: usize, updates: usize, backend: Backend) -> PpoParity {
     let [actor, critic] = layers(inputs, actions);
     let (loss, gae) = (PpoLossOptions::default(), PpoOptions::default().gae);
-    PpoParity { actor, critic, loss, adam: adam(), gae, updates, kernels }
+    PpoParity { actor, critic, loss, adam: adam(), gae, updates, backend }
 }
 
 /// A fresh agent.
@@ -94,8 +95,8 @@ pub(crate) fn agent<E>(
     environments: VectorEnv<E>,
     options: PpoOptions,
     seed: u64,
-    kernels: Kernels,
-) -> Result<Made<Ppo<E, DensePpo>>, TrainingError>
+    backend: Backend,
+) -> Result<Made<Ppo<E, AnyPpo>>, TrainingError>
 where
     E: Environment<Action = u32, ActionSpace = Discrete>,
 {
@@ -112,13 +113,11 @@ where
     critic.write_grams("initial.critic.", &mut trace);
     let rows = environments.len() * options.rollout_steps / options.minibatches;
     let loss = PpoLossOptions::default();
-    let networks =
-        DensePpo::new(actor, critic, environments.len(), rows, loss, adam())?.on_path(kernels.path)?;
-    let networks = networks.on_threads(kernels.threads)?;
+    let networks = AnyPpo::new(backend, actor, critic, environments.len(), rows, loss, adam())?;
     Ok(Made { agent: Ppo::new(environments, networks, options, seed)?, trace })
 }
 
-impl<E> Agent for Ppo<E, DensePpo>
+impl<E> Agent for Ppo<E, AnyPpo>
 where
     E: Environment<Action = u32, ActionSpace = Discrete>,
 {
@@ -138,10 +137,7 @@ where
     }
 
     fn write_weights(&self, tensors: &mut TensorWriter) -> Result<(), Error> {
-        for (name, network) in [("actor.", self.networks().actor()), ("critic.", self.networks().critic())] {
-            network.write(name, network.parameters(), tensors);
-        }
-        Ok(())
+        self.networks().write("", tensors)
     }
 
     fn write_trace(&self, tensors: &mut TensorWriter) {

@@ -7,10 +7,11 @@ use torchforge_env::{Continuous, Environment};
 use torchforge_nn::{ActionRange, DenseSac, Error, Mlp, SacLossOptions, SacNetworks, TensorWriter};
 use torchforge_rl::{Episode, Sac, SacOptions, Stream, TrainingError};
 
+use crate::backend::AnySac;
 use crate::environment::continuous;
 use crate::parity::SacParity;
 use crate::training::{self, Agent, Made, only_case, write_truncations};
-use crate::{Arguments, Case, Failure, Kernels};
+use crate::{Arguments, Backend, Case, Failure};
 
 /// The hidden layers of CleanRL's actor and of its critics.
 const HIDDEN: [usize; 2] = [256, 256];
@@ -64,9 +65,9 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         batch: parameters.batch,
         ..SacOptions::default()
     };
-    let kernels = arguments.kernels()?;
-    let parity = parity(&environment, parameters.parity_updates, kernels);
-    let made = agent(environment, options, arguments.seed, kernels);
+    let backend = arguments.backend()?;
+    let parity = parity(&environment, parameters.parity_updates, backend);
+    let made = agent(environment, options, arguments.seed, backend);
     training::run(arguments, case, started, made, parameters.steps, &parity)
 }
 
@@ -78,14 +79,14 @@ pub(crate) fn layers<E: Environment<ActionSpace = Continuous>>(environment: &E) 
 }
 
 /// The parity updates of the networks for an environment.
-pub(crate) fn parity<E>(environment: &E, updates: usize, kernels: Kernels) -> SacParity
+pub(crate) fn parity<E>(environment: &E, updates: usize, backend: Backend) -> SacParity
 where
     E: Environment<ActionSpace = Continuous>,
 {
     let [actor, critic] = layers(environment);
     let policy_frequency = SacOptions::default().policy_frequency as usize;
     let (range, loss) = (range(environment.action_space()), SacLossOptions::default());
-    SacParity { actor, critic, range, loss, policy_frequency, updates, kernels }
+    SacParity { actor, critic, range, loss, policy_frequency, updates, backend }
 }
 
 /// A fresh agent.
@@ -93,23 +94,23 @@ pub(crate) fn agent<E>(
     environment: E,
     options: SacOptions,
     seed: u64,
-    kernels: Kernels,
-) -> Result<Made<Sac<E, DenseSac>>, TrainingError>
+    backend: Backend,
+) -> Result<Made<Sac<E, AnySac>>, TrainingError>
 where
     E: Environment<Action = [f32], ActionSpace = Continuous>,
 {
     let [actor, critic] = layers(&environment);
     let range = range(environment.action_space());
     let networks = networks(&actor, &critic, seed)?;
-    let networks =
-        DenseSac::new(networks, range, options.batch, SacLossOptions::default())?.on_path(kernels.path)?;
-    let networks = networks.on_threads(kernels.threads)?;
+    let loss = SacLossOptions::default();
     let mut trace = TensorWriter::new();
-    networks.write_bounds("initial.", &mut trace);
+    // Before a library takes them over: only our own say how far their weights reach.
+    DenseSac::new(networks.clone(), range.clone(), 1, loss)?.write_bounds("initial.", &mut trace);
+    let networks = AnySac::new(backend, networks, range, options.batch, loss)?;
     Ok(Made { agent: Sac::new(environment, networks, options, seed)?, trace })
 }
 
-impl<E> Agent for Sac<E, DenseSac>
+impl<E> Agent for Sac<E, AnySac>
 where
     E: Environment<Action = [f32], ActionSpace = Continuous>,
 {
@@ -129,8 +130,7 @@ where
     }
 
     fn write_weights(&self, tensors: &mut TensorWriter) -> Result<(), Error> {
-        self.networks().write("", tensors);
-        Ok(())
+        self.networks().write("", tensors)
     }
 
     fn write_trace(&self, tensors: &mut TensorWriter) {

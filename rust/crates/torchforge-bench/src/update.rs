@@ -40,15 +40,11 @@ const CONTINUOUS: &str = "Pendulum-v1";
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let input = arguments.input()?;
-    let (backend, kernels) = (arguments.backend()?, arguments.kernels()?);
+    let backend = arguments.backend()?;
     operation::cases(arguments, Parameters::read, |case, (parameters, repetitions)| {
         let measured = Measured { case, calls: parameters.calls, repetitions };
         let updates = parameters.calls as usize;
         let (input, output) = (&input.join(&case.id), arguments.output.as_deref());
-        let of_own_kernels_alone = arguments.backend.is_some() && parameters.algorithm != Algorithm::Dqn;
-        if of_own_kernels_alone {
-            return Err(case.fault("--backend computes the updates of dqn alone; leave it out"));
-        }
         match parameters.algorithm {
             Algorithm::Dqn => {
                 let environment = discrete(DISCRETE).map_err(|fault| case.fault(&fault))?;
@@ -58,11 +54,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
                 let environment = discrete(DISCRETE).map_err(|fault| case.fault(&fault))?;
                 let (inputs, actions) =
                     (environment.observation_len(), environment.action_space().count as usize);
-                measured.by(&ppo::parity(inputs, actions, updates, kernels), input, output)
+                measured.by(&ppo::parity(inputs, actions, updates, backend), input, output)
             }
             Algorithm::Sac => {
                 let environment = continuous(CONTINUOUS).map_err(|fault| case.fault(&fault))?;
-                measured.by(&sac::parity(&environment, updates, kernels), input, output)
+                measured.by(&sac::parity(&environment, updates, backend), input, output)
             }
         }
     })
@@ -104,6 +100,7 @@ impl Measured<'_> {
         }
         let mut metrics = BTreeMap::from([("seconds", Figure::Each(seconds))]);
         metrics.extend(program_bytes().map(|bytes| ("program_bytes", Figure::One(bytes as f64))));
+        metrics.extend(compile_seconds().map(|seconds| ("compile_seconds", Figure::One(seconds))));
         protocol::measurement(&self.case.id, metrics, BTreeMap::from([("updates", u64::from(self.calls))]))
     }
 }
@@ -111,4 +108,13 @@ impl Measured<'_> {
 /// The size of this program's own file: what it costs to carry a backend. None where the system does not show it.
 fn program_bytes() -> Option<u64> {
     std::env::current_exe().and_then(std::fs::metadata).map(|found| found.len()).ok()
+}
+
+/// The processor time that it took to compile this program, with all that it holds: what the build of its image wrote
+/// beside it. None where nothing did.
+fn compile_seconds() -> Option<f64> {
+    let mut path = std::env::current_exe().ok()?.into_os_string();
+    path.push(".compile-seconds");
+    let seconds: f64 = std::fs::read_to_string(path).ok()?.trim().parse().ok()?;
+    (seconds.is_finite() && seconds > 0.0).then_some(seconds)
 }

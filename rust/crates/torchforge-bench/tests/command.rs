@@ -389,27 +389,64 @@ fn the_values_that_are_timed_are_those_of_the_given_network() {
 
 #[test]
 #[cfg(any(feature = "candle", feature = "burn"))]
-fn every_backend_makes_the_update_and_learns() {
-    let folder = dqn_input("backends", "CartPole-v1", SIZES);
-    let tensors = |name: &str| fs::read(folder.join("CartPole-v1").join(name)).unwrap();
-    lines(&train_dqn(&folder, "CartPole-v1", &[]));
-    let own = tensors("update.safetensors");
+fn every_backend_makes_the_updates_and_learns() {
     let names = [(cfg!(feature = "candle"), "candle"), (cfg!(feature = "burn"), "burn")];
-    for (_, backend) in names.into_iter().filter(|(compiled, _)| *compiled) {
-        let lines = lines(&train_dqn(&folder, "CartPole-v1", &["--backend", backend]));
-        assert_eq!(lines.last().unwrap()["counts"]["gradient_steps"], 49);
-        let found = tensors("update.safetensors");
-        let (found, own) = (TensorReader::new(&found).unwrap(), TensorReader::new(&own).unwrap());
-        for (name, shape) in
-            [("loss", &[1][..]), ("gradient.2.weight", &[84, 120]), ("parameter.0.bias", &[120])]
-        {
-            let (found, own) = (found.f32(name, shape).unwrap(), own.f32(name, shape).unwrap());
-            let largest = own.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
-            let apart = found.iter().zip(&own).fold(0.0_f32, |most, (f, o)| most.max((f - o).abs()));
-            assert!(apart <= 1e-4 * largest, "{backend} {name}: {apart} of {largest}");
+    let dqn = dqn_input("backends-dqn", "CartPole-v1", SIZES);
+    let (ppo, sac) = (ppo_input("backends-ppo"), sac_input("backends-sac"));
+    let cases = [
+        ("dqn", dqn, "CartPole-v1", r#""steps":1500,"learning_starts":1000,"train_frequency":10"#, 49),
+        (
+            "ppo",
+            ppo,
+            "CartPole-v1",
+            r#""environments":4,"rollout_steps":32,"minibatches":4,"epochs":2,"iterations":3"#,
+            24,
+        ),
+        ("sac", sac, "Pendulum-v1", r#""steps":211,"learning_starts":200,"batch":16"#, 10),
+    ];
+    for (benchmark, folder, case, training, gradient_steps) in cases {
+        let parameters = format!(r#"{{"environment":"{case}","parity_updates":3,{training}}}"#);
+        let tensors = |name: &str| fs::read(folder.join(case).join(name)).unwrap();
+        lines(&train(benchmark, &folder, case, &parameters, &[]));
+        let (own, own_weights) = (tensors("update.safetensors"), tensors("weights.safetensors"));
+        let own = TensorReader::new(&own).unwrap();
+        for (_, backend) in names.into_iter().filter(|(compiled, _)| *compiled) {
+            let lines = lines(&train(benchmark, &folder, case, &parameters, &["--backend", backend]));
+            assert_eq!(lines.last().unwrap()["counts"]["gradient_steps"], gradient_steps);
+            let found = tensors("update.safetensors");
+            let found = TensorReader::new(&found).unwrap();
+            assert_eq!(found.names(), own.names(), "{benchmark} on {backend}");
+            for name in &own.names() {
+                let shape = own.shape(name).unwrap();
+                let (found, own) = (found.f32(name, &shape).unwrap(), own.f32(name, &shape).unwrap());
+                let largest = own.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+                let apart = found.iter().zip(&own).fold(0.0_f32, |most, (f, o)| most.max((f - o).abs()));
+                assert!(apart <= 1e-4 * largest, "{benchmark} on {backend}, {name}: {apart} of {largest}");
+            }
+            let weights = tensors("weights.safetensors");
+            let names = |bytes: &[u8]| TensorReader::new(bytes).unwrap().names();
+            assert_eq!(names(&weights), names(&own_weights), "{benchmark} on {backend}");
         }
-        Mlp::read(&SIZES, "", &TensorReader::new(&tensors("weights.safetensors")).unwrap()).unwrap();
     }
+}
+
+#[test]
+fn what_the_programs_compilation_took_is_said_where_it_is_known() {
+    let folder = ppo_input("compiled");
+    let program = folder.join("torchforge-copied");
+    fs::copy(env!("CARGO_BIN_EXE_torchforge"), &program).unwrap();
+    let measured = || {
+        let parameters = r#"{"algorithm":"ppo","calls":1,"warmup":0,"repetitions":1}"#;
+        let words = ["update", "--case", "CartPole-v1", "--parameters", parameters, "--seed", "1", "--input"];
+        let output = Command::new(&program).args(words).arg(&folder).output().expect("the copy starts");
+        let [measurement] = lines(&output).try_into().expect("one line");
+        measurement["metrics"]["compile_seconds"].clone()
+    };
+    assert_eq!(measured(), Value::Null);
+    fs::write(folder.join("torchforge-copied.compile-seconds"), "341.8\n").unwrap();
+    assert_eq!(measured(), 341.8);
+    fs::write(folder.join("torchforge-copied.compile-seconds"), "inf\n").unwrap();
+    assert_eq!(measured(), Value::Null);
 }
 
 #[test]

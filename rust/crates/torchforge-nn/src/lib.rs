@@ -39,7 +39,8 @@
 //! # The seams
 //!
 //! [`DqnUpdate`], [`PpoUpdate`] and [`SacUpdate`] are whole updates. An implementation with faster kernels, or one on
-//! another library, takes the place of [`DenseDqn`], [`DensePpo`] or [`DenseSac`] behind them: [`DqnBackend`] is what the features `candle` and `burn` add such ones of.
+//! another library, takes the place of [`DenseDqn`], [`DensePpo`] or [`DenseSac`] behind them:
+//! [`DqnBackend`], [`PpoBackend`] and [`SacBackend`] are what the features `candle` and `burn` add such ones of.
 
 mod backends;
 mod buffer;
@@ -56,11 +57,11 @@ mod state;
 mod tensors;
 mod thread_pool;
 
-pub use backends::DqnBackend;
 #[cfg(feature = "burn")]
-pub use backends::burn::BurnDqn;
+pub use backends::burn::{BurnDqn, BurnPpo, BurnSac};
 #[cfg(feature = "candle")]
-pub use backends::candle::CandleDqn;
+pub use backends::candle::{CandleDqn, CandlePpo, CandleSac};
+pub use backends::{DqnBackend, PpoBackend, SacBackend};
 pub use dqn::{DenseDqn, DqnUpdate, Minibatch};
 pub use error::Error;
 pub use kernels::{Adam, AdamOptions, fill_standard_normal};

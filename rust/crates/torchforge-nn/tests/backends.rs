@@ -5,13 +5,18 @@
 mod common;
 
 use common::{Data, SplitMix};
-use torchforge_nn::{AdamOptions, DenseDqn, DqnBackend, DqnUpdate, Error, Minibatch, Mlp};
+use torchforge_nn::{
+    ActionRange, Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, DqnBackend, DqnUpdate, Error,
+    Evaluation, Minibatch, Mlp, PolicyNoise, PpoBackend, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
+    SacBackend, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate, TensorReader, TensorWriter,
+    fill_standard_normal,
+};
 
 const SIZES: [usize; 4] = [4, 120, 84, 2];
 const BATCH: usize = 128;
 const GAMMA: f64 = 0.99;
 
-fn made<B: DqnBackend>(seed: u64) -> B {
+fn dqn<B: DqnBackend>(seed: u64) -> B {
     let mut rng = SplitMix(seed);
     let (online, target) = (Mlp::new(&SIZES, &mut rng).unwrap(), Mlp::new(&SIZES, &mut rng).unwrap());
     <B as DqnBackend>::from_networks(&online, &target, BATCH, GAMMA, AdamOptions::default()).unwrap()
@@ -24,8 +29,8 @@ fn apart(found: &[f32], expected: &[f32]) -> f32 {
     found.iter().zip(expected).fold(0.0_f32, |most, (f, e)| most.max((f - e).abs())) / largest
 }
 
-fn learns_as_our_kernels_do<B: DqnBackend>() {
-    let (mut network, mut expected) = (made::<B>(1), made::<DenseDqn>(1));
+fn dqn_learns_as_our_kernels_do<B: DqnBackend>() {
+    let (mut network, mut expected) = (dqn::<B>(1), dqn::<DenseDqn>(1));
     assert_eq!(network.parameters().unwrap(), expected.parameters().unwrap());
     let mut rng = SplitMix(2);
     for update in 0..20 {
@@ -48,8 +53,8 @@ fn learns_as_our_kernels_do<B: DqnBackend>() {
     assert!(apart(&values, expected.q_values(&observation).unwrap()) < 1e-4);
 }
 
-fn refuses_what_does_not_fit<B: DqnBackend>() {
-    let mut network = made::<B>(3);
+fn dqn_refuses_what_does_not_fit<B: DqnBackend>() {
+    let mut network = dqn::<B>(3);
     let data = Data::new(&SIZES, BATCH, &mut SplitMix(4));
     let short = Minibatch { rewards: &data.rewards[1..], ..data.minibatch() };
     let expected = Error::Len { what: "rewards", expected: BATCH, found: BATCH - 1 };
@@ -61,32 +66,205 @@ fn refuses_what_does_not_fit<B: DqnBackend>() {
     assert_eq!(observation, Error::Len { what: "the observation", expected: 4, found: 3 });
 }
 
-#[cfg(feature = "candle")]
-mod candle {
-    use torchforge_nn::CandleDqn;
+/// Actor and critic of three actions; five observations are evaluated at once.
+fn ppo<B: PpoBackend>() -> B {
+    let mut rng = SplitMix(5);
+    let mut network = |outputs, gain| {
+        let gains = [2_f64.sqrt(), 2_f64.sqrt(), gain];
+        Mlp::orthogonal(&[4, 64, 64, outputs], Activation::Tanh, &gains, &mut rng).unwrap()
+    };
+    let (actor, critic) = (network(3, 0.01), network(1, 1.0));
+    let adam = AdamOptions { epsilon: 1e-5, ..AdamOptions::default() };
+    let options = PpoLossOptions::default();
+    B::from_networks(&actor, &critic, Activation::Tanh, 5, BATCH, options, adam).unwrap()
+}
 
-    #[test]
-    fn learns_as_our_kernels_do() {
-        super::learns_as_our_kernels_do::<CandleDqn>();
+/// A minibatch in which some ratios and some values are clipped. The critic errs by more than the gradient may be long.
+fn ppo_update<B: PpoBackend>(networks: &mut B, data: &Data, learning_rate: f64) -> Result<PpoLoss, Error> {
+    let log_probabilities: Vec<f32> = data.rewards.iter().map(|x| -1.1 + 0.3 * x).collect();
+    let returns: Vec<f32> = data.next_observations[BATCH..2 * BATCH].iter().map(|x| 5.0 + x).collect();
+    let minibatch = PpoMinibatch {
+        observations: &data.observations,
+        actions: &data.actions,
+        log_probabilities: &log_probabilities,
+        advantages: &data.next_observations[..BATCH],
+        returns: &returns,
+        values: &data.next_observations[2 * BATCH..3 * BATCH],
+    };
+    networks.update(minibatch, learning_rate)
+}
+
+fn ppo_learns_as_our_kernels_do<B: PpoBackend>() {
+    let (mut networks, mut expected) = (ppo::<B>(), ppo::<DensePpo>());
+    let mut rng = SplitMix(6);
+    for update in 0..20 {
+        let data = Data::new(&[4, 3], BATCH, &mut rng);
+        let learning_rate = 1e-3 / (update + 1) as f64;
+        let loss = ppo_update(&mut networks, &data, learning_rate).unwrap();
+        let own = ppo_update(&mut expected, &data, learning_rate).unwrap();
+        let figures = |loss: PpoLoss| [loss.total, loss.policy, loss.value, loss.entropy, loss.gradient_norm];
+        for (found, own) in figures(loss).into_iter().zip(figures(own)) {
+            assert!((found - own).abs() <= 1e-5 * own.abs().max(0.1), "{loss:?} {own:?} of update {update}");
+        }
+        assert!(own.gradient_norm > 0.5, "what is not cut shows no cutting");
+        let gradients = networks.gradients().unwrap().concat();
+        let apart_by = apart(&gradients, &expected.gradients().unwrap().concat());
+        assert!(apart_by < 1e-4, "gradients of update {update}: {apart_by}");
+        let parameters = networks.parameters().unwrap().concat();
+        let apart_by = apart(&parameters, &expected.parameters().unwrap().concat());
+        assert!(apart_by < 1e-4, "parameters after update {update}: {apart_by}");
     }
-
-    #[test]
-    fn refuses_what_does_not_fit() {
-        super::refuses_what_does_not_fit::<CandleDqn>();
+    let observations = &Data::new(&[4, 3], BATCH, &mut rng).observations[..5 * 4];
+    let figures = |found: Evaluation<'_>| {
+        [found.probabilities, found.log_probabilities, found.values].map(<[f32]>::to_vec)
+    };
+    let found = figures(networks.evaluate(observations).unwrap());
+    let own = figures(expected.evaluate(observations).unwrap());
+    for (found, own) in found.iter().zip(&own) {
+        assert!(apart(found, own) < 1e-4);
     }
 }
 
-#[cfg(feature = "burn")]
-mod burn {
-    use torchforge_nn::BurnDqn;
-
-    #[test]
-    fn learns_as_our_kernels_do() {
-        super::learns_as_our_kernels_do::<BurnDqn>();
-    }
-
-    #[test]
-    fn refuses_what_does_not_fit() {
-        super::refuses_what_does_not_fit::<BurnDqn>();
-    }
+fn ppo_refuses_what_does_not_fit<B: PpoBackend>() {
+    let mut networks = ppo::<B>();
+    let data = Data::new(&[4, 3], BATCH, &mut SplitMix(7));
+    let wrong = Data { actions: vec![3; BATCH], ..data };
+    assert_eq!(ppo_update(&mut networks, &wrong, 1e-3).unwrap_err(), Error::Action { action: 3, count: 3 });
+    let rows = networks.evaluate(&[0.0; 4 * 4]).map(drop).unwrap_err();
+    assert_eq!(rows, Error::Len { what: "observations", expected: 20, found: 16 });
+    let network = |outputs| Mlp::new(&[4, 8, outputs], &mut SplitMix(8)).unwrap();
+    let made = |batch| {
+        let (options, adam) = (PpoLossOptions::default(), AdamOptions::default());
+        B::from_networks(&network(3), &network(1), Activation::Tanh, 1, batch, options, adam).map(drop)
+    };
+    assert!(made(2).is_ok());
+    assert!(matches!(made(1), Err(Error::Sizes { .. })), "of one row there is no standard deviation");
 }
+
+/// Values in an observation and in an action.
+const SAC_SIZES: (usize, usize) = (3, 2);
+
+fn sac<B: SacBackend>() -> B {
+    let ((observation, action), mut rng) = (SAC_SIZES, SplitMix(9));
+    let mut critic = || Mlp::new(&[observation + action, 64, 64, 1], &mut rng).unwrap();
+    let (critics, targets) = ([critic(), critic()], [critic(), critic()]);
+    let actor = Mlp::new(&[observation, 64, 64, 2 * action], &mut rng).unwrap();
+    let networks = SacNetworks { actor, critics, targets, log_alpha: 0.1 };
+    let range = ActionRange { bias: vec![0.5, 0.0], scale: vec![2.0, 1.0] };
+    B::from_networks(&networks, &range, BATCH, SacLossOptions::default()).unwrap()
+}
+
+/// The `number`-th update, its policy's rounds in every second one: its losses.
+fn sac_update<B: SacBackend>(networks: &mut B, number: usize) -> Vec<f32> {
+    let ((observation, action), mut rng) = (SAC_SIZES, SplitMix(number as u64));
+    let mut normal = |len| {
+        let mut numbers = vec![0.0; len];
+        fill_standard_normal(&mut rng, &mut numbers);
+        numbers
+    };
+    let (observations, next_observations) = (normal(BATCH * observation), normal(BATCH * observation));
+    let (actions, rewards) = (normal(BATCH * action), normal(BATCH));
+    let terminations: Vec<f32> = (0..BATCH).map(|row| f32::from(u8::from(row % 7 == 3))).collect();
+    let minibatch = SacMinibatch {
+        observations: &observations,
+        next_observations: &next_observations,
+        actions: &actions,
+        rewards: &rewards,
+        terminations: &terminations,
+    };
+    let mut losses = vec![networks.update_critics(minibatch, &normal(BATCH * action)).unwrap()];
+    if number.is_multiple_of(2) {
+        let (policy, temperature) = (normal(2 * BATCH * action), normal(2 * BATCH * action));
+        let noise = PolicyNoise { policy: &policy, temperature: &temperature };
+        let found = networks.update_policy(&observations, noise).unwrap();
+        losses.extend([found.policy, found.temperature, found.alpha, found.temperature_gradient]);
+    }
+    networks.update_targets();
+    losses
+}
+
+/// Gradients and parameters, as they are written.
+fn sac_tensors<B: SacBackend>(networks: &B) -> Vec<u8> {
+    let mut tensors = TensorWriter::new();
+    networks.write_actor_gradients("gradient.", &mut tensors).unwrap();
+    networks.write_critic_gradients("gradient.", &mut tensors).unwrap();
+    networks.write("parameter.", &mut tensors).unwrap();
+    tensors.into_bytes()
+}
+
+fn sac_learns_as_our_kernels_do<B: SacBackend>() {
+    let (mut networks, mut expected) = (sac::<B>(), sac::<DenseSac>());
+    for update in 0..10 {
+        let (losses, own) = (sac_update(&mut networks, update), sac_update(&mut expected, update));
+        assert_eq!(losses.len(), own.len());
+        for (found, own) in losses.iter().zip(&own) {
+            assert!((found - own).abs() <= 1e-5 * own.abs().max(1.0), "{losses:?} of update {update}: {own}");
+        }
+        let (found, own) = (sac_tensors(&networks), sac_tensors(&expected));
+        let (found, own) = (TensorReader::new(&found).unwrap(), TensorReader::new(&own).unwrap());
+        assert_eq!(found.names(), own.names());
+        for name in &own.names() {
+            let shape = own.shape(name).unwrap();
+            let apart = apart(&found.f32(name, &shape).unwrap(), &own.f32(name, &shape).unwrap());
+            assert!(apart < 1e-4, "{name} after update {update}: {apart}");
+        }
+    }
+    let (mut action, mut own) = ([0.0; 2], [0.0; 2]);
+    networks.act(&[0.3, -0.7, 0.1], &[0.5, -1.0], &mut action).unwrap();
+    expected.act(&[0.3, -0.7, 0.1], &[0.5, -1.0], &mut own).unwrap();
+    assert!(apart(&action, &own) < 1e-4, "{action:?} {own:?}");
+}
+
+fn sac_refuses_what_does_not_fit<B: SacBackend>() {
+    let mut networks = sac::<B>();
+    let noise = vec![0.0; BATCH * SAC_SIZES.1];
+    let short = PolicyNoise { policy: &noise, temperature: &noise[1..] };
+    let refused = networks.update_policy(&vec![0.0; BATCH * SAC_SIZES.0], short).unwrap_err();
+    let expected = noise.len();
+    assert_eq!(refused, Error::Len { what: "the temperature's noise", expected, found: expected - 1 });
+    let refused = networks.act(&[0.0; 3], &[0.0; 1], &mut [0.0; 2]).unwrap_err();
+    assert_eq!(refused, Error::Len { what: "the noise", expected: 2, found: 1 });
+}
+
+/// All tests of one library.
+macro_rules! backend {
+    ($library:ident, $feature:literal, $dqn:ident, $ppo:ident, $sac:ident) => {
+        #[cfg(feature = $feature)]
+        mod $library {
+            use torchforge_nn::{$dqn, $ppo, $sac};
+
+            #[test]
+            fn dqn_learns_as_our_kernels_do() {
+                super::dqn_learns_as_our_kernels_do::<$dqn>();
+            }
+
+            #[test]
+            fn dqn_refuses_what_does_not_fit() {
+                super::dqn_refuses_what_does_not_fit::<$dqn>();
+            }
+
+            #[test]
+            fn ppo_learns_as_our_kernels_do() {
+                super::ppo_learns_as_our_kernels_do::<$ppo>();
+            }
+
+            #[test]
+            fn ppo_refuses_what_does_not_fit() {
+                super::ppo_refuses_what_does_not_fit::<$ppo>();
+            }
+
+            #[test]
+            fn sac_learns_as_our_kernels_do() {
+                super::sac_learns_as_our_kernels_do::<$sac>();
+            }
+
+            #[test]
+            fn sac_refuses_what_does_not_fit() {
+                super::sac_refuses_what_does_not_fit::<$sac>();
+            }
+        }
+    };
+}
+
+backend!(candle, "candle", CandleDqn, CandlePpo, CandleSac);
+backend!(burn, "burn", BurnDqn, BurnPpo, BurnSac);

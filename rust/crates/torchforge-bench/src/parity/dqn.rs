@@ -29,7 +29,6 @@ impl Parity for DqnParity {
         let adam = AdamOptions::default();
         Ok(DqnUpdates {
             network: AnyDqn::new(self.backend, &online, &target, batch, self.gamma, adam)?,
-            names: online,
             observations: field("observations")?,
             next_observations: field("next_observations")?,
             actions,
@@ -43,8 +42,6 @@ impl Parity for DqnParity {
 /// The networks, and the minibatches.
 pub(crate) struct DqnUpdates {
     network: AnyDqn,
-    /// What the tensors are called and how they are shaped.
-    names: Mlp,
     observations: Minibatches,
     next_observations: Minibatches,
     actions: Vec<u32>,
@@ -73,12 +70,11 @@ impl Updates for DqnUpdates {
 
     fn first(&mut self, found: &mut TensorWriter) -> Result<(), Error> {
         found.push("loss".into(), vec![1], [self.loss(0)?]);
-        self.names.write("gradient.", &self.network.gradients()?, found);
+        self.network.write_gradients("gradient.", found)?;
         self.write("parameter.", found)
     }
 
     fn write(&self, prefix: &str, found: &mut TensorWriter) -> Result<(), Error> {
-        self.names.write(prefix, &self.network.parameters()?, found);
-        Ok(())
+        self.network.write(prefix, found)
     }
 }

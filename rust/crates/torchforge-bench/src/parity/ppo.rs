@@ -1,13 +1,13 @@
 //! Updates of PPO, and the advantages of a rollout.
 
 use torchforge_nn::{
-    Activation, AdamOptions, DensePpo, Error, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
-    TensorReader, TensorWriter,
+    AdamOptions, Error, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate, TensorReader, TensorWriter,
 };
 use torchforge_rl::{GaeOptions, Rollout, advantages_and_returns};
 
 use super::{Minibatches, Parity, Updates, actions};
-use crate::Kernels;
+use crate::Backend;
+use crate::backend::AnyPpo;
 
 /// Updates with one learning rate throughout.
 pub(crate) struct PpoParity {
@@ -17,7 +17,7 @@ pub(crate) struct PpoParity {
     pub(crate) adam: AdamOptions,
     pub(crate) gae: GaeOptions,
     pub(crate) updates: usize,
-    pub(crate) kernels: Kernels,
+    pub(crate) backend: Backend,
 }
 
 impl Parity for PpoParity {
@@ -28,16 +28,12 @@ impl Parity for PpoParity {
     }
 
     fn start(&self, given: &TensorReader<'_>) -> Result<PpoUpdates, Error> {
-        let network = |sizes, prefix| {
-            Mlp::read(sizes, prefix, given).map(|network| network.with_activation(Activation::Tanh))
-        };
-        let (actor, critic) = (network(&self.actor, "actor.")?, network(&self.critic, "critic.")?);
+        let actor = Mlp::read(&self.actor, "actor.", given)?;
+        let critic = Mlp::read(&self.critic, "critic.", given)?;
         let field = |name| Minibatches::read(given, name);
         let (actions, batch) = actions(given)?;
         Ok(PpoUpdates {
-            networks: DensePpo::new(actor, critic, 1, batch, self.loss, self.adam)?
-                .on_path(self.kernels.path)?
-                .on_threads(self.kernels.threads)?,
+            networks: AnyPpo::new(self.backend, actor, critic, 1, batch, self.loss, self.adam)?,
             learning_rate: self.adam.learning_rate,
             observations: field("observations")?,
             actions,
@@ -80,7 +76,7 @@ impl Parity for PpoParity {
 
 /// The networks, and the minibatches.
 pub(crate) struct PpoUpdates {
-    networks: DensePpo,
+    networks: AnyPpo,
     learning_rate: f64,
     observations: Minibatches,
     actions: Vec<u32>,
@@ -122,15 +118,11 @@ impl Updates for PpoUpdates {
         ] {
             found.push(name.into(), vec![1], [value]);
         }
-        self.networks.actor().write("gradient.actor.", self.networks.actor_gradients(), found);
-        self.networks.critic().write("gradient.critic.", self.networks.critic_gradients(), found);
+        self.networks.write_gradients("gradient.", found)?;
         self.write("parameter.", found)
     }
 
     fn write(&self, prefix: &str, found: &mut TensorWriter) -> Result<(), Error> {
-        for (name, network) in [("actor", self.networks.actor()), ("critic", self.networks.critic())] {
-            network.write(&format!("{prefix}{name}."), network.parameters(), found);
-        }
-        Ok(())
+        self.networks.write(prefix, found)
     }
 }

@@ -1,12 +1,13 @@
 //! Updates of SAC.
 
 use torchforge_nn::{
-    ActionRange, DenseSac, Error, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,
-    TensorReader, TensorWriter,
+    ActionRange, Error, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate, TensorReader,
+    TensorWriter,
 };
 
 use super::{Minibatches, Parity, Updates};
-use crate::Kernels;
+use crate::Backend;
+use crate::backend::AnySac;
 
 /// Updates of the critics, every `policy_frequency`-th one with as many rounds of policy and temperature.
 pub(crate) struct SacParity {
@@ -16,7 +17,7 @@ pub(crate) struct SacParity {
     pub(crate) loss: SacLossOptions,
     pub(crate) policy_frequency: usize,
     pub(crate) updates: usize,
-    pub(crate) kernels: Kernels,
+    pub(crate) backend: Backend,
 }
 
 impl Parity for SacParity {
@@ -31,9 +32,7 @@ impl Parity for SacParity {
         let field = |name| Minibatches::read(given, name);
         let rewards = field("rewards")?;
         Ok(SacUpdates {
-            sac: DenseSac::new(networks, self.range.clone(), rewards.len, self.loss)?
-                .on_path(self.kernels.path)?
-                .on_threads(self.kernels.threads)?,
+            sac: AnySac::new(self.backend, networks, self.range.clone(), rewards.len, self.loss)?,
             policy_frequency: self.policy_frequency,
             observations: field("observations")?,
             next_observations: field("next_observations")?,
@@ -49,7 +48,7 @@ impl Parity for SacParity {
 
 /// The networks, the minibatches and the noise of every sampling.
 pub(crate) struct SacUpdates {
-    sac: DenseSac,
+    sac: AnySac,
     policy_frequency: usize,
     observations: Minibatches,
     next_observations: Minibatches,
@@ -91,7 +90,7 @@ impl Updates for SacUpdates {
     /// Round by round, so that the first one's gradients can be looked at; the bytes are the same.
     fn first(&mut self, found: &mut TensorWriter) -> Result<(), Error> {
         found.push("qf_loss".into(), vec![1], [self.update_critics(0)?]);
-        self.sac.write_critic_gradients("gradient.", found);
+        self.sac.write_critic_gradients("gradient.", found)?;
         let round = self.actions.len;
         let rounds = self.policy_noise.get(0).chunks(round).zip(self.temperature_noise.get(0).chunks(round));
         for (number, (policy, temperature)) in rounds.enumerate() {
@@ -106,7 +105,7 @@ impl Updates for SacUpdates {
                 ] {
                     found.push(name.into(), vec![1], [value]);
                 }
-                self.sac.write_actor_gradients("gradient.", found);
+                self.sac.write_actor_gradients("gradient.", found)?;
             }
         }
         self.sac.update_targets();
@@ -114,7 +113,6 @@ impl Updates for SacUpdates {
     }
 
     fn write(&self, prefix: &str, found: &mut TensorWriter) -> Result<(), Error> {
-        self.sac.write(prefix, found);
-        Ok(())
+        self.sac.write(prefix, found)
     }
 }

@@ -34,12 +34,13 @@ pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
     let environment = asked.environment.as_deref().unwrap_or(asked.algorithm.environment());
     let steps = asked.steps.map_or(asked.algorithm.steps(), NonZeroU64::get);
     let kernels = kernels(asked.simd, asked.threads)?;
-    let (seed, course) = (asked.seed, Course { asked, environment, path: kernels.path });
+    let (seed, backend, course) =
+        (asked.seed, Backend::Own(kernels), Course { asked, environment, path: kernels.path });
     match asked.algorithm {
         Algorithm::Dqn => {
             let options = DqnOptions { steps, ..DqnOptions::default() };
             let made = discrete(environment).map_err(Failure::Usage)?;
-            let made = dqn::agent(made, options, seed, Backend::Own(kernels));
+            let made = dqn::agent(made, options, seed, backend);
             course.train(made, steps, format!("{options:?}"))
         }
         Algorithm::Ppo => {
@@ -51,13 +52,13 @@ pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
             }
             let options = PpoOptions { iterations, ..PpoOptions::default() };
             let made = ppo::environments(environment, PPO_ENVIRONMENTS).map_err(Failure::Usage)?;
-            let made = ppo::agent(made, options, seed, kernels);
+            let made = ppo::agent(made, options, seed, backend);
             course.train(made, iterations * rollout(), format!("{options:?}"))
         }
         Algorithm::Sac => {
             let options = SacOptions { steps, ..SacOptions::default() };
             let made = continuous(environment).map_err(Failure::Usage)?;
-            let made = sac::agent(made, options, seed, kernels);
+            let made = sac::agent(made, options, seed, backend);
             course.train(made, steps, format!("{options:?}"))
         }
     }

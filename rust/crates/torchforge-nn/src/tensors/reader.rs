@@ -21,6 +21,13 @@ impl<'a> TensorReader<'a> {
         Ok(Self { header: header(text, data.len() as u64)?, data })
     }
 
+    /// The tensors' names, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.header.tensors().into_keys().collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Whether the file has a tensor of this name.
     pub fn contains(&self, name: &str) -> bool {
         self.header.info(name).is_some()

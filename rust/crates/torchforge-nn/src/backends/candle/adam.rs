@@ -21,6 +21,10 @@ impl Adam {
         Ok(Self { options, moments, beta1_power: 1.0, beta2_power: 1.0 })
     }
 
+    pub(super) fn set_learning_rate(&mut self, learning_rate: f64) {
+        self.options.learning_rate = learning_rate;
+    }
+
     /// Moves each variable one step against its gradient.
     pub(super) fn step(&mut self, variables: &[Var], gradients: &[Tensor]) -> Result<()> {
         let AdamOptions { learning_rate, beta1, beta2, epsilon } = self.options;

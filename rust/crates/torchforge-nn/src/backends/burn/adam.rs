@@ -1,36 +1,29 @@
-//! A parameter with its moments, moved by Adam as `torch.optim.Adam` computes it.
+//! Adam as `torch.optim.Adam` computes it, in burn's tensors.
 
 use burn::tensor::Tensor;
 
 use crate::AdamOptions;
 
-pub(super) struct Parameter<const D: usize> {
-    pub(super) value: Tensor<D>,
-    /// Of the last step.
-    pub(super) gradient: Option<Tensor<D>>,
+/// First and second moment of a parameter.
+pub(super) struct Moments<const D: usize> {
     first: Tensor<D>,
     second: Tensor<D>,
 }
 
-impl<const D: usize> Parameter<D> {
-    pub(super) fn new(value: Tensor<D>) -> Self {
-        let (first, second) = (value.zeros_like(), value.zeros_like());
-        Self { value, gradient: None, first, second }
+impl<const D: usize> Moments<D> {
+    pub(super) fn new(parameter: &Tensor<D>) -> Self {
+        Self { first: parameter.zeros_like(), second: parameter.zeros_like() }
     }
 
-    /// The value as a leaf whose gradient is recorded.
-    pub(super) fn leaf(&self) -> Tensor<D> {
-        self.value.clone().autodiff().require_grad()
-    }
-
-    pub(super) fn step(&mut self, gradient: Tensor<D>, step: Step) {
+    /// The parameter, moved one step against its gradient.
+    pub(super) fn step(&mut self, parameter: Tensor<D>, gradient: Tensor<D>, step: Step) -> Tensor<D> {
         let AdamOptions { beta1, beta2, epsilon, .. } = step.options;
         let first = self.first.clone() + (gradient.clone() - self.first.clone()).mul_scalar(1.0 - beta1);
-        let square = gradient.clone() * gradient.clone();
+        let square = gradient.clone() * gradient;
         let second = self.second.clone().mul_scalar(beta2) + square.mul_scalar(1.0 - beta2);
         let denominator = second.clone().sqrt().mul_scalar(step.correction).add_scalar(epsilon);
-        self.value = self.value.clone() - (first.clone() / denominator).mul_scalar(step.size);
-        (self.first, self.second, self.gradient) = (first, second, Some(gradient));
+        (self.first, self.second) = (first.clone(), second);
+        parameter - (first / denominator).mul_scalar(step.size)
     }
 }
 
@@ -52,6 +45,10 @@ pub(super) struct Clock {
 impl Clock {
     pub(super) fn new(options: AdamOptions) -> Self {
         Self { options, beta1_power: 1.0, beta2_power: 1.0 }
+    }
+
+    pub(super) fn set_learning_rate(&mut self, learning_rate: f64) {
+        self.options.learning_rate = learning_rate;
     }
 
     pub(super) fn tick(&mut self) -> Step {

@@ -1,0 +1,125 @@
+//! One update of proximal policy optimisation on burn.
+
+use burn::tensor::activation::log_softmax;
+use burn::tensor::{Device, Tensor};
+
+use super::network::Learner;
+use super::{indices, rows, values};
+use crate::backends::PpoBackend;
+use crate::backends::ppo::{Sizes, largest_share};
+use crate::{
+    Activation, AdamOptions, Error, Evaluation, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
+};
+
+/// [`PpoUpdate`] on burn's tensors and its automatic differentiation.
+pub struct BurnPpo {
+    device: Device,
+    actor: Learner,
+    critic: Learner,
+    options: PpoLossOptions,
+    sizes: Sizes,
+    log_probabilities: Vec<f32>,
+    probabilities: Vec<f32>,
+    values: Vec<f32>,
+}
+
+impl PpoBackend for BurnPpo {
+    fn from_networks(
+        actor: &Mlp,
+        critic: &Mlp,
+        activation: Activation,
+        rows: usize,
+        batch: usize,
+        options: PpoLossOptions,
+        adam: AdamOptions,
+    ) -> Result<Self, Error> {
+        let device = Device::flex();
+        Ok(Self {
+            sizes: Sizes::new(actor, critic, rows, batch)?,
+            actor: Learner::new(actor, activation, adam, &device),
+            critic: Learner::new(critic, activation, adam, &device),
+            device,
+            options,
+            log_probabilities: Vec::new(),
+            probabilities: Vec::new(),
+            values: Vec::new(),
+        })
+    }
+
+    fn parameters(&self) -> Result<[Vec<f32>; 2], Error> {
+        Ok([self.actor.network.parameters(), self.critic.network.parameters()])
+    }
+
+    fn gradients(&self) -> Result<[Vec<f32>; 2], Error> {
+        Ok([self.actor.gradients(), self.critic.gradients()])
+    }
+}
+
+impl PpoUpdate for BurnPpo {
+    fn action_count(&self) -> usize {
+        self.sizes.actions
+    }
+
+    fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
+        self.sizes.check_rows(observations)?;
+        let observations = rows(observations, self.sizes.inputs, &self.device);
+        let log_probabilities = log_softmax(self.actor.network.compute(observations.clone()), 1);
+        self.log_probabilities = values(&log_probabilities);
+        self.probabilities = values(&log_probabilities.exp());
+        self.values = values(&self.critic.network.compute(observations));
+        Ok(Evaluation {
+            probabilities: &self.probabilities,
+            log_probabilities: &self.log_probabilities,
+            values: &self.values,
+        })
+    }
+
+    fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {
+        self.sizes.check(&minibatch)?;
+        let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm } = self.options;
+        let column = |values| rows(values, 1, &self.device);
+        let (actor, critic) = (self.actor.network.recording(), self.critic.network.recording());
+        let observations = rows(minibatch.observations, self.sizes.inputs, &self.device).autodiff();
+
+        let log_probabilities = log_softmax(actor.compute(observations.clone()), 1);
+        let entropies = (log_probabilities.clone().exp() * log_probabilities.clone()).sum_dim(1);
+        let entropy = entropies.mean().mul_scalar(-1.0);
+        let taken = log_probabilities.gather(1, indices(minibatch.actions, &self.device).autodiff());
+        let ratio = (taken - column(minibatch.log_probabilities).autodiff()).exp();
+        let advantage = normalised(column(minibatch.advantages)).autodiff();
+        let clipped = ratio.clone().clamp(1.0 - clip, 1.0 + clip) * advantage.clone();
+        let policy = (ratio * advantage).min_pair(clipped).mean().mul_scalar(-1.0);
+
+        let found = critic.compute(observations);
+        let old = column(minibatch.values).autodiff();
+        let wanted = column(minibatch.returns).autodiff();
+        let clipped = old.clone() + (found.clone() - old).clamp(-clip, clip);
+        let squares = (found - wanted.clone()).square().max_pair((clipped - wanted).square());
+        let value = squares.mean().mul_scalar(0.5);
+
+        let total = policy.clone() - entropy.clone().mul_scalar(entropy_weight)
+            + value.clone().mul_scalar(value_weight);
+        let mut gradients = total.backward();
+        self.actor.take(&actor, &mut gradients);
+        self.critic.take(&critic, &mut gradients);
+        let gradient_norm = (self.actor.squares() + self.critic.squares()).sqrt();
+        for learner in [&mut self.actor, &mut self.critic] {
+            learner.shrink(largest_share(largest_gradient_norm, gradient_norm));
+            learner.set_learning_rate(learning_rate);
+            learner.step();
+        }
+        Ok(PpoLoss {
+            total: total.into_scalar(),
+            policy: policy.into_scalar(),
+            value: value.into_scalar(),
+            entropy: entropy.into_scalar(),
+            gradient_norm: gradient_norm as f32,
+        })
+    }
+}
+
+/// Less their mean, in units of the sample's deviation; (rows, 1).
+fn normalised(advantages: Tensor<2>) -> Tensor<2> {
+    let centred = advantages.clone() - advantages.clone().mean_dim(0);
+    centred / advantages.var(0).sqrt().add_scalar(1e-8)
+}
