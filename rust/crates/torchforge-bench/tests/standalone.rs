@@ -55,6 +55,14 @@ fn outputs(folder: &Path) -> [Vec<u8>; 3] {
 }
 
 #[test]
+fn more_steps_than_memory_has_room_for_are_an_error_and_no_crash() {
+    for algorithm in ["dqn", "ppo", "sac"] {
+        let said = complaint(&[algorithm, "--steps", &u64::MAX.to_string()], 1);
+        assert!(said.contains("give it fewer steps"), "{said}");
+    }
+}
+
+#[test]
 fn dqn_without_a_case_needs_nothing_and_prints_a_table() {
     let table = told(&["dqn", "--steps", "12000", "--seed", "3"]);
     assert_eq!(cell(&table, "environment"), "CartPole-v1");

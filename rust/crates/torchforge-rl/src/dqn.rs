@@ -5,7 +5,7 @@ use torchforge_nn::{DqnUpdate, Minibatch, NetworkState};
 
 use crate::experience::Experience;
 use crate::stream::below;
-use crate::training::not_zero;
+use crate::training::{not_zero, with_room};
 use crate::{Archive, Episode, State, Stream, TrainingError, TruncationTrace};
 
 /// DQN's constants; the defaults are CleanRL's for CartPole, but for the number of steps.
@@ -79,17 +79,17 @@ pub struct DqnTrace {
 
 impl DqnTrace {
     /// Room for what a training of these options takes down.
-    fn with_room(options: &DqnOptions) -> Self {
-        let updates = (options.steps / options.train_frequency) as usize + 1;
-        let copies = (options.steps / options.target_frequency) as usize + 1;
-        Self {
-            update_steps: Vec::with_capacity(updates),
-            epsilons: Vec::with_capacity(updates),
-            buffer_rows: Vec::with_capacity(updates),
-            batch_rows: Vec::with_capacity(updates),
-            copy_steps: Vec::with_capacity(copies),
-            copy_remainders: Vec::with_capacity(copies),
-        }
+    fn with_room(options: &DqnOptions) -> Result<Self, TrainingError> {
+        let updates = ((options.steps / options.train_frequency) as usize).saturating_add(1);
+        let copies = ((options.steps / options.target_frequency) as usize).saturating_add(1);
+        Ok(Self {
+            update_steps: with_room(updates)?,
+            epsilons: with_room(updates)?,
+            buffer_rows: with_room(updates)?,
+            batch_rows: with_room(updates)?,
+            copy_steps: with_room(copies)?,
+            copy_remainders: with_room(copies)?,
+        })
     }
 }
 
@@ -129,7 +129,7 @@ where
         Ok(Self {
             exploration: Stream::Exploration.of(seed),
             gradient_steps: 0,
-            trace: DqnTrace::with_room(&options),
+            trace: DqnTrace::with_room(&options)?,
             options,
             experience,
             network,

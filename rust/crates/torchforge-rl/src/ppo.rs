@@ -4,7 +4,7 @@ use torchforge_env::{Discrete, Environment, Pcg64, StepBatch, VectorEnv};
 use torchforge_nn::{NetworkState, PpoMinibatch, PpoUpdate};
 
 use crate::stream::below;
-use crate::training::{Unfinished, not_zero};
+use crate::training::{Unfinished, not_zero, with_room};
 use crate::{Archive, Episode, GaeOptions, State, Stream, TrainingError};
 
 /// PPO's constants; the defaults are CleanRL's, but for the number of iterations.
@@ -203,7 +203,7 @@ where
         if outputs != actions {
             return Err(TrainingError::Outputs { outputs, actions });
         }
-        let updates = options.iterations as usize * options.epochs * options.minibatches;
+        let updates = (options.iterations as usize).saturating_mul(options.epochs * options.minibatches);
         Ok(Self {
             choice: Stream::Exploration.of(seed),
             shuffling: Stream::Replay.of(seed),
@@ -226,9 +226,9 @@ where
             environment_steps: 0,
             gradient_steps: 0,
             trace: PpoTrace {
-                learning_rates: Vec::with_capacity(options.iterations as usize),
-                update_steps: Vec::with_capacity(updates),
-                batch_rows: Vec::with_capacity(updates),
+                learning_rates: with_room(options.iterations as usize)?,
+                update_steps: with_room(updates)?,
+                batch_rows: with_room(updates)?,
                 wrong_flags: 0,
             },
             options,

@@ -4,7 +4,7 @@ use torchforge_env::{ActionSpace, Continuous, Environment, Pcg64};
 use torchforge_nn::{NetworkState, PolicyNoise, SacMinibatch, SacUpdate, fill_standard_normal};
 
 use crate::experience::Experience;
-use crate::training::not_zero;
+use crate::training::{not_zero, with_room};
 use crate::{Archive, Episode, State, Stream, TrainingError, TruncationTrace};
 
 /// SAC's constants; the defaults are CleanRL's, but for the number of steps and where learning starts.
@@ -92,11 +92,11 @@ where
             action: vec![0.0; action_len],
             gradient_steps: 0,
             trace: SacTrace {
-                update_steps: Vec::with_capacity(updates),
-                policy_steps: Vec::with_capacity(updates + options.policy_frequency as usize),
-                target_steps: Vec::with_capacity(updates),
-                buffer_rows: Vec::with_capacity(updates),
-                batch_rows: Vec::with_capacity(updates),
+                update_steps: with_room(updates)?,
+                policy_steps: with_room(updates.saturating_add(options.policy_frequency as usize))?,
+                target_steps: with_room(updates)?,
+                buffer_rows: with_room(updates)?,
+                batch_rows: with_room(updates)?,
             },
             options,
             networks,

@@ -29,6 +29,9 @@ pub enum TrainingError {
         /// Minibatches asked for.
         parts: usize,
     },
+    /// There is no room for what it takes down of itself.
+    #[error("what it takes down of itself has no room in memory: give it fewer steps")]
+    TooLong,
     /// The environment refused.
     #[error(transparent)]
     Environment(#[from] torchforge_env::Error),
@@ -38,6 +41,13 @@ pub enum TrainingError {
     /// The replay buffer refused.
     #[error(transparent)]
     Replay(#[from] torchforge_data::Error),
+}
+
+/// A list with room for everything that a training takes down of itself: nothing is allocated while it runs.
+pub(crate) fn with_room<T>(expected: usize) -> Result<Vec<T>, TrainingError> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(expected).map_err(|_| TrainingError::TooLong)?;
+    Ok(list)
 }
 
 /// An error where a number is zero.
