@@ -37,10 +37,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let backend = arguments.backend()?;
     operation::cases(arguments, read, |case, (layers, calls, repetitions)| {
         let path = input.join(&case.id).join("parity.safetensors");
-        let bytes = files::read(&path)?;
-        let unusable = |error: Error| Failure::Input { path: path.clone(), reason: error.to_string() };
-        let given = TensorReader::new(&bytes).map_err(unusable)?;
-        let (seconds, values) = measure(&given, layers, calls, repetitions, backend).map_err(unusable)?;
+        let (seconds, values) =
+            files::with_tensors(&path, |given| measure(given, layers, calls, repetitions, backend))?;
         if let Some(output) = &arguments.output {
             write(values, layers[3], &files::case_folder(output, &case.id)?)?;
         }

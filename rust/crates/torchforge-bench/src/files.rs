@@ -4,10 +4,23 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use torchforge_nn::{Error, TensorReader};
+
 use crate::Failure;
 
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path).map_err(|error| Failure::File { action: "read", path: path.to_owned(), error })
+}
+
+/// Does `work` with the tensors of a file; an error is the file's, which it names.
+pub(crate) fn with_tensors<T>(
+    path: &Path,
+    work: impl FnOnce(&TensorReader<'_>) -> Result<T, Error>,
+) -> Result<T, Failure> {
+    let bytes = read(path)?;
+    TensorReader::new(&bytes)
+        .and_then(|given| work(&given))
+        .map_err(|error| Failure::Input { path: path.to_owned(), reason: error.to_string() })
 }
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

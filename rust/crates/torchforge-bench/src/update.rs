@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::Environment;
-use torchforge_nn::{Error, TensorReader};
+use torchforge_nn::Error;
 
 use crate::environment::{continuous, discrete};
 use crate::operation::{self, Repetitions};
@@ -75,26 +75,22 @@ impl Measured<'_> {
     /// Every repetition begins anew from the given weights; the file's parameters after all updates are those that the
     /// last one left.
     fn by<P: Parity>(&self, parity: &P, input: &Path, output: Option<&Path>) -> Result<(), Failure> {
-        let path = input.join("parity.safetensors");
-        let bytes = files::read(&path)?;
-        let unusable = |error: Error| Failure::Input { path: path.clone(), reason: error.to_string() };
-        let given = TensorReader::new(&bytes).map_err(unusable)?;
-        let mut last = None;
-        let seconds = self
-            .repetitions
-            .seconds(self.calls, || {
-                let mut networks = parity.start(&given)?;
+        let (seconds, found) = files::with_tensors(&input.join("parity.safetensors"), |given| {
+            let mut last = None;
+            let seconds = self.repetitions.seconds(self.calls, || {
+                let mut networks = parity.start(given)?;
                 let start = Instant::now();
                 for index in 0..self.calls as usize {
                     networks.update(index)?;
                 }
                 let elapsed = start.elapsed();
                 last = Some(networks);
-                Ok(elapsed)
-            })
-            .map_err(unusable)?;
-        if let Some(output) = output {
-            let found = parity.compute(&given, last.as_ref()).map_err(unusable)?;
+                Ok::<_, Error>(elapsed)
+            })?;
+            let found = output.map(|output| Ok((output, parity.compute(given, last.as_ref())?)));
+            Ok((seconds, found.transpose()?))
+        })?;
+        if let Some((output, found)) = found {
             let folder = files::case_folder(output, &self.case.id)?;
             files::write(&folder.join("update.safetensors"), &found.into_bytes())?;
         }

@@ -16,14 +16,11 @@ use crate::{Algorithm, Failure, files};
 
 /// Reads weights and minibatches from one file and writes the first update to another.
 pub(crate) fn run(of: Algorithm, input: &Path, output: &Path) -> Result<(), Failure> {
-    let bytes = files::read(input)?;
-    let found = TensorReader::new(&bytes).and_then(|given| match of {
-        Algorithm::Dqn => dqn::update(&given),
-        Algorithm::Ppo => ppo::update(&given),
-        Algorithm::Sac => sac::update(&given),
-    });
-    let found =
-        found.map_err(|error| Failure::Input { path: input.to_owned(), reason: error.to_string() })?;
+    let found = files::with_tensors(input, |given| match of {
+        Algorithm::Dqn => dqn::update(given),
+        Algorithm::Ppo => ppo::update(given),
+        Algorithm::Sac => sac::update(given),
+    })?;
     files::write(output, &found.into_bytes())
 }
 

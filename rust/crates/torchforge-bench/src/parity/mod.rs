@@ -49,11 +49,7 @@ pub(crate) trait Parity {
 
     /// [`compute`](Self::compute) from a file.
     fn of(&self, path: &Path) -> Result<Vec<u8>, Failure> {
-        let bytes = files::read(path)?;
-        TensorReader::new(&bytes)
-            .and_then(|given| self.compute(&given, None))
-            .map(TensorWriter::into_bytes)
-            .map_err(|error| Failure::Input { path: path.to_owned(), reason: error.to_string() })
+        files::with_tensors(path, |given| self.compute(given, None)).map(TensorWriter::into_bytes)
     }
 }
 
