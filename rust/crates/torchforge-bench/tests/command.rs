@@ -559,6 +559,431 @@ fn what_the_launch_allows_must_be_a_number_of_threads() {
 }
 
 #[test]
+fn env_step_refuses_what_is_no_step() {
+    let folder = folder("env-step-refused");
+    fs::create_dir_all(folder.join("a")).unwrap();
+    let path = folder.to_str().unwrap();
+    let refused = |actions: f64, parameters: &str| {
+        fs::write(folder.join("a/actions.npy"), npy(&[actions], "(1, 1)")).unwrap();
+        let words = ["env-step", "--case", "a", "--parameters", parameters, "--seed", "1", "--input", path];
+        String::from_utf8(torchforge(&words).stderr).unwrap()
+    };
+    let fine = r#"{"environments":1,"vector":false,"calls":1,"warmup":0,"repetitions":1}"#;
+    assert_eq!(refused(1.0, fine), "");
+    assert!(refused(2.0, fine).contains("it holds 2, which is no action of CartPole-v1"));
+    let two = r#"{"environments":2,"vector":false,"calls":1,"warmup":0,"repetitions":1}"#;
+    assert!(refused(1.0, two).contains("without vector there is one environment"));
+    let none = r#"{"environments":1,"vector":true,"calls":0,"warmup":0,"repetitions":1}"#;
+    assert!(refused(1.0, none).contains("environments or calls is 0; give at least 1"));
+}
+
+/// Minibatches of a parity file.
+const MINIBATCHES: usize = 3;
+
+/// Writes the tensors of consecutive minibatches: uniform numbers, and actions 0 and 1 in turn.
+fn minibatches(tensors: &mut TensorWriter, rng: &mut Pcg64, fields: &[(&str, &[usize])]) {
+    for &(name, shape) in fields {
+        let shape = [&[MINIBATCHES], shape].concat();
+        let len = shape.iter().product::<usize>();
+        let values = (0..len).map(|_| rng.uniform(-1.0, 1.0) as f32);
+        tensors.push(name.into(), shape, values);
+    }
+}
+
+/// The bytes of a safetensors file with whole numbers of (minibatches, batch) beside the tensors.
+fn with_actions(tensors: TensorWriter, batch: usize) -> Vec<u8> {
+    let mut tensors = tensors;
+    let actions: Vec<u64> = (0..MINIBATCHES * batch).map(|row| row as u64 % 2).collect();
+    tensors.push_whole_as("actions", vec![MINIBATCHES, batch], &actions);
+    tensors.into_bytes()
+}
+
+fn parity_file(folder: &Path, case: &str, bytes: &[u8]) {
+    fs::create_dir_all(folder.join(case)).unwrap();
+    fs::write(folder.join(case).join("parity.safetensors"), bytes).unwrap();
+}
+
+/// A folder with the inputs of a DQN whose network has these layers.
+fn dqn_input(test: &str, environment: &str, sizes: [usize; 4]) -> PathBuf {
+    let folder = folder(test);
+    let (mut tensors, mut rng) = (TensorWriter::new(), Pcg64::new(42));
+    for prefix in ["online.", "target."] {
+        let network = Mlp::new(&sizes, &mut rng).unwrap();
+        network.write(prefix, network.parameters(), &mut tensors);
+    }
+    let fields: [(&str, &[usize]); 4] = [
+        ("observations", &[16, sizes[0]]),
+        ("next_observations", &[16, sizes[0]]),
+        ("rewards", &[16]),
+        ("terminations", &[16]),
+    ];
+    minibatches(&mut tensors, &mut rng, &fields);
+    parity_file(&folder, environment, &with_actions(tensors, 16));
+    folder
+}
+
+/// A folder with the inputs of a PPO on CartPole.
+fn ppo_input(test: &str) -> PathBuf {
+    let folder = folder(test);
+    let (mut tensors, mut rng) = (TensorWriter::new(), Pcg64::new(42));
+    for (prefix, outputs) in [("actor.", 2), ("critic.", 1)] {
+        let network = Mlp::new(&[4, 64, 64, outputs], &mut rng).unwrap();
+        network.write(prefix, network.parameters(), &mut tensors);
+    }
+    for name in ["rewards", "dones", "values"] {
+        tensors.push(format!("rollout.{name}"), vec![5, 4], (0..20).map(|i| f32::from(u8::from(i % 3 == 0))));
+    }
+    for name in ["next_value", "next_done"] {
+        tensors.push(format!("rollout.{name}"), vec![4], [0.0, 1.0, 0.0, 1.0]);
+    }
+    let fields: [(&str, &[usize]); 5] = [
+        ("observations", &[16, 4]),
+        ("log_probabilities", &[16]),
+        ("advantages", &[16]),
+        ("returns", &[16]),
+        ("values", &[16]),
+    ];
+    minibatches(&mut tensors, &mut rng, &fields);
+    parity_file(&folder, "CartPole-v1", &with_actions(tensors, 16));
+    folder
+}
+
+/// A folder with the inputs of a SAC on Pendulum.
+fn sac_input(test: &str) -> PathBuf {
+    let folder = folder(test);
+    let mut rng = Pcg64::new(42);
+    let critics = [0, 1].map(|_| Mlp::new(&[4, 256, 256, 1], &mut rng).unwrap());
+    let networks = SacNetworks {
+        actor: Mlp::new(&[3, 256, 256, 2], &mut rng).unwrap(),
+        targets: critics.clone(),
+        critics,
+        log_alpha: -0.1,
+    };
+    let range = ActionRange { bias: vec![0.0], scale: vec![2.0] };
+    let mut tensors = TensorWriter::new();
+    DenseSac::new(networks, range, 16, SacLossOptions::default()).unwrap().write("", &mut tensors);
+    let fields: [(&str, &[usize]); 8] = [
+        ("observations", &[16, 3]),
+        ("next_observations", &[16, 3]),
+        ("actions", &[16, 1]),
+        ("rewards", &[16]),
+        ("terminations", &[16]),
+        ("noise.next", &[16, 1]),
+        ("noise.policy", &[2, 16, 1]),
+        ("noise.alpha", &[2, 16, 1]),
+    ];
+    minibatches(&mut tensors, &mut rng, &fields);
+    parity_file(&folder, "Pendulum-v1", &tensors.into_bytes());
+    folder
+}
+
+fn train(benchmark: &str, folder: &Path, case: &str, parameters: &str, options: &[&str]) -> Output {
+    let path = folder.to_str().unwrap();
+    let words = [benchmark, "--case", case, "--parameters", parameters, "--seed", "1"];
+    torchforge(&[&words[..], &["--input", path, "--output", path], options].concat())
+}
+
+fn train_dqn(folder: &Path, environment: &str, options: &[&str]) -> Output {
+    let parameters = format!(
+        r#"{{"environment":"{environment}","steps":1500,"learning_starts":1000,"train_frequency":10,"parity_updates":3}}"#
+    );
+    train("dqn", folder, environment, &parameters, options)
+}
+
+const OUTPUTS: [&str; 4] =
+    ["episodes.json", "weights.safetensors", "update.safetensors", "trace.safetensors"];
+
+/// Trains on every path, and on threads; returns the last line of one of them.
+fn same_files_whatever_computes(
+    benchmark: &str,
+    case: &str,
+    parameters: &str,
+    input: impl Fn(&str) -> PathBuf,
+) -> Value {
+    let trained = |options: &[&str]| {
+        let folder = input(&format!("{benchmark}{}", options.concat()));
+        let lines = lines(&train(benchmark, &folder, case, parameters, options));
+        let files = OUTPUTS.map(|name| fs::read(folder.join(case).join(name)).unwrap());
+        (files, lines.last().unwrap().clone())
+    };
+    let (expected, measurement) = trained(&[]);
+    for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
+        assert!(trained(&["--simd", &path.to_string()]).0 == expected, "{benchmark} on {path}");
+    }
+    assert!(trained(&["--threads", "3"]).0 == expected, "{benchmark} on threads");
+    measurement
+}
+
+#[test]
+fn ppo_gives_the_same_bytes_on_every_simd_path_and_on_threads_and_counts_its_steps() {
+    let parameters = r#"{"environment":"CartPole-v1","environments":4,"rollout_steps":32,"minibatches":4,
+        "epochs":2,"iterations":3,"parity_updates":3}"#;
+    let counts = &same_files_whatever_computes("ppo", "CartPole-v1", parameters, ppo_input)["counts"];
+    assert_eq!((&counts["environment_steps"], &counts["gradient_steps"]), (&384.into(), &24.into()));
+}
+
+#[test]
+fn sac_gives_the_same_bytes_on_every_simd_path_and_on_threads_and_counts_its_steps() {
+    let parameters = r#"{"environment":"Pendulum-v1","learning_starts":200,"batch":16,"steps":211,
+        "parity_updates":3}"#;
+    let counts = &same_files_whatever_computes("sac", "Pendulum-v1", parameters, sac_input)["counts"];
+    assert_eq!((&counts["environment_steps"], &counts["gradient_steps"]), (&211.into(), &10.into()));
+}
+
+#[test]
+fn dqn_gives_the_same_bytes_on_every_simd_path_and_on_threads() {
+    let trained = |options: &[&str]| {
+        let folder = dqn_input(&format!("dqn{}", options.concat()), "CartPole-v1", SIZES);
+        lines(&train_dqn(&folder, "CartPole-v1", options));
+        OUTPUTS.map(|name| fs::read(folder.join("CartPole-v1").join(name)).unwrap())
+    };
+    let expected = trained(&["--simd", "portable"]);
+    for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
+        assert!(trained(&["--simd", &path.to_string()]) == expected, "{path}");
+    }
+    assert!(trained(&[]) == expected);
+    assert!(trained(&["--threads", "3"]) == expected);
+}
+
+/// Serves one case of an operation; returns its one measurement.
+fn operate(benchmark: &str, case: &str, parameters: &str, [input, output]: [&Path; 2], simd: &str) -> Value {
+    let words = [benchmark, "--case", case, "--parameters", parameters, "--seed", "1", "--simd", simd];
+    let folders = ["--input", input.to_str().unwrap(), "--output", output.to_str().unwrap()];
+    let [measurement] = lines(&torchforge(&[&words[..], &folders].concat())).try_into().expect("one line");
+    measurement
+}
+
+#[test]
+fn the_updates_that_are_timed_are_those_of_the_trainings_on_every_path() {
+    type Input = fn(&str) -> PathBuf;
+    let dqn: Input = |test| dqn_input(test, "CartPole-v1", SIZES);
+    let cases: [(&str, Input, &str, &str); 3] = [
+        ("dqn", dqn, "CartPole-v1", r#""steps":1,"learning_starts":10,"train_frequency":10"#),
+        (
+            "ppo",
+            ppo_input,
+            "CartPole-v1",
+            r#""environments":4,"rollout_steps":128,"minibatches":4,"epochs":4,"iterations":1"#,
+        ),
+        ("sac", sac_input, "Pendulum-v1", r#""steps":1,"learning_starts":10,"batch":256"#),
+    ];
+    for (algorithm, input, case, training) in cases {
+        let folder = input(&format!("update-{algorithm}"));
+        let training = format!(r#"{{"environment":"{case}","parity_updates":2,{training}}}"#);
+        lines(&train(algorithm, &folder, case, &training, &[]));
+        let wanted = fs::read(folder.join(case).join("update.safetensors")).unwrap();
+
+        let parameters = format!(r#"{{"algorithm":"{algorithm}","calls":2,"warmup":1,"repetitions":3}}"#);
+        for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
+            let output = folder.join(path.to_string());
+            let measured = operate("update", case, &parameters, [&folder, &output], &path.to_string());
+            assert_eq!(measured["metrics"]["seconds"].as_array().unwrap().len(), 3);
+            assert_eq!(measured["counts"]["updates"], 2);
+            let program = fs::metadata(env!("CARGO_BIN_EXE_torchforge")).unwrap().len();
+            assert_eq!(measured["metrics"]["program_bytes"].as_f64(), Some(program as f64));
+            let found = fs::read(output.join(case).join("update.safetensors")).unwrap();
+            assert!(found == wanted, "{algorithm} on {path}: the files differ");
+        }
+    }
+}
+
+#[test]
+fn the_values_that_are_timed_are_those_of_the_given_network() {
+    let folder = dqn_input("act", "CartPole-v1", SIZES);
+    let parameters = r#"{"environment":"CartPole-v1","calls":30,"warmup":0,"repetitions":2}"#;
+    let measured = operate("act", "CartPole-v1", parameters, [&folder, &folder], "portable");
+    assert_eq!(measured["counts"]["observations"], 30);
+
+    let given = fs::read(folder.join("CartPole-v1/parity.safetensors")).unwrap();
+    let given = TensorReader::new(&given).unwrap();
+    let online = Mlp::read(&SIZES, "online.", &given).unwrap();
+    let observations = given.f32("observations", &given.shape("observations").unwrap()).unwrap();
+    let mut network =
+        DenseDqn::from_networks(online.clone(), online, 1, 0.99, AdamOptions::default()).unwrap();
+    let rows = observations.chunks_exact(SIZES[0]).take(30);
+    let wanted: Vec<f32> = rows.flat_map(|row| network.q_values(row).unwrap().to_vec()).collect();
+    let found = fs::read(folder.join("CartPole-v1/values.safetensors")).unwrap();
+    assert_eq!(TensorReader::new(&found).unwrap().f32("values", &[30, 2]).unwrap(), wanted);
+
+    let many = parameters.replace("30", "100000");
+    let words = ["act", "--case", "CartPole-v1", "--parameters", &many, "--seed", "1"];
+    let refused = torchforge(&[&words[..], &["--input", folder.to_str().unwrap()]].concat());
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("at least 100000 rows"));
+}
+
+#[test]
+#[cfg(any(feature = "candle", feature = "burn"))]
+fn every_backend_makes_the_update_and_learns() {
+    let folder = dqn_input("backends", "CartPole-v1", SIZES);
+    let tensors = |name: &str| fs::read(folder.join("CartPole-v1").join(name)).unwrap();
+    lines(&train_dqn(&folder, "CartPole-v1", &[]));
+    let own = tensors("update.safetensors");
+    let names = [(cfg!(feature = "candle"), "candle"), (cfg!(feature = "burn"), "burn")];
+    for (_, backend) in names.into_iter().filter(|(compiled, _)| *compiled) {
+        let lines = lines(&train_dqn(&folder, "CartPole-v1", &["--backend", backend]));
+        assert_eq!(lines.last().unwrap()["counts"]["gradient_steps"], 49);
+        let found = tensors("update.safetensors");
+        let (found, own) = (TensorReader::new(&found).unwrap(), TensorReader::new(&own).unwrap());
+        for (name, shape) in
+            [("loss", &[1][..]), ("gradient.2.weight", &[84, 120]), ("parameter.0.bias", &[120])]
+        {
+            let (found, own) = (found.f32(name, shape).unwrap(), own.f32(name, shape).unwrap());
+            let largest = own.iter().fold(0.0_f32, |most, value| most.max(value.abs()));
+            let apart = found.iter().zip(&own).fold(0.0_f32, |most, (f, o)| most.max((f - o).abs()));
+            assert!(apart <= 1e-4 * largest, "{backend} {name}: {apart} of {largest}");
+        }
+        Mlp::read(&SIZES, "", &TensorReader::new(&tensors("weights.safetensors")).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn dqn_trains_counts_its_steps_and_writes_its_outputs() {
+    let folder = dqn_input("dqn", "CartPole-v1", SIZES);
+    let lines = lines(&train_dqn(&folder, "CartPole-v1", &[]));
+    let measurement = lines.last().unwrap();
+    assert_eq!(measurement["counts"]["environment_steps"], 1500);
+    assert_eq!(measurement["counts"]["gradient_steps"], 49);
+    let seconds = |name: &str| measurement["metrics"][name].as_f64().unwrap();
+    let parts = seconds("training_seconds") + seconds("initialisation_seconds");
+    assert!((seconds("wall_seconds") - parts).abs() < 1e-6);
+
+    let episodes = fs::read(folder.join("CartPole-v1/episodes.json")).unwrap();
+    let episodes: Vec<Value> = serde_json::from_slice(&episodes).unwrap();
+    assert_eq!(episodes[0]["step"].as_u64().unwrap() + 1, episodes[0]["length"].as_u64().unwrap());
+    assert_eq!(episodes[0]["return"].as_f64(), episodes[0]["length"].as_f64());
+
+    let weights = fs::read(folder.join("CartPole-v1/weights.safetensors")).unwrap();
+    Mlp::read(&SIZES, "", &TensorReader::new(&weights).unwrap()).unwrap();
+    let update = fs::read(folder.join("CartPole-v1/update.safetensors")).unwrap();
+    let update = TensorReader::new(&update).unwrap();
+    assert!(update.f32("loss", &[1]).unwrap()[0] > 0.0);
+    assert_eq!(update.f32("gradient.2.weight", &[84, 120]).unwrap().len(), 84 * 120);
+    assert_eq!(update.f32("parameter.4.bias", &[2]).unwrap().len(), 2);
+}
+
+#[test]
+fn dqn_learns_in_every_environment_with_discrete_actions() {
+    for (environment, sizes) in [("Acrobot-v1", [6, 120, 84, 3]), ("MountainCar-v0", [2, 120, 84, 3])] {
+        let folder = dqn_input(environment, environment, sizes);
+        let lines = lines(&train_dqn(&folder, environment, &[]));
+        assert_eq!(lines.last().unwrap()["counts"]["gradient_steps"], 49);
+        let weights = fs::read(folder.join(environment).join("weights.safetensors")).unwrap();
+        Mlp::read(&sizes, "", &TensorReader::new(&weights).unwrap()).unwrap();
+    }
+    let pendulum = train_dqn(&folder("none"), "Pendulum-v1", &[]);
+    assert_eq!(pendulum.status.code(), Some(2));
+    let stderr = String::from_utf8(pendulum.stderr).unwrap();
+    assert!(stderr.contains("use one of Acrobot-v1, CartPole-v1, MountainCar-v0"), "{stderr}");
+}
+
+#[test]
+fn the_version_names_compiler_and_target() {
+    let output = torchforge(&["version"]);
+    let version: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(version["torchforge"], env!("CARGO_PKG_VERSION"));
+    assert!(version["rustc"].as_str().unwrap().split('.').count() >= 3);
+    assert!(version["target"].as_str().unwrap().contains('-'));
+}
+
+#[test]
+fn a_wrong_argument_is_one_line_and_exit_code_2() {
+    let parameters = r#"{"batch":1,"length":8,"calls":2,"warmup":1,"repetitions":3}"#;
+    let gae = ["gae", "--case", "a", "--parameters", parameters];
+    for (words, expected) in [
+        (vec![], "no benchmark is named"),
+        (vec!["gea"], "there is no benchmark \"gea\""),
+        (vec!["gae", "--seed", "1"], "no case is given"),
+        (gae.to_vec(), "no seed is given"),
+        ([&gae[..], &["--seed", "x"]].concat(), "see `torchforge --help`"),
+        ([&gae[..], &["--seed", "1"]].concat(), "give --input DIR"),
+        (vec!["dqn", "--simd", "sse9"], "there is no SIMD path"),
+        (vec!["dqn", "--case", "a", "--backend", "torch"], "the backends are candle and burn"),
+        #[cfg(not(feature = "burn"))]
+        (vec!["dqn", "--case", "a", "--backend", "burn"], "compiled without burn"),
+        (vec!["dqn", "--steps", "0"], "see `torchforge --help`"),
+        (vec!["dqn", "--threads", "0"], "see `torchforge --help`"),
+        (vec!["oracle", "td3", "in", "out"], "there is no oracle of \"td3\""),
+        (vec!["oracle", "sac", "in"], "see `torchforge --help`"),
+        (vec!["dqn", "--seed", "1", "--input", "."], "no case is given, and --input belongs to one"),
+        (vec!["dqn", "--case", "a", "--resume", "x"], "--resume is of a training with no case"),
+        (vec!["ppo", "--steps", "511"], "give 512 or more"),
+        (vec!["sac", "--environment", "CartPole-v1"], "use one of MountainCarContinuous-v0, Pendulum-v1"),
+        (vec!["sac", "--checkpoint-every", "5"], "give --checkpoint FILE"),
+        (vec!["dqn", "--checkpoint", "x", "--checkpoint-every", "0"], "see `torchforge --help`"),
+        (vec!["evaluate", "--weights", "x"], "give --environment ID"),
+        (vec!["evaluate", "--environment", "CartPole-v1"], "give --weights FILE"),
+        (vec!["evaluate", "--epsilon", "1.5"], "give a number from 0 to 1"),
+        (vec!["dqn", "--case=a", "--seed", "1"], "case \"a\" has no parameters"),
+        (vec!["gae", "--case", "../a", "--parameters", "{}"], "\"../a\" is no case"),
+        (vec!["gae", "--case", "a", "--seed", "1"], "case \"a\" has no parameters"),
+        (vec!["gae", "--parameters", "{}"], "belongs to no case"),
+        (
+            vec!["gae", "--case", "a", "--parameters", r#"{"lenght":1}"#, "--seed", "1", "--input", "."],
+            "unknown field `lenght`",
+        ),
+        (vec!["gae", "--case", "a", "--parameters", "{}", "--seed", "1", "--input", "."], "missing field"),
+    ] {
+        let output = torchforge(&words);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {stderr}");
+        assert!(stderr.contains(expected) && stderr.lines().count() == 1, "{words:?}: {stderr}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn what_the_launch_allows_must_be_a_number_of_threads() {
+    for (allowed, works) in [("2", true), ("0", false), ("many", false)] {
+        let output = Command::new(env!("CARGO_BIN_EXE_torchforge"))
+            .args(["dqn", "--steps", "10"])
+            .env("FORGE_BENCH_THREADS", allowed)
+            .output()
+            .expect("the binary starts");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(if works { 0 } else { 2 }), "{stderr}");
+        assert!(works || stderr.contains("FORGE_BENCH_THREADS is"), "{stderr}");
+    }
+}
+
+#[test]
+fn what_the_launch_caps_is_the_best_that_is_chosen_and_must_be_here() {
+    let missing = SimdPath::ALL.into_iter().find(|path| !path.is_available()).expect("no processor has all");
+    for (cap, words, expected) in [
+        ("portable", &["dqn", "--steps", "10"][..], Ok(" portable |")),
+        (missing.to_string().as_str(), &["dqn", "--steps", "10"], Err("FORGE_BENCH_SIMD cannot be used")),
+        ("sse9", &["ppo"], Err("FORGE_BENCH_SIMD cannot be used")),
+        ("portable", &["update", "--backend", "candle"], Err("caps our own kernels alone")),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_torchforge"))
+            .args(words)
+            .env("FORGE_BENCH_SIMD", cap)
+            .output()
+            .expect("the binary starts");
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        assert_eq!(
+            output.status.code(),
+            Some(if expected.is_ok() { 0 } else { 2 }),
+            "{cap} {words:?}: {stderr}"
+        );
+        match expected {
+            Ok(row) => assert!(stdout.contains(row), "{stdout}"),
+            Err(why) => assert!(stderr.contains(why), "{stderr}"),
+        }
+    }
+}
+
+#[test]
+fn env_step_refuses_what_it_would_ignore() {
+    for [option, value] in [["--simd", "portable"], ["--threads", "2"]] {
+        let words = ["env-step", "--case", "a", "--parameters", "{}", "--seed", "1", "--input", "."];
+        let output = torchforge(&[&words[..], &[option, value]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(String::from_utf8(output.stderr).unwrap().contains("env-step computes no network"));
+    }
+}
+
+#[test]
 fn a_missing_or_wrong_input_file_is_named_and_exit_code_1() {
     let folder = folder("inputs");
     let parameters = r#"{"batch":1,"length":9,"calls":2,"warmup":1,"repetitions":3}"#;
