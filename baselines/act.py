@@ -83,19 +83,18 @@ def main() -> None:
     parser = protocol.parser(__doc__)
     parser.add_argument("way", choices=WAYS, help="how the values are computed")
     options = parser.parse_args()
-    request = protocol.request(options)
-    if not request.cases:
-        protocol.refuse("no --case was given; name at least one, with its --parameters")
-    wanted = {case.name: protocol.checked(case, Parameters) for case in request.cases}
     torch.set_num_threads(protocol.threads())
-    for case in request.in_seeded_order():
+
+    def serve(
+        request: protocol.Request, case: protocol.Case, parameters: Parameters
+    ) -> tuple[list[float], dict[str, int]]:
         given = protocol.input_file(request, case, "parity.safetensors", load_file)
-        seconds, values = measure(WAYS[options.way](given), given, wanted[case.name])
+        seconds, values = measure(WAYS[options.way](given), given, parameters)
         if (directory := request.output_of(case)) is not None:
             training.write(directory / "values.safetensors", {"values": values})
-        protocol.print_measurement(
-            protocol.measurement(case, metrics={"seconds": seconds}, counts={"observations": len(values)})
-        )
+        return seconds, {"observations": len(values)}
+
+    protocol.serve(options, Parameters, serve)
 
 
 if __name__ == "__main__":

@@ -59,17 +59,12 @@ class Case(protocol.Repetitions):
 
 def run(options: argparse.Namespace, make: Make) -> None:
     """Serve every case: time the steps, record the same steps once more, write the outputs."""
-    request = protocol.request(options)
-    if not request.cases:
-        protocol.refuse("no --case was given; name at least one, with its --parameters")
-    wanted = {case.name: protocol.checked(case, Case) for case in request.cases}
-    progress = protocol.Progress(total=len(wanted), unit="case")
-    for done, case in enumerate(request.in_seeded_order()):
-        progress.report(done)
-        _measure(request, case, wanted[case.name], make)
+    protocol.serve(options, Case, lambda request, case, sizes: _measure(request, case, sizes, make))
 
 
-def _measure(request: protocol.Request, case: protocol.Case, sizes: Case, make: Make) -> None:
+def _measure(
+    request: protocol.Request, case: protocol.Case, sizes: Case, make: Make
+) -> tuple[list[float], dict[str, int]]:
     actions = _actions(request, case, sizes)
     stepped = make(Parameters(sizes.environments, sizes.vector))
     rollout = vector_rollout if sizes.vector else single_rollout
@@ -85,8 +80,7 @@ def _measure(request: protocol.Request, case: protocol.Case, sizes: Case, make: 
         np.save(directory / "last_observations.npy", _rows(last, sizes.environments))
         for name, array in recorded(stepped, actions, sizes).items():
             np.save(directory / f"{name}.npy", array)
-    counts = {"environment_steps": sizes.calls * sizes.environments}
-    protocol.print_measurement(protocol.measurement(case, metrics={"seconds": seconds}, counts=counts))
+    return seconds, {"environment_steps": sizes.calls * sizes.environments}
 
 
 def single_rollout(environment: Stepped, actions: Sequence[int]) -> Any:

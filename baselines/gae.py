@@ -49,23 +49,19 @@ class Parameters(protocol.Repetitions):
 
 def run(options: argparse.Namespace, prepare: Prepare) -> None:
     """Serve every case: read or make its inputs, time the call, write the outputs, print the measurement."""
-    request = protocol.request(options)
-    if not request.cases:
-        protocol.refuse("no --case was given; name at least one, with its --parameters")
-    wanted = {case.name: protocol.checked(case, Parameters) for case in request.cases}
-    progress = protocol.Progress(total=len(wanted), unit="case")
-    for done, case in enumerate(request.in_seeded_order()):
-        progress.report(done)
-        parameters = wanted[case.name]
+
+    def serve(
+        request: protocol.Request, case: protocol.Case, parameters: Parameters
+    ) -> tuple[list[float], dict[str, int]]:
         arrays = _inputs(request, case, parameters)
         seconds, outputs = parameters.time(prepare(arrays))
         advantages, returns = (_as_shape_of(arrays.rewards, output) for output in outputs)
         if (directory := request.output_of(case)) is not None:
             np.save(directory / "advantages.npy", advantages)
             np.save(directory / "returns.npy", returns)
-        protocol.print_measurement(
-            protocol.measurement(case, metrics={"seconds": seconds}, counts={"elements": advantages.size})
-        )
+        return seconds, {"elements": advantages.size}
+
+    protocol.serve(options, Parameters, serve)
 
 
 def _inputs(request: protocol.Request, case: protocol.Case, parameters: Parameters) -> GaeArrays:

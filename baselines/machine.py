@@ -61,24 +61,20 @@ def main() -> None:
     parser = protocol.parser(__doc__)
     parser.add_argument("work", choices=WORKS, help="what is done")
     options = parser.parse_args()
-    request = protocol.request(options)
-    if not request.cases:
-        protocol.refuse("no --case was given; name at least one, with its --parameters")
     names, prepare = WORKS[options.work]
-    wanted = {case.name: protocol.checked(case, Parameters) for case in request.cases}
-    for case in request.in_seeded_order():
-        parameters = wanted[case.name]
+
+    def serve(
+        request: protocol.Request, case: protocol.Case, parameters: Parameters
+    ) -> tuple[list[float], dict[str, int]]:
         inputs: dict[str, Any] = {
             name: protocol.input_file(request, case, f"{name}.npy", np.load) for name in names
         }
         seconds, result = parameters.time(prepare(inputs))
         if (directory := request.output_of(case)) is not None:
             np.save(directory / "result.npy", result)
-        protocol.print_measurement(
-            protocol.measurement(
-                case, metrics={"seconds": seconds}, counts=counts(options.work, parameters.size)
-            )
-        )
+        return seconds, counts(options.work, parameters.size)
+
+    protocol.serve(options, Parameters, serve)
 
 
 if __name__ == "__main__":

@@ -140,6 +140,30 @@ def threads() -> int:
     return int(text)
 
 
+def serve(
+    options: argparse.Namespace,
+    kind: type[Parameters],
+    measure: Callable[[Request, Case, Parameters], tuple[list[float], dict[str, int]]],
+) -> None:
+    """Serve every case of an operation in a seeded order, after the parameters of all were read.
+
+    Args:
+        options: of the command line.
+        kind: the frozen dataclass of a case's parameters.
+        measure: reads a case's inputs, times the calls and writes the outputs; returns seconds a call, one figure a
+            repetition, and the counts of one.
+    """
+    asked = request(options)
+    if not asked.cases:
+        refuse("no --case was given; name at least one, with its --parameters")
+    wanted = {case.name: checked(case, kind) for case in asked.cases}
+    progress = Progress(total=len(wanted), unit="case")
+    for done, case in enumerate(asked.in_seeded_order()):
+        progress.report(done)
+        seconds, counts = measure(asked, case, wanted[case.name])
+        print_measurement(measurement(case, metrics={"seconds": seconds}, counts=counts))
+
+
 def input_file(request: Request, case: Case, name: str, read: Callable[[Path], Result]) -> Result:
     """What `read` makes of an input file of the case; leave with exit code 2 where there is none that can be read."""
     if request.input_directory is None:

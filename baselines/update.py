@@ -207,22 +207,18 @@ def main() -> None:
     parser = protocol.parser(__doc__)
     parser.add_argument("way", choices=WAYS, help="how the updates are made")
     options = parser.parse_args()
-    request = protocol.request(options)
-    if not request.cases:
-        protocol.refuse("no --case was given; name at least one, with its --parameters")
-    wanted = {case.name: protocol.checked(case, Parameters) for case in request.cases}
     torch.set_num_threads(protocol.threads())
-    progress = protocol.Progress(total=len(wanted), unit="case")
-    for done, case in enumerate(request.in_seeded_order()):
-        progress.report(done)
-        parameters = wanted[case.name]
+
+    def serve(
+        request: protocol.Request, case: protocol.Case, parameters: Parameters
+    ) -> tuple[list[float], dict[str, int]]:
         given = protocol.input_file(request, case, "parity.safetensors", load_file)
         seconds, found = measure(WAYS[options.way][parameters.algorithm], given, parameters)
         if (directory := request.output_of(case)) is not None:
             training.write(directory / "update.safetensors", found)
-        protocol.print_measurement(
-            protocol.measurement(case, metrics={"seconds": seconds}, counts={"updates": parameters.calls})
-        )
+        return seconds, {"updates": parameters.calls}
+
+    protocol.serve(options, Parameters, serve)
 
 
 if __name__ == "__main__":
