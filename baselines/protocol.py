@@ -24,6 +24,8 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from safetensors import SafetensorError
 
+from baselines.instructions import beyond_avx2
+
 _PROGRESS_INTERVAL_SECONDS = 1.0
 
 Parameters = TypeVar("Parameters")
@@ -140,6 +142,23 @@ def threads() -> int:
     return int(text)
 
 
+def check_instructions() -> None:
+    """Leave with exit code 2 where the launch's limits cap the instructions and a library computes with better ones.
+
+    Called once everything that computes is imported, and before anything is timed.
+    """
+    cap = os.environ.get("FORGE_BENCH_SIMD")
+    if cap is None:
+        return
+    if cap != "avx2":
+        refuse(f"FORGE_BENCH_SIMD is {cap!r}; set it to avx2, or leave it unset")
+    if faults := beyond_avx2():
+        refuse(
+            f"the limits allow AVX2 at most, and {'; '.join(faults)}; "
+            "set what runner/instructions.py sets for each library"
+        )
+
+
 def serve(
     options: argparse.Namespace,
     kind: type[Parameters],
@@ -157,6 +176,7 @@ def serve(
     if not asked.cases:
         refuse("no --case was given; name at least one, with its --parameters")
     wanted = {case.name: checked(case, kind) for case in asked.cases}
+    check_instructions()
     progress = Progress(total=len(wanted), unit="case")
     for done, case in enumerate(asked.in_seeded_order()):
         progress.report(done)

@@ -250,6 +250,7 @@ def _run(
         The measurement. Wall time runs from the start of the process to the end of the training loop.
     """
     torch.set_num_threads(protocol.threads())
+    protocol.check_instructions()
     seed_generators(seed)
     trained = variant.train(parameters, seed)
     metrics = {

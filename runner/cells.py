@@ -51,11 +51,17 @@ class Selection:
     architectures: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
+    limits: tuple[str, ...] = ()
 
     def takes(self, benchmark: str, implementation: str, case: str) -> bool:
         """Whether ``--only BENCHMARK[/IMPLEMENTATION[/CASE]]`` names this one (globs)."""
         name = (benchmark, implementation, case)
         return not self.only or any(_names(pattern, name) for pattern in self.only)
+
+    def limits_of(self, matrix: Matrix, benchmark: Benchmark) -> tuple[Limits, ...]:
+        """Those of a benchmark's limits that are selected: what ``--limits`` names, else the first."""
+        every = matrix.limits_of(benchmark)
+        return tuple(each for each in every if each.name in self.limits) if self.limits else every[:1]
 
 
 def _names(pattern: str, name: tuple[str, ...]) -> bool:
@@ -79,8 +85,8 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
                 if selection.architectures and platform.architecture not in selection.architectures:
                     continue
                 for benchmark in matrix.benchmarks.values():
-                    asked_for = bool(selection.only) or not benchmark.on_request
-                    if asked_for and limits in matrix.limits_of(benchmark):
+                    asked_for = bool(selection.only or selection.limits) or not benchmark.on_request
+                    if asked_for and limits in selection.limits_of(matrix, benchmark):
                         execution = executions[platform.name]
                         yield from _of_benchmark(
                             benchmark, toolchain, limits, platform, profile, selection, execution
@@ -132,8 +138,6 @@ def content(
 
     The runner's own code and the templates are not in it: editing a table runs nothing again.
     """
-    limits = asdict(cell.limits)
-    del limits["name"]
     # How the difference is worded changes nothing; that there is one decides what is judged.
     other_work = {"other_work": True} if cell.implementation.differs else {}
     return other_work | {
@@ -148,7 +152,7 @@ def content(
         "counts": cell.benchmark.counts,
         "headline": cell.benchmark.headline,
         "reference": cell.benchmark.reference.command,
-        "limits": limits,
+        "limits": cell.limits.facts(),
         "toolchain": asdict(cell.toolchain),
         "architecture": cell.platform.architecture,
         "execution_hash": execution_hash,

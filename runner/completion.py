@@ -20,6 +20,7 @@ def script(
     *,
     benchmarks: Mapping[str, Sequence[str]],
     profiles: Sequence[str],
+    limits: Sequence[str],
 ) -> str:
     """The completion script for ``shell``.
 
@@ -28,6 +29,7 @@ def script(
         commands: all of them.
         benchmarks: the names that the matrix has, each with its implementations'.
         profiles: the names of the matrix's profiles.
+        limits: the names of the matrix's limits.
 
     Raises:
         PythonNotReady: there is no shtab here.
@@ -58,6 +60,8 @@ def script(
     for action in (action for parser in parsers for action in parser._actions):
         if action.dest == "profile":
             action.choices = list(profiles)
+        elif action.dest == "limits":
+            action.choices = list(limits)
         elif action.dest == "only":
             action.choices = names
         elif action.type is Path:

@@ -1,6 +1,7 @@
 """Names on the command line against the matrix, before anything is started."""
 
 from collections.abc import Sequence
+from itertools import product
 
 from runner.cells import Selection
 from runner.errors import UsageError
@@ -10,7 +11,7 @@ from runner.options import Options
 
 
 def check_names(options: Options, matrix: Matrix) -> None:
-    """See that the benchmark, the profile and every ``--only`` name something.
+    """See that the benchmark, the profile, every ``--only`` and every ``--limits`` name something.
 
     Raises:
         UsageError: one does not; with what may have been meant.
@@ -38,6 +39,27 @@ def check_names(options: Options, matrix: Matrix) -> None:
                 what=f"--only {pattern} selects nothing{did_you_mean(pattern, sorted(shorter))}",
                 why="no benchmark, implementation and case of the matrix have such names",
                 fix="see forge-bench list",
+            )
+    _check_limits(options, matrix)
+
+
+def _check_limits(options: Options, matrix: Matrix) -> None:
+    """The limits that are named are those of a benchmark that is selected."""
+    only = Selection(profile=options.profile, only=options.only)
+    known = [
+        limits.name
+        for benchmark in matrix.benchmarks.values()
+        for limits in matrix.limits_of(benchmark)
+        if any(
+            only.takes(benchmark.name, *rest) for rest in product(benchmark.implementations, benchmark.cases)
+        )
+    ]
+    for limits in options.limits:
+        if limits not in known:
+            raise UsageError(
+                what=f"--limits {limits} selects nothing{did_you_mean(limits, known)}",
+                why="no selected benchmark of the matrix has such limits",
+                fix=f"choose of {', '.join(dict.fromkeys(known))}",
             )
 
 

@@ -36,6 +36,7 @@ class Options:
     only: tuple[str, ...]
     profile: str
     seeds: tuple[int, ...]
+    limits: tuple[str, ...]
     matrix: Path | None
     executor: str | None
     results: Path | None
@@ -77,6 +78,7 @@ def parse(arguments: Sequence[str], commands: "Mapping[str, Command]") -> Option
         only=tuple(common.only) if benchmark is None else (benchmark, *common.only),
         profile=common.profile,
         seeds=common.seeds,
+        limits=tuple(dict.fromkeys(common.limits)),
         matrix=common.matrix,
         executor=common.executor,
         results=common.results,
@@ -109,6 +111,13 @@ def common_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--seeds", type=_seeds, default=(), metavar="1,2,3", help="these seeds instead of the profile's"
+    )
+    parser.add_argument(
+        "--limits",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="these limits instead of each benchmark's first; repeat for several",
     )
     parser.add_argument("--matrix", type=Path, metavar="FILE", help="another matrix file")
     parser.add_argument(

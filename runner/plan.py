@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import groupby
 
-from runner import machine
+from runner import instructions, machine
 from runner.cells import Cell, Selection, content, select
 from runner.changes import Content, Earlier
 from runner.execution import Execution
@@ -220,8 +220,10 @@ def _decide(
     fresh: bool,
 ) -> PlannedCell:
     key = content_hash(parts)
-    reason = cell.implementation.left_out(cell.platform.name, cell.case.name) or executor.left_out(
-        cell.implementation, cell.platform
+    reason = (
+        cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name)
+        or instructions.left_out_here(cell.limits, cell.platform, machine.describe()["simd"])
+        or executor.left_out(cell.implementation, cell.platform)
     )
     decision, record = Decision.RUN, known.get(key)
     if reason is not None:

@@ -18,6 +18,7 @@ from runner.matrix import (
     Determinism,
     Gate,
     Implementation,
+    Instructions,
     Kind,
     Limits,
     OutputCheck,
@@ -51,8 +52,8 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> dict[str, A
         core: the image that made the inputs and ran the reference.
     """
     benchmark = cell.benchmark
-    toolchain, limits = asdict(cell.toolchain), asdict(cell.limits)
-    del toolchain["name"], limits["name"]
+    toolchain = asdict(cell.toolchain)
+    del toolchain["name"]
     return {
         "kind": benchmark.kind.value,
         "headline": benchmark.headline,
@@ -70,7 +71,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> dict[str, A
             "seed": reference_seed,
         },
         "toolchain": toolchain,
-        "limits": limits,
+        "limits": cell.limits.facts(),
         # The image that the matrix asks for; without Docker it is not the one that is run in.
         "target": cell.implementation.image,
         "core": asdict(core),
@@ -133,7 +134,7 @@ def _load(record: Record) -> Work:
         implementation=own,
         toolchain=Toolchain(name=names["toolchain"], **work["toolchain"]),
         platform=Platform(name=names["platform"], architecture=image.architecture),
-        limits=Limits(name=names["limits"], **work["limits"]),
+        limits=_limits(names["limits"], work["limits"]),
         seed=names["seed"],
         parameters=data["parameters"],
     )
@@ -144,6 +145,11 @@ def _load(record: Record) -> Work:
         core=ImageFacts(**work["core"]),
         deadline_seconds=data["launch"]["deadline_seconds"],
     )
+
+
+def _limits(name: str, said: Mapping[str, Any]) -> Limits:
+    cap = {"instructions": Instructions(said["instructions"])} if "instructions" in said else {}
+    return Limits(name=name, **{**said, **cap})
 
 
 def _benchmark(

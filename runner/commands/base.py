@@ -100,6 +100,7 @@ class Context:
             architectures=self.options.architectures,
             only=self.options.only,
             seeds=self.options.seeds,
+            limits=self.options.limits,
         )
 
     @cached_property

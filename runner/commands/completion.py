@@ -15,13 +15,15 @@ def _run(context: Context) -> int:
 
     benchmarks: dict[str, Sequence[str]] = {}
     profiles: Sequence[str] = ()
+    limits: Sequence[str] = ()
     try:
         benchmarks = {each.name: tuple(each.implementations) for each in context.matrix.benchmarks.values()}
-        profiles = tuple(context.matrix.profiles)
+        profiles, limits = tuple(context.matrix.profiles), tuple(context.matrix.limits)
     except MatrixError as error:
         # A shell starts with or without a valid matrix.
-        context.progress.say(f"names of benchmarks and profiles are left out: {error.what}")
-    print(script(context.own.shell, COMMANDS, benchmarks=benchmarks, profiles=profiles))
+        context.progress.say(f"names of benchmarks, profiles and limits are left out: {error.what}")
+    names = script(context.own.shell, COMMANDS, benchmarks=benchmarks, profiles=profiles, limits=limits)
+    print(names)
     return 0
 
 
@@ -36,7 +38,7 @@ COMMAND = Command(
         f"bash, in ~/.bashrc: source <({PROGRAM} completion bash)",
         f'zsh, once: {PROGRAM} completion zsh > "${{fpath[1]}}/_{PROGRAM}"',
         f"fish, once: {PROGRAM} completion fish > ~/.config/fish/completions/{PROGRAM}.fish",
-        "Names of benchmarks and profiles are those that the matrix has at that time. A shell completes the "
+        "Names of benchmarks, profiles and limits are those that the matrix has at that time. A shell completes the "
         f"program {PROGRAM}, which the virtual environment has in bin/; python -m runner cannot be completed.",
     ),
     add_options=_add_options,

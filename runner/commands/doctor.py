@@ -96,7 +96,9 @@ def _cells(context: Context) -> list[Cell]:
     }
     cells = select(context.matrix, context.selection, executions)
     return [
-        cell for cell in cells if cell.implementation.left_out(cell.platform.name, cell.case.name) is None
+        cell
+        for cell in cells
+        if cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name) is None
     ]
 
 

@@ -42,7 +42,7 @@ def _run(context: Context) -> int:
 
 
 def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
-    """Those that ``--only``, ``--arch`` and ``--seeds`` name: of every profile, and of benchmarks long gone too."""
+    """Those that the options name: of every profile, and of benchmarks and limits long gone too."""
     wanted = Selection(profile="", only=context.options.only)
     return [
         record
@@ -50,6 +50,7 @@ def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
         if wanted.takes(record.benchmark, record.implementation, record.case)
         and (not context.architectures or record.data["image"]["architecture"] in context.architectures)
         and (not context.options.seeds or record.seed in context.options.seeds)
+        and (not context.options.limits or record.data["cell"]["limits"] in context.options.limits)
     ]
 
 
@@ -69,7 +70,7 @@ COMMAND = Command(
     name="export",
     summary="write all records, of every profile, as one table (CSV or Parquet)",
     notes=(
-        "--only, --arch and --seeds take some of the records; --profile does not. "
+        "--only, --arch, --seeds and --limits take some of the records; --profile does not. "
         "What each column holds: runner/export/README.md.",
     ),
     add_options=_add_options,

@@ -26,10 +26,11 @@ def show(context: Context, records: Sequence[Record]) -> None:
     options, matrix, plan, store = context.options, context.matrix, context.plan, context.store
     # A process runs on what the host is: other architectures have no place in its tables.
     here = options.architectures if context.executor.name == "local" else ()
-    everything = Selection(profile=options.profile, architectures=here)
-    keys = plan.keys()
-    if context.selection != everything:
-        keys |= content_keys(matrix, everything, context.executor, plan.execution_hashes)
+    # What ran on request once is shown from then on.
+    everything = Selection(
+        profile=options.profile, architectures=here, only=("*",), limits=tuple(matrix.limits)
+    )
+    keys = plan.keys() | content_keys(matrix, everything, context.executor, plan.execution_hashes)
     records = _current(records, keys)
     directory = store.tables_directory / options.profile
     write_tables(_of_architectures(matrix, here), records, directory, profile=options.profile)

@@ -58,7 +58,7 @@ def _run(context: Context) -> int:
 
 
 def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]:
-    """Those that --only, --arch and --seeds leave.
+    """Those that --only, --arch, --seeds and --limits leave.
 
     Raises:
         UsageError: none is left.
@@ -71,12 +71,13 @@ def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]
         if selection.takes(record.benchmark, record.implementation, record.case)
         and (not context.architectures or record.data["image"]["architecture"] in context.architectures)
         and (not options.seeds or record.seed in options.seeds)
+        and (not options.limits or record.data["cell"]["limits"] in options.limits)
     )
     if not found:
         raise UsageError(
             what="no record is selected",
             why=f"none of the {len(records)} records has the names, architecture and seed that were asked for",
-            fix="give fewer of --only, --arch and --seeds",
+            fix="give fewer of --only, --arch, --seeds and --limits",
         )
     return found
 

@@ -16,6 +16,7 @@ from typing import Any
 from docker.errors import APIError
 from docker.models.containers import Container
 
+from runner import instructions
 from runner.errors import DockerUnavailable
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
@@ -171,6 +172,7 @@ class DockerExecutor:
                         "OMP_NUM_THREADS": threads,
                         "OPENBLAS_NUM_THREADS": threads,
                         "MKL_NUM_THREADS": threads,
+                        **instructions.environment(request.limits),
                         "HOME": "/tmp",  # noqa: S108 (inside the container)
                     },
                 )

@@ -20,7 +20,7 @@ from typing import Any
 
 import psutil
 
-from runner import machine
+from runner import instructions, machine
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
 from runner.executors.modules import missing_modules, own_python_first
@@ -136,6 +136,7 @@ class LocalExecutor:
             **self._environment(),
             **owner_environment(),
             "FORGE_BENCH_THREADS": str(request.limits.threads),
+            **instructions.environment(request.limits),
         }
         confine = _confinement(cpus, request.limits)
         started = time.monotonic()

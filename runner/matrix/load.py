@@ -139,8 +139,8 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[F
         yield from _reference_faults(benchmark, fault)
         if isinstance(data.get("limits"), dict):
             yield from _limits_faults(benchmark, data["limits"], fault)
-        if isinstance(data.get("platforms"), dict):
-            yield from _implementation_faults(benchmark, data["platforms"], fault)
+            if isinstance(data.get("platforms"), dict):
+                yield from _implementation_faults(benchmark, data["platforms"], data["limits"], fault)
         yield from _gate_faults(benchmark, fault)
         yield from _parameter_faults(benchmark, fault)
         if "roofline" in benchmark:
@@ -194,11 +194,11 @@ def _reference_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
         yield fault("implementations", message=f"exactly one needs reference: true; {why}")
     for key in references:
         value = implementations[key]
-        if value.get("platforms") or value.get("without") or value.get("image", "core") != "core":
+        if any(map(value.get, ("platforms", "limits", "without"))) or value.get("image", "core") != "core":
             yield fault(
                 "implementations",
                 key,
-                message="a reference must exist in the core image, on every platform, for every case",
+                message="a reference must exist in the core image, on every platform, under all limits, for every case",
             )
         if "differs" in value:
             yield fault(
@@ -248,7 +248,7 @@ def _limits_faults(benchmark: _Benchmark, limits: dict[str, Any], fault: _FaultA
 
 
 def _implementation_faults(
-    benchmark: _Benchmark, platforms: dict[str, Any], fault: _FaultAt
+    benchmark: _Benchmark, platforms: dict[str, Any], limits: dict[str, Any], fault: _FaultAt
 ) -> Iterator[Fault]:
     for key, implementation in benchmark["implementations"].items():
         here = ("implementations", key)
@@ -256,6 +256,9 @@ def _implementation_faults(
             if platform not in platforms:
                 hint = did_you_mean(platform, platforms)
                 yield fault(*here, "platforms", index, message=f'no platform "{platform}"{hint}')
+        for index, name in enumerate(implementation.get("limits", [])):
+            if name not in limits:
+                yield fault(*here, "limits", index, message=f'no limits "{name}"{did_you_mean(name, limits)}')
         for case in implementation.get("without", {}):
             if case not in benchmark["cases"]:
                 hint = did_you_mean(case, benchmark["cases"])
@@ -369,6 +372,7 @@ def _limits(name: str, value: dict[str, Any]) -> model.Limits:
         memory_bytes=int(memory[:-3]) * _UNITS[memory[-3:]],
         pids=value["pids"],
         threads=value["threads"],
+        instructions=model.Instructions(value["instructions"]) if "instructions" in value else None,
     )
 
 
@@ -457,6 +461,7 @@ def _implementation(name: str, value: dict[str, Any]) -> model.Implementation:
         command=tuple(value["command"]),
         image=value.get("image", "core"),
         platforms=tuple(platforms) if platforms else None,
+        limits=tuple(value["limits"]) if "limits" in value else None,
         without=value.get("without", {}),
         reference=value.get("reference", False),
         determinism=model.Determinism(value.get("determinism", "none")),

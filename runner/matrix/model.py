@@ -43,15 +43,32 @@ class Platform:
     architecture: str
 
 
+class Instructions(Enum):
+    """The best instructions that a launch may compute with."""
+
+    AVX2 = "avx2"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one launch may use. ``memory_bytes`` is also the limit of memory plus swap."""
+    """What one launch may use. ``memory_bytes`` is also the limit of memory plus swap.
+
+    ``instructions`` are the best that it computes with (None: the processor's).
+    """
 
     name: str
     cpus: int
     memory_bytes: int
     pids: int
     threads: int
+    instructions: Instructions | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What decides a figure, as content keys and records hold it. What does not limit is left out."""
+        facts = {"cpus": self.cpus, "memory_bytes": self.memory_bytes}
+        return {**facts, "pids": self.pids, "threads": self.threads} | (
+            {} if self.instructions is None else {"instructions": self.instructions.value}
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,7 +195,8 @@ class Case:
 class Implementation:
     """A command that does a benchmark's work.
 
-    ``platforms`` is where it exists (None: everywhere), ``without`` the cases that it cannot do, each with the reason.
+    ``platforms`` is where it exists (None: everywhere), ``limits`` are those that it can be held to (None: all),
+    ``without`` the cases that it cannot do, each with the reason.
     ``differs`` says in words what it does another way than the reference; then its work is not the same.
     """
 
@@ -190,11 +208,14 @@ class Implementation:
     reference: bool
     determinism: Determinism
     differs: tuple[str, ...] = ()
+    limits: tuple[str, ...] | None = None
 
-    def left_out(self, platform: str, case: str) -> str | None:
+    def left_out(self, platform: str, case: str, limits: str) -> str | None:
         """Why the matrix asks for no such cell, or None."""
         if self.platforms is not None and platform not in self.platforms:
             return f"offered on {', '.join(self.platforms)} only"
+        if self.limits is not None and limits not in self.limits:
+            return f"cannot be held to the limits {limits}"
         return self.without.get(case)
 
 
@@ -202,8 +223,8 @@ class Implementation:
 class Benchmark:
     """A named piece of work with a reference.
 
-    ``limits`` are the names of those that it runs under (none: the first of the matrix). One ``on_request`` runs only
-    where a selection names it.
+    ``limits`` are the names of those that it runs under (none: the first of the matrix): the first of them, and the
+    others where a selection names them. One ``on_request`` runs only where a selection names it.
     """
 
     name: str
@@ -247,7 +268,7 @@ class Matrix:
     benchmarks: Mapping[str, Benchmark]
 
     def limits_of(self, benchmark: Benchmark) -> tuple[Limits, ...]:
-        """The limits that this benchmark runs under."""
+        """The limits that this benchmark runs under: the first always, the others on request."""
         return tuple(self.limits[name] for name in benchmark.limits or tuple(self.limits)[:1])
 
     @property

@@ -168,6 +168,7 @@ def _images(records: Iterable[Record]) -> Table:
 
 def _limits(rooms: Sequence[Room], records: Iterable[Record]) -> Table:
     limits = rooms[0].limits
+    cap = limits.instructions
     applied = _distinct(
         {"executor": record.data["launch"]["executor"], **record.data["launch"]["limits"]}
         for record in records
@@ -176,7 +177,7 @@ def _limits(rooms: Sequence[Room], records: Iterable[Record]) -> Table:
         headers=("limits", "executor", "CPU set", "memory (no swap)", "pids", "threads", "enforced"),
         rows=tuple(
             (
-                limits.name,
+                limits.name if cap is None else f"{limits.name}: {cap.value} at most",
                 str(each["executor"]),
                 f"{or_unknown(each['cpuset'])} ({limits.cpus} asked)",
                 units.size(each["memory_bytes"]),

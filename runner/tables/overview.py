@@ -62,9 +62,10 @@ def _by_limits(rooms: Sequence[Room]) -> list[list[Room]]:
 
 
 def _name(room: Room) -> str:
-    """The benchmark, with its limits where it runs under several."""
+    """The benchmark, with limits that are not its first."""
     benchmark = room.benchmark
-    return f"{benchmark.name}, {room.limits.name}" if len(benchmark.limits) > 1 else benchmark.name
+    ordinary = room.limits.name in benchmark.limits[:1] or not benchmark.limits
+    return benchmark.name if ordinary else f"{benchmark.name}, {room.limits.name}"
 
 
 def _named(matrix: Matrix, room: Room, row: Row) -> str:

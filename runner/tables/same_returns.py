@@ -1,7 +1,7 @@
 """Whether implementations learn the same as the reference: their returns, of every machine that ran them.
 
 Times of different machines never meet. Returns may: what an agent learns is decided by its code and its seed, up to
-rounding. So seeds are pooled over platforms and machines, as long as the parameters and the image are the same.
+rounding. So seeds are pooled over platforms, limits and machines, as long as the parameters and the image are the same.
 """
 
 from collections.abc import Mapping, Sequence

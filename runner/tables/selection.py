@@ -14,6 +14,7 @@ from typing import Any
 from runner.comparison import Direction, direction, image_of, improvement, machine_of, processes
 from runner.execution import Execution, ExecutionKind
 from runner.images.spec import Toolchain
+from runner.instructions import left_out
 from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile
 from runner.record import Record
 from runner.statistics import Interval, figure_interval
@@ -120,7 +121,10 @@ class Room:
 
 
 def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> tuple[Room, ...]:
-    """The rooms of one benchmark, in the order of the matrix. ``records`` may come in any order."""
+    """The rooms of one benchmark, in the order of the matrix. ``records`` may come in any order.
+
+    Limits other than its first run on request: they have rooms where somebody asked.
+    """
     mine = sorted(
         (record for record in records if record.benchmark == benchmark),
         key=lambda record: (record.data["created_at"], record.identifier),
@@ -135,7 +139,8 @@ def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile:
             profile=matrix.profiles[profile],
         )
         for toolchain in matrix.toolchains.values()
-        for limits in matrix.limits_of(matrix.benchmarks[benchmark])
+        for index, limits in enumerate(matrix.limits_of(matrix.benchmarks[benchmark]))
+        if index == 0 or any(record.data["cell"]["limits"] == limits.name for record in mine)
         for platform in matrix.platforms.values()
     )
 
@@ -182,6 +187,7 @@ def _room(
                 case=case,
                 implementation=implementation,
                 platform=platform,
+                limits=limits,
                 seeds=seeds,
             )
             for case in benchmark.cases.values()
@@ -201,6 +207,7 @@ def _row(
     case: Case,
     implementation: Implementation,
     platform: Platform,
+    limits: Limits,
     seeds: tuple[int, ...],
 ) -> Row:
     def mine(records: Sequence[Record]) -> list[Record]:
@@ -217,7 +224,7 @@ def _row(
         failed=tuple(record for record in found if record.failed),
         missing=tuple(seed for seed in seeds if seed not in {record.seed for record in found}),
         outdated=not found and bool(mine(here)),
-        left_out=implementation.left_out(platform.name, case.name),
+        left_out=implementation.left_out(platform.name, case.name, limits.name) or left_out(limits, platform),
     )
 
 

@@ -17,7 +17,7 @@ OTHER_WORK = "not the same work"
 def heading(matrix: Matrix, room: Room) -> str:
     """The platform, the toolchain where the matrix has several, and limits that are not the ordinary ones."""
     parts = [column(matrix, room)]
-    if room.benchmark.limits and len(matrix.limits) > 1:
+    if room.limits is not next(iter(matrix.limits.values())):
         parts.append(room.limits.name)
     return ", ".join(parts)
 

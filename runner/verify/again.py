@@ -9,6 +9,7 @@ from runner.errors import ImageNotFound, PinMismatch
 from runner.execution import Execution
 from runner.executors.base import Executor, ImageFacts, LaunchRequest, LaunchResult
 from runner.images.spec import Toolchain
+from runner.instructions import left_out_here
 from runner.matrix import Implementation, Platform
 from runner.plan import Decision, ImageKey, Launch, Plan, PlannedCell, launches_of
 from runner.progress import Progress
@@ -117,7 +118,10 @@ def run_again(jobs: Sequence[Job], executor: Executor, store: Store, progress: P
     records: dict[str, Record] = {}
     launches, runnable = 0, []
     for job in jobs:
-        why = executor.left_out(job.cell.implementation, job.cell.platform)
+        cell = job.cell
+        why = left_out_here(cell.limits, cell.platform, machine.describe()["simd"]) or executor.left_out(
+            cell.implementation, cell.platform
+        )
         if why is None:
             runnable.append(job)
         else:

@@ -8,6 +8,7 @@ from conftest import DOUBLER, program, small_matrix
 from tables.records import MATRIX, dqn_records, example_matrix, gae_records
 
 from runner.cells import Selection, select
+from runner.cli import main
 from runner.errors import MatrixError
 from runner.execution import Execution, ExecutionKind
 from runner.matrix import load_matrix
@@ -21,10 +22,10 @@ def matrix_with(**more: Any) -> dict:
     return data
 
 
-def selected(path: Path, *only: str) -> set[str]:
+def selected(path: Path, *only: str, limits: tuple[str, ...] = ()) -> set[str]:
     matrix = load_matrix(path)
     native = dict.fromkeys(matrix.platforms, Execution(kind=ExecutionKind.NATIVE))
-    cells = select(matrix, Selection(profile="smoke", only=only), native)
+    cells = select(matrix, Selection(profile="smoke", only=only, limits=limits), native)
     return {f"{each.benchmark.name}/{each.implementation.name} {each.limits.name}" for each in cells}
 
 
@@ -46,6 +47,28 @@ def test_a_benchmark_runs_under_its_own_limits_and_else_under_the_first(write_ma
     data = matrix_with(limits=["small"])
     data["limits"]["small"] = {"cpus": 1, "memory": "64MiB", "pids": 64, "threads": 1}
     assert selected(write_matrix(data), "*/plain") == {"double/plain default", "asked/plain small"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ((), {"double/plain default"}),
+        (("small",), {"double/plain small", "asked/plain small"}),
+        (("default", "small"), {"double/plain default", "double/plain small", "asked/plain small"}),
+    ],
+)
+def test_limits_beside_a_benchmarks_first_run_where_they_are_named(write_matrix, limits, expected):
+    data = matrix_with(limits=["small"])
+    data["limits"]["small"] = {**data["limits"]["default"], "pids": 32}
+    data["benchmarks"]["double"]["limits"] = ["default", "small"]
+    del data["benchmarks"]["double"]["implementations"]["fast"]
+    assert selected(write_matrix(data), limits=limits) == expected
+
+
+def test_limits_that_nothing_selected_has_are_an_error(write_matrix, capsys):
+    path = str(write_matrix(matrix_with()))
+    assert main(["plan", "--matrix", path, "--executor", "local", "--limits", "defualt"]) == 2
+    assert '--limits defualt selects nothing; did you mean "default"?' in capsys.readouterr().err
 
 
 def test_limits_that_there_are_not_are_a_fault(write_matrix):

@@ -139,6 +139,7 @@ def make_record(
     machine: Mapping[str, Any] = MACHINE,
     state: Mapping[str, Any] = STATE,
     limits: Mapping[str, Any] = LIMITS,
+    under: str = "default",
     software: Mapping[str, str | None] | None = None,
     vmhwm_bytes: int | None = 50 * 2**20,
     cgroup_peak_bytes: int | None = 60 * 2**20,
@@ -157,7 +158,7 @@ def make_record(
         "implementation": implementation,
         "toolchain": "trixie",
         "platform": platform,
-        "limits": "default",
+        "limits": under,
         "seed": seed,
     }
     launch = f"{benchmark}-{implementation}-{platform}-{seed}-{minute}"

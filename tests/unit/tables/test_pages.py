@@ -332,17 +332,24 @@ def test_unknown_memory_is_not_ranked(matrix: Matrix) -> None:
     assert row(memory, "torchforge")[1:] == ["unknown", "—", "unknown", "0"]
 
 
-def test_several_limits_are_named_in_the_headings(tmp_path: Path) -> None:
-    edge = "  edge: {cpus: 1, memory: 512MiB, pids: 64, threads: 1}\nprofiles:"
-    both = MATRIX.replace("profiles:", edge, 1).replace("  gae:\n", "  gae:\n    limits: [default, edge]\n")
+def test_limits_beside_the_first_have_rows_of_their_own_once_somebody_asked(tmp_path: Path) -> None:
+    capped = "  avx2: {cpus: 1, memory: 4GiB, pids: 256, threads: 1, instructions: avx2}\nprofiles:"
+    both = MATRIX.replace("profiles:", capped, 1).replace("  gae:\n", "  gae:\n    limits: [default, avx2]\n")
     matrix = example_matrix(tmp_path, both)
-    text = page(matrix, gae(1e-3), "gae")
-    assert "## amd64, default" in text
-    assert "## amd64, edge" in text
-    overview = page(matrix, gae(1e-3), "overview")
-    assert row(overview, "gae, default", "T=128")[3] == "not run"
-    assert row(overview, "gae, edge", "T=128")[2:] == ["not run", "not run"]
+    ordinary = gae(1e-3, "numpy") + gae(1e-6)
+    assert ", avx2" not in page(matrix, ordinary, "gae") + page(matrix, ordinary, "overview")
+
+    records = ordinary + gae(2e-3, "numpy", under="avx2") + gae(1e-6, under="avx2")
+    text = page(matrix, records, "gae")
+    assert "## amd64\n" in text
+    assert "## amd64, avx2\n" in text
+    assert text.split("## arm64, avx2\n")[1].strip() == "No cell of this platform was run."
+    overview = page(matrix, records, "overview")
+    assert "against numpy 1.0" in row(overview, "gae", "T=128")[2]
+    assert "against numpy 2.0" in row(overview, "gae, avx2", "T=128")[2]
+    assert row(overview, "gae, avx2", "T=128")[3] == "not run"
     assert row(overview, "dqn", "CartPole-v1")[2:] == ["not run", "not run"]
+    assert "avx2: avx2 at most" in page(matrix, records, "methodology")
 
 
 def test_pages_hold_no_html(matrix: Matrix) -> None:

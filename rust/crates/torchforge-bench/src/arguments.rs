@@ -29,6 +29,7 @@ training of the same options, and ends with the bytes of one that was never stop
 evaluate plays episodes with final weights of any of the three: the greedy or likeliest action, unless --epsilon gives
 dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in training.
 --simd takes a training through these instructions instead of the processor's best; the bytes stay the same.
+FORGE_BENCH_SIMD is the best that is chosen without it.
 --threads gives a training so many threads, or else FORGE_BENCH_THREADS, or else one; the bytes stay the same.
 --backend has another library compute the networks, where this program was compiled with it.
 oracle makes the first parity update of such an input in double precision, without any kernel.
@@ -286,6 +287,13 @@ pub(crate) fn kernels(simd: Option<SimdPath>, threads: Option<NonZeroUsize>) -> 
     Ok(Kernels { path: simd.unwrap_or_else(SimdPath::detect), threads })
 }
 
+/// The best instructions that the launch's limits allow: FORGE_BENCH_SIMD, the processor's where it is not set.
+pub(crate) fn cap_instructions() -> Result<(), Failure> {
+    let Some(text) = env::var_os("FORGE_BENCH_SIMD") else { return Ok(()) };
+    let capped = text.to_string_lossy().parse::<SimdPath>().and_then(SimdPath::cap);
+    capped.map_err(|error| Failure::Usage(format!("FORGE_BENCH_SIMD cannot be used: {error}")))
+}
+
 /// The threads that the launch's limits allow: FORGE_BENCH_THREADS, 1 where it is not set.
 fn allowed_threads() -> Result<NonZeroUsize, Failure> {
     let Some(text) = env::var_os("FORGE_BENCH_THREADS") else { return Ok(NonZeroUsize::MIN) };
@@ -297,6 +305,11 @@ fn allowed_threads() -> Result<NonZeroUsize, Failure> {
 }
 
 fn backend(parser: &mut lexopt::Parser) -> Result<Backend, Failure> {
+    if env::var_os("FORGE_BENCH_SIMD").is_some() {
+        return Err(Failure::Usage(
+            "FORGE_BENCH_SIMD caps our own kernels alone; leave it unset, or --backend out".into(),
+        ));
+    }
     text(parser)?.parse().and_then(Library::backend).map_err(Failure::Usage)
 }
 

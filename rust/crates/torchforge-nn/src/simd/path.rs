@@ -2,9 +2,13 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Simd, Work};
 use crate::Error;
+
+/// The first of [`SimdPath::ALL`] that this process may choose by itself.
+static FIRST: AtomicUsize = AtomicUsize::new(0);
 
 /// A path through the kernels. All of them give the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +27,18 @@ impl SimdPath {
     /// Every path, the fastest first.
     pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
 
-    /// The fastest path of this processor.
+    /// The fastest path of this processor, or of those that [`SimdPath::cap`] left.
     pub fn detect() -> Self {
-        Self::ALL.into_iter().find(|path| path.is_available()).unwrap_or(Self::Portable)
+        let mut left = Self::ALL.into_iter().skip(FIRST.load(Ordering::Relaxed));
+        left.find(|path| path.is_available()).unwrap_or(Self::Portable)
+    }
+
+    /// From now on nothing in this process chooses a faster path than this one by itself.
+    pub fn cap(self) -> Result<(), Error> {
+        let path = self.require()?;
+        let first = Self::ALL.into_iter().take_while(|&faster| faster != path).count();
+        FIRST.store(first, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Whether this processor has it.
