@@ -7,6 +7,7 @@ from pathlib import Path
 
 from runner.errors import BuildxMissing, EmulationMissing, HostNotReady
 from runner.host.facts import Host, configuration
+from runner.host.root import SUDO
 
 # The first words of what can be lacking.
 BUILDX, BOOTSTRAP, EMULATION = "docker buildx", "mmdebstrap", "emulation"
@@ -22,7 +23,7 @@ class WriteFile:
     content: str
 
     def __str__(self) -> str:
-        return f"printf %s {shlex.quote(self.content)} | sudo tee {self.path} >/dev/null"
+        return f"printf %s {shlex.quote(self.content)} | {SUDO}tee {self.path} >/dev/null"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class RunCommand:
     arguments: tuple[str, ...]
 
     def __str__(self) -> str:
-        return "sudo " + shlex.join(self.arguments)
+        return SUDO + shlex.join(self.arguments)
 
 
 Step = WriteFile | RunCommand

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from runner.errors import DockerForbidden, DockerMissing, DockerUnavailable, PythonNotReady
+from runner.host.root import SUDO
 
 # Each has been in every release of the command line since 2016 or is how Go words the system's own answer.
 _TROUBLE = re.compile(
@@ -28,7 +29,7 @@ def missing(error: OSError) -> DockerMissing:
         return DockerMissing(
             what="there is no docker command here",
             why="images are built and containers are started with it, and it is not on PATH",
-            fix=f"install Docker Engine (Debian: sudo apt-get install docker.io) or Docker Desktop, {_LOCAL}",
+            fix=f"install Docker Engine (Debian: {SUDO}apt-get install docker.io) or Docker Desktop, {_LOCAL}",
         )
     return DockerMissing(
         what="the docker command cannot be executed",
@@ -60,7 +61,7 @@ def silent(seconds: float) -> DockerUnavailable:
     return DockerUnavailable(
         what="the Docker daemon does not answer",
         why=f"it was asked for its version and said nothing in {seconds:.0f} s",
-        fix=f"see what it does (docker info; sudo journalctl -u docker), restart it, {_LOCAL}",
+        fix=f"see what it does (docker info; {SUDO}journalctl -u docker), restart it, {_LOCAL}",
     )
 
 
@@ -77,7 +78,7 @@ def unavailable(said: str, host: str | None = None) -> DockerUnavailable:
         return DockerForbidden(
             what="this user may not speak to the Docker daemon",
             why=why,
-            fix=f"sudo usermod -aG docker $USER, then log in again, {_LOCAL}",
+            fix=f"{SUDO}usermod -aG docker $USER, then log in again, {_LOCAL}",
         )
     return DockerUnavailable(what="no Docker daemon answers", why=why, fix=f"{_remedy(address)}, {_LOCAL}")
 
@@ -87,7 +88,7 @@ def command_for(problem: DockerUnavailable, address: str) -> str:
     if isinstance(problem, DockerMissing):
         return "type -a docker"
     if isinstance(problem, DockerForbidden):
-        return "sudo usermod -aG docker $USER && newgrp docker"
+        return f"{SUDO}usermod -aG docker $USER && newgrp docker"
     for variable in ("DOCKER_HOST", "DOCKER_CONTEXT"):
         if os.environ.get(variable):
             return f"unset {variable}"
@@ -95,7 +96,7 @@ def command_for(problem: DockerUnavailable, address: str) -> str:
         return "docker context use default"
     if "/run/user/" in address:
         return "systemctl --user start docker"
-    return "sudo systemctl start docker" if _SYSTEMD.is_dir() else "sudo service docker start"
+    return f"{SUDO}systemctl start docker" if _SYSTEMD.is_dir() else f"{SUDO}service docker start"
 
 
 def _remedy(address: str) -> str:

@@ -213,7 +213,7 @@ def test_a_kernel_that_runs_nothing_foreign(tmp_path):
     )
     where = ("--only", "gae/numpy", "--results", str(tmp_path))
     result = forge("--profile", "smoke", "--arch", FOREIGN, *where, before=hidden)
-    ends(result, EmulationMissing, f"emulation of {FOREIGN}", "sudo")
+    ends(result, EmulationMissing, f"emulation of {FOREIGN}", "systemd-binfmt")
     assert state(doctor("--arch", FOREIGN, *where, before=hidden), "emulation") == "missing"
     assert not [
         each

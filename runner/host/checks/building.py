@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from runner.errors import EmulationMissing, MirrorUnreachable, PackagesDrifted, PinMismatch
 from runner.host.finding import Finding, State, skipped
+from runner.host.root import SUDO
 from runner.host.situation import Situation
 from runner.host.steps import BOOTSTRAP, BUILDX, EMULATION, needs
 
@@ -38,7 +39,7 @@ def emulation(situation: Situation) -> Iterator[Finding]:
                 state=State.MISSING,
                 found="registered, and yet a program of it does not run",
                 why="the kernel holds an emulator that fails",
-                commands=("sudo apt-get install --reinstall qemu-user-static",),
+                commands=(f"{SUDO}apt-get install --reinstall qemu-user-static",),
                 error=EmulationMissing,
             )
         else:
@@ -67,7 +68,7 @@ def base_image(situation: Situation) -> Iterator[Finding]:
             state=State.WARNING,
             found="to be bootstrapped from packages, which may fail without root",
             why=situation.unprivileged,
-            commands=("sudo apt-get install uidmap",) if host.has_apt else (),
+            commands=(f"{SUDO}apt-get install uidmap",) if host.has_apt else (),
             advice="give the user a range in /etc/subuid and /etc/subgid",
         )
         return

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from runner.errors import DockerForbidden, DockerMissing, DockerUnavailable
 from runner.host.finding import Finding, State, skipped
+from runner.host.root import SUDO
 from runner.host.situation import Situation
 from runner.host.unavailable import command_for
 
@@ -26,7 +27,7 @@ def docker_command(situation: Situation) -> Iterator[Finding]:
     elif problem is not None:
         host = situation.host
         absent = host is not None and not host.has_docker
-        install = ("sudo apt-get install docker.io",) if host is not None and host.has_apt else ()
+        install = (f"{SUDO}apt-get install docker.io",) if host is not None and host.has_apt else ()
         yield Finding(
             check=check,
             state=State.MISSING,
@@ -94,7 +95,7 @@ def container_limits(situation: Situation) -> Iterator[Finding]:
         found=f"not enforced: {', '.join(lacking)}",
         why="this kernel or a rootless daemon without delegation does not limit them: a launch may exceed them, "
         "and what swaps is slow",
-        commands=("sudo swapoff -a",) if swap else (),
+        commands=(f"{SUDO}swapoff -a",) if swap else (),
         advice="boot with cgroup_enable=memory swapaccount=1" if swap else "use cgroup v2 with delegation",
     )
 

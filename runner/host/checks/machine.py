@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from runner.host.finding import Finding, State, skipped
+from runner.host.root import SUDO
 from runner.host.situation import Situation
 
 _GIB = 2**30
@@ -74,7 +75,7 @@ def governor(situation: Situation) -> Iterator[Finding]:
             state=State.WARNING,
             found=found,
             why="the frequency follows the load: short measurements come out slower and spread",
-            commands=("echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",),
+            commands=(f"echo performance | {SUDO}tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",),
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from runner.errors import DamagedRecord, NoSpace
 from runner.host.finding import Finding, State
+from runner.host.root import SUDO
 from runner.host.situation import Situation
 
 _GB = 1e9
@@ -48,7 +49,7 @@ def results_directory(situation: Situation) -> Iterator[Finding]:
             state=State.MISSING,
             found=problem.what,
             why=problem.why,
-            commands=(f"sudo chown -R $(id -u) {path}",) if not isinstance(problem, NoSpace) else (),
+            commands=(f"{SUDO}chown -R $(id -u) {path}",) if not isinstance(problem, NoSpace) else (),
             advice=problem.fix,
             error=type(problem),
         )

@@ -8,6 +8,7 @@ from hosts import ARM
 from hosts import FRESH as BARE
 
 from runner.host.facts import Host
+from runner.host.root import SUDO, sudo
 from runner.host.steps import RunCommand, WriteFile, needs
 
 READY = replace(BARE, has_buildx=True, has_base=True, emulated=ARM)
@@ -29,8 +30,8 @@ def test_a_bare_bookworm_host_gets_everything_in_an_order_that_works():
     assert any(
         "-t bookworm-backports" in line or "qemu-user-static -t bookworm-backports" in line for line in lines
     )
-    assert lines[-2] == "sudo mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc"
-    assert lines[-1] == "sudo /usr/lib/systemd/systemd-binfmt /usr/lib/binfmt.d/qemu-aarch64.conf"
+    assert lines[-2] == f"{SUDO}mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc"
+    assert lines[-1] == f"{SUDO}/usr/lib/systemd/systemd-binfmt /usr/lib/binfmt.d/qemu-aarch64.conf"
 
 
 def test_nothing_but_buildx_may_come_from_a_newer_release():
@@ -90,4 +91,8 @@ def test_an_arm_host_wants_the_mirror_image():
 
 def test_a_printed_step_can_be_pasted_into_a_shell():
     step = WriteFile(Path("/etc/x"), "a: b's\nc\n")
-    assert str(step) == """printf %s 'a: b'"'"'s\nc\n' | sudo tee /etc/x >/dev/null"""
+    assert str(step) == f"""printf %s 'a: b'"'"'s\nc\n' | {SUDO}tee /etc/x >/dev/null"""
+
+
+def test_root_is_told_of_no_sudo():
+    assert (sudo(0), sudo(1000)) == ("", "sudo ")
