@@ -93,10 +93,14 @@ def processes(records: Iterable[Record], metric: str) -> tuple[tuple[float, ...]
 
 
 def newest_image(records: Sequence[Record]) -> list[Record]:
-    """The records (oldest first) of each target's newest image; one per seed, the newest."""
-    newest = dict(image_of(record) for record in records)
-    kept = [record for record in records if newest[image_of(record)[0]] == image_of(record)[1]]
-    return list({(record.implementation, record.seed): record for record in kept}.values())
+    """The records (oldest first) of each target's newest image on each architecture; of one cell the newest."""
+
+    def built(record: Record) -> tuple[str, str]:
+        return image_of(record)[0], str(record.data["image"]["architecture"])
+
+    newest = {built(record): image_of(record) for record in records}
+    kept = [record for record in records if newest[built(record)] == image_of(record)]
+    return list({(record.case, record.implementation, record.seed): record for record in kept}.values())
 
 
 def compare(

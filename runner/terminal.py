@@ -10,7 +10,9 @@ from typing import TextIO
 _RED, _PLAIN = "\033[31m", "\033[0m"
 _NARROWEST = 20
 # A command that a message names is one piece, to be copied whole: from its first word to the end of the phrase.
-_PROGRAMS = "sudo|apt-get|docker|systemctl|journalctl|usermod|chown|chmod|mount|rm|git|pip|python3?|forge-bench"
+_PROGRAMS = (
+    "sudo|apt-get|docker|systemctl|journalctl|usermod|chown|chmod|mount|rm|git|pip|python3?|forge-bench"
+)
 _PIECE = re.compile(rf"(?<![\w/.\-])(?:make [a-z]+|(?:{_PROGRAMS}) (?:\$\([^)]*\)|[^;,()])*[^;,\s(])")
 _LINE_OF_COMMAND = re.compile(rf" {{4,}}(?:{_PROGRAMS}|make|printf) \S")
 # What stands for a blank inside such a piece while its line is broken; no message holds it.

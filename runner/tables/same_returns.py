@@ -6,7 +6,7 @@ rounding. So seeds are pooled over platforms, limits and machines, as long as th
 
 from collections.abc import Mapping, Sequence
 
-from runner.comparison import image_of
+from runner.comparison import newest_image
 from runner.equivalence import difference, judged
 from runner.matrix import Benchmark, EquivalenceRule, Profile
 from runner.record import Record
@@ -88,16 +88,9 @@ def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) ->
         ),
         key=lambda record: (record.data["created_at"], record.identifier),
     )
-    newest = {_built(record): image_of(record) for record in mine}
     episodes = benchmark.returns.episodes if benchmark.returns else 0
-    found: dict[tuple[str, str], dict[int, float]] = {}
-    for record in mine:
-        mean = mean_of_last(record.episodes, episodes)
-        if image_of(record) == newest[_built(record)] and mean is not None:
-            found.setdefault((record.case, record.implementation), {})[record.seed] = mean
-    return {key: list(seeds.values()) for key, seeds in found.items()}
-
-
-def _built(record: Record) -> tuple[str, str]:
-    """What is built anew as a whole: an image's target on an architecture."""
-    return image_of(record)[0], str(record.data["image"]["architecture"])
+    found: dict[tuple[str, str], list[float]] = {}
+    for record in newest_image(mine):
+        if (mean := mean_of_last(record.episodes, episodes)) is not None:
+            found.setdefault((record.case, record.implementation), []).append(mean)
+    return found

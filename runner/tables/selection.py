@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from runner.comparison import Direction, direction, image_of, improvement, machine_of, processes
+from runner.comparison import Direction, direction, improvement, machine_of, newest_image, processes
 from runner.execution import Execution, ExecutionKind
 from runner.images.spec import Toolchain
 from runner.instructions import left_out
@@ -238,9 +238,7 @@ def _current(records: Sequence[Record]) -> list[Record]:
         return []
     setting = (machine_of(records[-1]), _execution(records[-1]))
     together = [record for record in records if (machine_of(record), _execution(record)) == setting]
-    newest = dict(image_of(record) for record in together)
-    kept = [record for record in together if newest[image_of(record)[0]] == image_of(record)[1]]
-    return list({(record.case, record.implementation, record.seed): record for record in kept}.values())
+    return newest_image(together)
 
 
 def _execution(record: Record) -> Execution:
