@@ -87,7 +87,7 @@ impl Measured<'_> {
                 last = Some(networks);
                 Ok::<_, Error>(elapsed)
             })?;
-            let found = output.map(|output| Ok((output, parity.compute(given, last.as_ref())?)));
+            let found = output.map(|output| Ok::<_, Error>((output, parity.compute(given, last.as_ref())?)));
             Ok((seconds, found.transpose()?))
         })?;
         if let Some((output, found)) = found {
