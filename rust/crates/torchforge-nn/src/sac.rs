@@ -93,14 +93,14 @@ pub trait SacUpdate {
 }
 
 /// The smallest and the largest logarithm of the policy's standard deviation.
-const LOG_DEVIATION: (f32, f32) = (-5.0, 2.0);
+pub(crate) const LOG_DEVIATION: (f64, f64) = (-5.0, 2.0);
 /// Half the logarithm of 2 pi.
-const HALF_LOG_TWO_PI: f32 = 0.918_938_5;
+pub(crate) const HALF_LOG_TWO_PI: f64 = 0.918_938_533_204_672_8;
 /// Keeps the logarithm of the squashing's derivative finite.
-const SQUASH_EPSILON: f32 = 1e-6;
+pub(crate) const SQUASH_EPSILON: f64 = 1e-6;
 
-const ACTOR_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc_mean", "fc_logstd"]];
-const CRITIC_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc3"]];
+pub(crate) const ACTOR_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc_mean", "fc_logstd"]];
+pub(crate) const CRITIC_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc3"]];
 
 /// What the networks begin with.
 #[derive(Debug, Clone)]
@@ -491,8 +491,8 @@ impl DenseSac {
         let (width, actions) = (self.width(), self.action_len());
         let (lowest, highest) = LOG_DEVIATION;
         let (zero, one, two) = (simd.splat(0.0), simd.splat(1.0), simd.splat(2.0));
-        let half_range = simd.splat(0.5 * (highest - lowest));
-        let (alpha, epsilon) = (simd.splat(self.alpha), simd.splat(SQUASH_EPSILON));
+        let half_range = simd.splat((0.5 * (highest - lowest)) as f32);
+        let (alpha, epsilon) = (simd.splat(self.alpha), simd.splat(SQUASH_EPSILON as f32));
         let (means, raws) = self.actor.errors.output_mut().split_at_mut(actions * width);
         for action in 0..actions {
             let scale = simd.splat(self.range.scale[action]);
@@ -690,10 +690,13 @@ impl PolicySample {
                 let scale = simd.splat(scale);
                 simd.store(simd.mul_add(squashed, scale, simd.splat(bias)), &mut self.actions[place..]);
                 let slope = simd.mul_add(simd.sub(zero, squashed), squashed, one);
-                let squash = ln(simd, simd.mul_add(scale, slope, simd.splat(SQUASH_EPSILON)));
+                let squash = ln(simd, simd.mul_add(scale, slope, simd.splat(SQUASH_EPSILON as f32)));
                 // log N(x; mean, deviation) = -noise^2 / 2 - log deviation - log(2 pi) / 2.
-                let normal =
-                    simd.mul_add(simd.mul(noise, noise), simd.splat(-0.5), simd.splat(-HALF_LOG_TWO_PI));
+                let normal = simd.mul_add(
+                    simd.mul(noise, noise),
+                    simd.splat(-0.5),
+                    simd.splat(-HALF_LOG_TWO_PI as f32),
+                );
                 let normal = simd.sub(normal, log_deviation);
                 log_probability = simd.add(log_probability, simd.sub(normal, squash));
                 simd.store(squashed, &mut self.squashed[place..]);
@@ -724,7 +727,7 @@ fn log_deviation<S: Simd>(simd: S, raw: S::Vector) -> (S::Vector, S::Vector) {
     let (lowest, highest) = LOG_DEVIATION;
     let squashed = tanh(simd, raw);
     let share = simd.add(squashed, simd.splat(1.0));
-    (squashed, simd.mul_add(share, simd.splat(0.5 * (highest - lowest)), simd.splat(lowest)))
+    (squashed, simd.mul_add(share, simd.splat((0.5 * (highest - lowest)) as f32), simd.splat(lowest as f32)))
 }
 
 /// tanh of the raw output, and the deviation that it stands for.

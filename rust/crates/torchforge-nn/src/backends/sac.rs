@@ -62,23 +62,13 @@ impl SacBackend for DenseSac {
 }
 
 #[cfg(any(feature = "burn", feature = "candle"))]
-pub(super) use library::{HALF_LOG_TWO_PI, LOG_DEVIATION, Layout, SQUASH_EPSILON};
+pub(super) use library::Layout;
 
 #[cfg(any(feature = "burn", feature = "candle"))]
 mod library {
     use crate::error::check_len;
-    use crate::mlp::LayerNames;
+    use crate::sac::{ACTOR_NAMES, CRITIC_NAMES};
     use crate::{ActionRange, Error, Mlp, PolicyNoise, SacMinibatch, SacNetworks, TensorWriter};
-
-    /// The smallest and the largest logarithm of the policy's standard deviation.
-    pub(in crate::backends) const LOG_DEVIATION: (f64, f64) = (-5.0, 2.0);
-    /// Half the logarithm of 2 pi.
-    pub(in crate::backends) const HALF_LOG_TWO_PI: f64 = 0.918_938_533_204_672_8;
-    /// Keeps the logarithm of the squashing's derivative finite.
-    pub(in crate::backends) const SQUASH_EPSILON: f64 = 1e-6;
-
-    const ACTOR_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc_mean", "fc_logstd"]];
-    const CRITIC_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc3"]];
 
     /// What the networks take and give, and how their tensors are called.
     pub(in crate::backends) struct Layout {

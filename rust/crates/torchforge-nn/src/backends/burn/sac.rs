@@ -6,7 +6,8 @@ use super::adam::{Clock, Moments};
 use super::network::{Learner, Network};
 use super::{rows, values};
 use crate::backends::SacBackend;
-use crate::backends::sac::{HALF_LOG_TWO_PI, LOG_DEVIATION, Layout, SQUASH_EPSILON};
+use crate::backends::sac::Layout;
+use crate::sac::{HALF_LOG_TWO_PI, LOG_DEVIATION, SQUASH_EPSILON};
 use crate::{
     ActionRange, Activation, Error, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks,
     SacUpdate, TensorWriter,
