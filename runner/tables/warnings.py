@@ -7,7 +7,7 @@ from runner.statistics import LEAST_PROCESSES, outliers
 from runner.tables import units
 from runner.tables.selection import Room
 
-# Above this share of the logical processors something else was running too.
+# Above this share of the logical processors, the launch before left out, something else was running too.
 _HIGH_LOAD = 0.5
 _HIGH_PRESSURE = 10.0
 _PINNED_GOVERNOR = "performance"
@@ -47,7 +47,7 @@ def _of_state(records: Sequence[Record]) -> Iterator[str]:
     for count, meaning in (
         (
             launches(_loaded),
-            "began while the machine was loaded (1-minute load above half of its processors)",
+            "began while the machine was loaded (1-minute load above half of its processors beside those of a launch)",
         ),
         (launches(_pressed), "began under CPU pressure (avg10 above 10 %)"),
         (launches(lambda record: bool(_state(record, "swap_used_bytes"))), "began with swap in use"),
@@ -91,7 +91,9 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
 
 def _loaded(record: Record) -> bool:
     load, processors = _state(record, "load_1m"), record.data["machine"].get("logical_cpus")
-    return load is not None and bool(processors) and load > _HIGH_LOAD * processors
+    # The launch that ended just before this one is in the mean of a minute.
+    own = record.data["launch"]["limits"]["threads"]
+    return load is not None and bool(processors) and load > own + _HIGH_LOAD * processors
 
 
 def _pressed(record: Record) -> bool:

@@ -181,7 +181,7 @@ def test_a_socket_that_this_user_may_not_open(daemon, run):
         found = doctor("--only", "gae", environment=daemon.environment, before=POWERLESS)
     finally:
         daemon.socket.chmod(0o660)
-    ends(result, DockerForbidden, "sudo usermod -aG docker $USER")
+    ends(result, DockerForbidden, "usermod -aG docker $USER")
     assert state(found, "docker permission") == "missing"
     assert state(found, "docker daemon") == "skipped"
 

@@ -289,8 +289,15 @@ def test_other_work_is_ranked_with_nobody(matrix: Matrix) -> None:
     assert "- sb3: the loss is smooth L1; gradients are clipped to a norm of 10" in text
 
 
+def test_the_load_of_the_launch_before_is_no_other_work(matrix: Matrix) -> None:
+    # Half of two processors, and the one that the run itself keeps busy.
+    calm = page(matrix, gae(1e-3, state={**STATE, "load_1m": 1.9}), "methodology")
+    assert "machine was loaded" not in calm
+    assert "machine was loaded" in page(matrix, gae(1e-3, state={**STATE, "load_1m": 2.1}), "methodology")
+
+
 def test_the_circumstances_become_warnings(matrix: Matrix) -> None:
-    state = {**STATE, "load_1m": 1.9, "swap_used_bytes": 5, "cpu_pressure_avg10": 40.0}
+    state = {**STATE, "load_1m": 3.1, "swap_used_bytes": 5, "cpu_pressure_avg10": 40.0}
     limits = {"cpuset": None, "memory_bytes": 2**32, "pids": 256, "threads": 1, "enforced": ["threads"]}
     machine = {**MACHINE, "governor": "powersave", "swap_bytes": 2**30}
     text = page(matrix, gae(1e-3, state=state, limits=limits, machine=machine), "methodology")
