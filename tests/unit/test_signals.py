@@ -15,7 +15,9 @@ ROOT = Path(__file__).parents[2]
 COMMON = """
 import os, signal, sys, time
 sys.path.insert(0, sys.argv[1])
+# As a shell starts a program, whatever nohup or a background job has these tests ignore.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from runner.signals import die_with_parent, stop_on_signals, uninterrupted
 stop_on_signals()
 def say(text):
