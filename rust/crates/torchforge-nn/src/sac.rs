@@ -381,15 +381,10 @@ impl DenseSac {
         self.actor.network.forward(processor, minibatch.next_observations, &mut self.actor_activations);
         self.policy.draw(simd, self.actor_activations.output(), noise, &self.range);
         self.policy.join(minibatch.next_observations, self.observation_len(), &mut self.next_inputs);
-        let (observation_len, action_len) = (self.observation_len(), self.action_len());
-        let taken = minibatch.actions.chunks_exact(action_len);
-        let both = minibatch.observations.chunks_exact(observation_len).zip(taken);
-        for (input, (observation, action)) in
-            self.critic_inputs.chunks_exact_mut(observation_len + action_len).zip(both)
-        {
-            input[..observation_len].copy_from_slice(observation);
-            input[observation_len..].copy_from_slice(action);
-        }
+        let (len, taken) = (self.action_len(), minibatch.actions);
+        join(minibatch.observations, self.observation_len(), &mut self.critic_inputs, |row, action| {
+            taken[row * len + action]
+        });
         let compare = CriticTask::Compare { inputs: &self.critic_inputs, next_inputs: &self.next_inputs };
         with_both(processor, &mut self.critics, compare);
         let loss = self.critic_loss(simd, minibatch);
@@ -710,13 +705,20 @@ impl PolicySample {
     /// Writes the `observations`, each `len` long, with the drawn actions behind them to `inputs`.
     fn join(&self, observations: &[f32], len: usize, inputs: &mut [f32]) {
         let width = self.log_probabilities.len();
-        let rows = inputs.chunks_exact_mut(len + self.actions.len() / width);
-        for (row, (input, observation)) in rows.zip(observations.chunks_exact(len)).enumerate() {
-            let (first, last) = input.split_at_mut(len);
-            first.copy_from_slice(observation);
-            for (value, actions) in last.iter_mut().zip(self.actions.chunks_exact(width)) {
-                *value = actions[row];
-            }
+        join(observations, len, inputs, |row, action| self.actions[action * width + row]);
+    }
+}
+
+/// Writes the `observations`, each `len` long, with the values of their actions behind them to `inputs`; `value` is given
+/// row and place.
+fn join(observations: &[f32], len: usize, inputs: &mut [f32], value: impl Fn(usize, usize) -> f32) {
+    let rows = observations.chunks_exact(len);
+    let input_len = inputs.len() / rows.len();
+    for (row, (input, observation)) in inputs.chunks_exact_mut(input_len).zip(rows).enumerate() {
+        let (first, last) = input.split_at_mut(len);
+        first.copy_from_slice(observation);
+        for (place, last) in last.iter_mut().enumerate() {
+            *last = value(row, place);
         }
     }
 }

@@ -11,6 +11,7 @@ mod mean;
 mod multiply;
 mod normal;
 mod sparse;
+mod strip;
 mod sums;
 mod transpose;
 mod vector;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::elementary::tanh;
+use super::strip::load;
 use crate::processor::Processor;
 use crate::simd::{LANES, Simd, Work};
 
@@ -155,35 +156,34 @@ pub(crate) fn multiply<S: Simd>(
 ) {
     assert!(width.is_multiple_of(LANES) && columns <= width, "whole vectors");
     assert_eq!(out.len(), rows * columns, "a product of {rows} x {columns}");
-    let (simd, threads) = (processor.simd, processor.threads());
-    if threads == 1 || rows * columns * (right.len() / width) < LEAST_DIVIDED {
-        return simd.run(Product { first_row: 0, rows, columns, width, left, right, start, finish, out });
-    }
-    let share = rows.div_ceil(threads);
-    processor.each(out.chunks_mut(share * columns).enumerate(), |(part, out)| {
-        let (first_row, rows) = (part * share, out.len() / columns);
+    let simd = processor.simd;
+    share_rows(processor, (rows, columns, right.len() / width), out, |first_row, out| {
+        let rows = out.len() / columns;
         simd.run(Product { first_row, rows, columns, width, left, right, start, finish, out });
     });
+}
+
+/// Does `product` with all rows of `out`, or with some on each thread where there are threads and enough to do. It is given
+/// the first row's number, and the rows.
+#[inline(always)]
+pub(super) fn share_rows<S: Simd>(
+    processor: Processor<'_, S>,
+    (rows, columns, depth): (usize, usize, usize),
+    out: &mut [f32],
+    product: impl Fn(usize, &mut [f32]) + Sync,
+) {
+    let threads = processor.threads();
+    if threads == 1 || rows * columns * depth < LEAST_DIVIDED {
+        return product(0, out);
+    }
+    let share = rows.div_ceil(threads);
+    processor.each(out.chunks_mut(share * columns).enumerate(), |(part, out)| product(part * share, out));
 }
 
 /// Multiply-adds from which on a product is divided among threads. Below, to hand out the parts, to wait for them and to
 /// fetch what another core wrote takes too large a share of the time that is saved. Products of DQN and PPO have at most
 /// 1.3 million, those of SAC's middle layers 17.
-pub(super) const LEAST_DIVIDED: usize = 1 << 21;
-
-/// The first addends of some columns; zero beyond the last that there is.
-#[inline(always)]
-pub(super) fn load_start<S: Simd, const VECTORS: usize>(
-    simd: S,
-    start: &[f32],
-    first_column: usize,
-) -> [S::Vector; VECTORS] {
-    let mut vectors = [simd.splat(0.0); VECTORS];
-    for (column, vector) in (first_column..).step_by(LANES).zip(&mut vectors) {
-        *vector = simd.load_up_to(&start[column.min(start.len())..]);
-    }
-    vectors
-}
+const LEAST_DIVIDED: usize = 1 << 21;
 
 /// Some rows of a product. A function of its own: compiled once for each factor and finish, not at every call.
 struct Product<'a, L, F> {
@@ -313,13 +313,10 @@ impl<L: Left, F: Finish> Product<'_, L, F> {
         if right.first > 0 {
             // What the panels before have left: an unfinished sum loses nothing by being stored.
             for (row, sums) in (first_row..).zip(&mut sums) {
-                let out = &self.out[row * self.columns..][..self.columns];
-                for (column, sum) in (first_column..).step_by(LANES).zip(sums) {
-                    *sum = simd.load_up_to(&out[column..]);
-                }
+                *sums = load(simd, &self.out[row * self.columns..][first_column..self.columns]);
             }
         } else if !self.start.is_empty() {
-            sums = [load_start(simd, self.start, first_column); ROWS];
+            sums = [load(simd, &self.start[first_column..]); ROWS];
         }
         let depth = right.first..right.first + right.rows;
         let rows = self.left.rows::<ROWS>(self.first_row + first_row, depth);

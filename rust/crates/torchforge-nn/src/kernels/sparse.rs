@@ -1,7 +1,8 @@
 //! The matrix product whose left factor has many zeros.
 
 use super::Finish;
-use super::multiply::LEAST_DIVIDED;
+use super::multiply::share_rows;
+use super::strip::{load, store};
 use crate::processor::Processor;
 use crate::simd::{LANES, Simd, Work};
 
@@ -27,13 +28,9 @@ pub(crate) fn multiply_sparse<S: Simd>(
     assert!(width.is_multiple_of(LANES) && columns <= width, "whole vectors");
     assert!(stride.is_multiple_of(LANES) && right.len() / width <= stride, "room for the depth");
     assert_eq!(out.len(), rows * columns, "a product of {rows} x {columns}");
-    let (simd, threads) = (processor.simd, processor.threads());
-    if threads == 1 || rows * columns * (right.len() / width) < LEAST_DIVIDED {
-        return simd.run(Product { first_row: 0, columns, width, left, stride, right, start, finish, out });
-    }
-    let share = rows.div_ceil(threads);
-    processor.each(out.chunks_mut(share * columns).enumerate(), |(part, out)| {
-        let (first_row, left) = (part * share, &left[part * share * stride..]);
+    let simd = processor.simd;
+    share_rows(processor, (rows, columns, right.len() / width), out, |first_row, out| {
+        let left = &left[first_row * stride..];
         simd.run(Product { first_row, columns, width, left, stride, right, start, finish, out });
     });
 }
@@ -167,36 +164,6 @@ impl<F: Finish> Product<'_, F> {
                 }
             }
             store(simd, sums, out);
-        }
-    }
-}
-
-/// The first of `values`, zeros where there are too few.
-#[inline(always)]
-fn load<S: Simd, const VECTORS: usize>(simd: S, values: &[f32]) -> [S::Vector; VECTORS] {
-    let mut vectors = [simd.splat(0.0); VECTORS];
-    if let Some(values) = values.get(..VECTORS * LANES) {
-        for (vector, values) in vectors.iter_mut().zip(values.as_chunks::<LANES>().0) {
-            *vector = simd.load(values);
-        }
-    } else {
-        for (vector, values) in vectors.iter_mut().zip(values.chunks(LANES)) {
-            *vector = simd.load_up_to(values);
-        }
-    }
-    vectors
-}
-
-/// As many of the values as there is room for.
-#[inline(always)]
-fn store<S: Simd, const VECTORS: usize>(simd: S, vectors: [S::Vector; VECTORS], values: &mut [f32]) {
-    if let Some(values) = values.get_mut(..VECTORS * LANES) {
-        for (vector, values) in vectors.into_iter().zip(values.as_chunks_mut::<LANES>().0) {
-            simd.store(vector, values);
-        }
-    } else {
-        for (vector, values) in vectors.into_iter().zip(values.chunks_mut(LANES)) {
-            simd.store_up_to(vector, values);
         }
     }
 }
