@@ -126,7 +126,7 @@ def records(draw) -> Record:
 
 
 @given(st.lists(records(), max_size=5))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_csv_and_parquet_hold_the_same_values(found):
     for table in (table_of_records(found), table_of_repetitions(found)):
         from_csv, from_parquet = read_csv(as_csv(table), table), read_parquet(as_parquet(table))
@@ -138,7 +138,7 @@ def test_csv_and_parquet_hold_the_same_values(found):
 
 
 @given(st.lists(records(), min_size=1, max_size=5))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_columns_say_what_the_records_say(found):
     table = {column.name: column.values for column in table_of_records(found)}
     assert table["id"] == tuple(each.identifier for each in found)
@@ -163,7 +163,7 @@ def test_columns_say_what_the_records_say(found):
 
 
 @given(st.lists(records(), max_size=4))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_there_is_a_row_for_every_repetition_and_the_rows_hold_every_value(found):
     table = {column.name: column.values for column in table_of_repetitions(found)}
     expected = []

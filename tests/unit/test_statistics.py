@@ -22,7 +22,7 @@ from runner.tables.simulate_coverage import MODELS, SIZES, simulate
 
 TIMES = st.floats(min_value=1e-9, max_value=1e4)
 PROCESSES = st.lists(st.lists(TIMES, min_size=1, max_size=8), min_size=2, max_size=7)
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=40)
 RESAMPLES = 500
 
 

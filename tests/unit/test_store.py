@@ -173,7 +173,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=ACTIONS)
 def test_through_any_sequence_of_writes_crashes_and_reads_no_record_is_lost_or_half(
     tmp_path_factory, actions

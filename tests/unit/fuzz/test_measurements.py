@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.executors.watch import Streams
@@ -90,7 +90,6 @@ def test_a_line_that_is_no_event_is_a_failure_with_a_detail_that_can_be_shown(
     content_hash(failure.detail)
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(max_size=60) | st.sampled_from([GOOD, GOOD[:-3], b"\n", b"{}\n"]), max_size=6))
 def test_any_bytes_give_a_figure_that_a_record_can_hold_or_a_reason(chunks: list[bytes]) -> None:
     reader, failure = read(*chunks)

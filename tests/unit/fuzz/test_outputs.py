@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.arrays import Unreadable, read_arrays
@@ -205,7 +205,6 @@ def test_a_file_that_is_no_array_of_numbers_is_unreadable_and_says_why(
     assert str(caught.value).isprintable()
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["<f4", "<f8", "<i4", "|u1", "|b1"]), st.lists(st.integers(0, 3), max_size=3))
 def test_arrays_of_every_shape_come_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, dtype: str, shape: list[int]

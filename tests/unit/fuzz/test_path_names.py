@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from runner.errors import StoreError
@@ -54,7 +54,6 @@ def test_what_people_call_things_is_portable(name: str) -> None:
     assert component(name) == name
 
 
-@settings(deadline=None)
 @given(area=ANY, key=ANY, launch=ANY, digest=ANY, benchmark=ANY, identifier=ANY)
 @example(area="records", key="..", launch="..", digest="sha256:../x", benchmark="../..", identifier="/tmp/x")
 def test_the_store_reads_and_writes_below_its_own_directory_alone(

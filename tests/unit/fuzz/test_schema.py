@@ -18,7 +18,7 @@ from tests.fuzz.mutate import mutate_value
 SCHEMAS = (record.SCHEMA, protocol.SCHEMA, matrix_load.SCHEMA)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32), st.sampled_from([*corpus.records(), *corpus.lines()]))
 def test_the_fast_answer_is_the_librarys(seed: int, text: bytes) -> None:
     value = mutate_value(json.loads(text), random.Random(seed))  # noqa: S311
@@ -66,7 +66,7 @@ RULES = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(RULES, JSON, st.booleans())
 def test_every_keyword_means_what_it_means_to_the_library(
     tmp_path_factory: pytest.TempPathFactory, rules: dict[str, Any], value: Any, strict: bool

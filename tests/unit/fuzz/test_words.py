@@ -17,7 +17,7 @@ WORDS = st.sampled_from(
 ) | st.text(max_size=8)  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(WORDS, max_size=6))
 def test_any_words_are_understood_or_refused(words: list[str]) -> None:
     try:

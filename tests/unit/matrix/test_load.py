@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.errors import MatrixError
@@ -160,7 +160,6 @@ def test_a_text_that_unfolds_without_end_is_refused(tmp_path):
     assert "too large" in faults_of(tmp_path, "\n".join(lines))
 
 
-@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_either_a_matrix_or_a_matrix_error(tmp_path_factory, text):
     path = tmp_path_factory.mktemp("any") / "matrix.yaml"
@@ -180,7 +179,6 @@ PATHS = sorted((path for path in _paths(yaml.safe_load(SHIPPED)) if path), key=s
 JUNK = st.sampled_from([None, True, -1, 1e400, "", "x", [], {}, [[]], {"x": None}, {"x": {}}, 10**30])
 
 
-@settings(deadline=None)
 @given(st.sampled_from(PATHS), JUNK)
 def test_junk_at_any_place_of_a_matrix_never_gets_past_the_checks_as_a_crash(tmp_path_factory, place, junk):
     data = yaml.safe_load(SHIPPED)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.errors import MatrixError
@@ -180,7 +180,6 @@ def test_two_output_files_that_are_one_on_some_systems_are_a_fault(tmp_path: Pat
     | st.sampled_from(["a\n", "../a", "a/b", "-a", "CON", "a" * 65, "\0"])
     | st.from_regex(r"[A-Za-z0-9=._-]{1,10}", fullmatch=True)
 )
-@settings(deadline=None)
 def test_whatever_is_taken_for_a_case_stays_one_component_and_no_option(
     tmp_path_factory: pytest.TempPathFactory, name: str
 ) -> None:
@@ -245,7 +244,6 @@ def test_only_bounded_whole_number_arithmetic_has_a_value(text: str) -> None:
         evaluate(text, {"steps": 2**50})
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="0123456789abx+-*/() \n\t_.,'\"[]{}:=<>!@#%^&|~\\\0é", max_size=210))
 def test_any_text_is_an_expression_or_none(text: str) -> None:
     try:

@@ -10,7 +10,7 @@ from runner.record import Record
 from runner.tables.pages import render_benchmark
 from tables.records import MACHINE, dqn_records, gae_records, make_record
 
-FEW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 # What a page is made of, with what steers terminals and renderers.
 # No half of a surrogate pair: what was printed is decoded with replacement, and no record could be sealed with one.
 NASTY = st.text(

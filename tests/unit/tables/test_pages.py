@@ -21,7 +21,7 @@ from tables.records import (
     times,
 )
 
-FEW = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def page(matrix: Matrix, records: Sequence[Record], name: str, profile: str = "quick") -> str:

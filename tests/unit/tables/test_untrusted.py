@@ -178,7 +178,7 @@ def test_text_of_a_record_is_no_template(matrix: Matrix) -> None:
     assert "{# gone #}" in pages
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(TEXT)
 def test_pages_keep_their_shape_whatever_a_record_says(matrix: Matrix, text: str) -> None:
     told = text.encode("utf-8", "replace").decode()
