@@ -21,6 +21,7 @@ from runner.errors import DockerUnavailable
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
 from runner.executors.containers import create_container
+from runner.executors.cpus import last_cpus, usable_cpus
 from runner.executors.keeper import INPUTS, OUTPUTS, Keeper, keeper
 from runner.executors.sweep import owner_labels, sweep
 from runner.executors.watch import Streams
@@ -31,7 +32,7 @@ from runner.host.space import is_full, no_space
 from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec, Toolchain
-from runner.matrix import Implementation, Limits, Platform
+from runner.matrix import Implementation, Platform
 from runner.orphans import end_orphans
 from runner.signals import uninterrupted
 
@@ -56,7 +57,7 @@ class DockerExecutor:
         # The very daemon that the command line builds on: it may be a context's.
         self._client, information = connect(timeout=60)
         self._architecture = _ARCHITECTURES.get(information["Architecture"], information["Architecture"])
-        self._cpus = int(information["NCPU"])
+        self._cpus = usable_cpus(int(information["NCPU"]))
 
     def execution(self, platform: Platform) -> Execution:
         """Native where the daemon's machine has that architecture."""
@@ -104,7 +105,7 @@ class DockerExecutor:
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Create, fill, run, watch, empty and remove one container, and the keeper beside it."""
-        cpus = _cpu_set(request.limits, self._cpus)
+        cpus = last_cpus(request.limits.cpus, self._cpus)
         limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=_ENFORCED)
         try:
             # Left in the opposite order: a keeper's volumes can go only when nothing uses them any more.
@@ -313,11 +314,6 @@ def _digest(request: LaunchRequest) -> str:
     if request.image.config_digest is None:
         raise ValueError("a container needs an image")
     return request.image.config_digest
-
-
-def _cpu_set(limits: Limits, cpus: int) -> tuple[int, ...]:
-    """The last CPUs of the daemon's machine: the first is where a host's own work tends to run."""
-    return tuple(range(max(0, cpus - limits.cpus), cpus))
 
 
 def _one_line(error: Exception) -> str:

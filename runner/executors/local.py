@@ -18,11 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from runner import instructions, machine
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
+from runner.executors.cpus import last_cpus, usable_cpus
 from runner.executors.modules import missing_modules, own_python_first
 from runner.executors.outputs import empty, most_bytes, overfull_directory, refuse_directory
 from runner.executors.usage import can_be_seen, usage_of
@@ -125,7 +124,7 @@ class LocalExecutor:
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Run the command in a process group of its own."""
-        cpus = _cpu_set(request.limits)
+        cpus = last_cpus(request.limits.cpus, usable_cpus(os.cpu_count() or 1))
         limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=_ENFORCED)
         command = list(request.command)
         if request.output_directory is not None:
@@ -272,12 +271,6 @@ def _take_outputs(request: LaunchRequest, *, ended_well: bool) -> Failure | None
 
 def _deadline_failure(request: LaunchRequest) -> Failure:
     return Failure(kind=FailureKind.DEADLINE, detail=f"killed after {request.deadline_seconds:g} s")
-
-
-def _cpu_set(limits: Limits) -> tuple[int, ...]:
-    """The last CPUs that this process may use: the first is where a host's own work tends to run."""
-    allowed = sorted(psutil.Process().cpu_affinity())
-    return tuple(allowed[-limits.cpus :])
 
 
 def _kill_group(process: "subprocess.Popen[bytes]", *, politely: bool = True) -> None:
