@@ -16,7 +16,7 @@ from typing import Any
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from runner import instructions
+from runner import instructions, threads
 from runner.errors import DockerUnavailable
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
@@ -153,7 +153,6 @@ class DockerExecutor:
             command += ["--output", OUTPUTS]
         if request.input_directory is not None:
             command += ["--input", INPUTS]
-        threads = str(request.limits.threads)
         container: Container | None = None
         try:
             # A wish to stop that comes meanwhile is heard once we know what is to be removed.
@@ -169,10 +168,7 @@ class DockerExecutor:
                     mounts=beside.mounts if beside else (),
                     compiles=request.image.target == "compile",
                     environment={
-                        "FORGE_BENCH_THREADS": threads,
-                        "OMP_NUM_THREADS": threads,
-                        "OPENBLAS_NUM_THREADS": threads,
-                        "MKL_NUM_THREADS": threads,
+                        **threads.environment(request.limits),
                         **instructions.environment(request.limits),
                         "HOME": "/tmp",  # noqa: S108 (inside the container)
                     },

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from runner import instructions, machine
+from runner import instructions, machine, threads
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
 from runner.executors.cpus import last_cpus, usable_cpus
@@ -134,7 +134,7 @@ class LocalExecutor:
         environment = {
             **self._environment(),
             **owner_environment(),
-            "FORGE_BENCH_THREADS": str(request.limits.threads),
+            **threads.environment(request.limits),
             **instructions.environment(request.limits),
         }
         confine = _confinement(cpus, request.limits)

@@ -107,6 +107,21 @@ def test_seeds_on_the_command_line_replace_those_of_the_profile(forge, store):
     assert {record.seed for record in store.records()} == {7, 9}
 
 
+TOLD_THREADS = """
+import os
+names = ("FORGE_BENCH_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+told = {name: os.environ.get(name) for name in names}
+if set(told.values()) != {"1"}:
+    sys.exit(f"one thread is allowed, and told was {told}")
+"""
+
+
+def test_every_library_is_told_how_many_threads_the_limits_allow(forge, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    code, _, err = forge(small_matrix(told=program(TOLD_THREADS + DOUBLER)), "--only", "double/told")
+    assert code == 0, err
+
+
 # Two files of 400 MiB of nothing, where 512 MiB are allowed.
 HUGE = """
 for name in ("a", "b"):
