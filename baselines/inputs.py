@@ -144,8 +144,7 @@ def main() -> None:
     if not request.cases or request.output_directory is None:
         protocol.refuse("--case and --output are needed; name a case and the directory to write to")
     for case in request.cases:
-        directory = request.output_directory / case.name
-        directory.mkdir(parents=True, exist_ok=True)
+        directory = protocol.made_directory(request.output_directory / case.name)
         _WRITERS[options.benchmark](case.parameters, request.seed, directory)
 
 

@@ -58,15 +58,22 @@ class Request:
         """The directory for this case's output files, made if need be; None when nothing is to be written."""
         if self.output_directory is None:
             return None
-        directory = self.output_directory / case.name
-        directory.mkdir(parents=True, exist_ok=True)
-        return directory
+        return made_directory(self.output_directory / case.name)
 
 
 def refuse(message: str) -> NoReturn:
     """Leave with exit code 2 and one line on stderr: what, why, what to do."""
     print(f"{Path(sys.argv[0]).stem}: {message}", file=sys.stderr)
     raise SystemExit(2)
+
+
+def made_directory(directory: Path) -> Path:
+    """The directory, made if need be; leaves with exit code 2 where it cannot be."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        refuse(f"{directory} cannot be made: {error.strerror}; name another with --output")
+    return directory
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:

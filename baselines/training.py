@@ -218,8 +218,7 @@ def _by_hand(
     )
     parameters = protocol.checked(case, kind)
     results = Path(__file__).resolve().parent.parent / "results" / "baselines"
-    output = request.output_directory or results / f"{name}-seed{request.seed}"
-    output.mkdir(parents=True, exist_ok=True)
+    output = protocol.made_directory(request.output_directory or results / f"{name}-seed{request.seed}")
     print(f"{name}: {json.dumps(values)}, seed {request.seed}; writing to {output}", file=sys.stderr)
     event = _run(variant, case, parameters, request.seed, None, output, process_start)
     (output / "measurement.json").write_text(json.dumps(event) + "\n", encoding="utf-8")

@@ -75,6 +75,15 @@ def test_a_faulty_command_line_is_refused_in_one_line(
     assert complaint in refusal(capsys)
 
 
+def test_an_output_directory_that_cannot_be_made_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(SystemExit):
+        protocol.made_directory(tmp_path / "taken" / "results")
+    assert "name another with --output" in refusal(capsys)
+
+
 @pytest.mark.parametrize("seed", ["-1", "x", "1.5", str(2**32)])
 def test_a_seed_is_a_whole_number_that_numpy_takes(seed: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
