@@ -19,6 +19,7 @@ from runner.matrix.model import (
     Profile,
     Returns,
     Roofline,
+    Updates,
 )
 
 __all__ = [
@@ -39,5 +40,6 @@ __all__ = [
     "Profile",
     "Returns",
     "Roofline",
+    "Updates",
     "load_matrix",
 ]

@@ -113,13 +113,13 @@ _FaultAt = Callable[..., Fault]
 def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[Fault]:
     """What a schema cannot say: names that must exist elsewhere, keys that exclude or need one another."""
     data = source.data
-    profiles = data.get("profiles")
-    for name in profiles if isinstance(profiles, dict) else ():
-        if not portable(name):
-            path = ("profiles", name)
-            yield Fault(line=source.line_of(path), key=".".join(path), message=_DEVICE)
+    yield from _profile_name_faults(source)
     benchmarks = data.get("benchmarks")
-    for name, benchmark in benchmarks.items() if isinstance(benchmarks, dict) else ():
+    if not isinstance(benchmarks, dict):
+        return
+    # What one says of another; of one that has faults of its own nothing more is asked.
+    sound = {each: None if ("benchmarks", each) in broken else benchmarks[each] for each in benchmarks}
+    for name, benchmark in benchmarks.items():
         if ("benchmarks", name) in broken or not isinstance(benchmark, dict):
             continue
 
@@ -144,12 +144,19 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[F
         yield from _gate_faults(benchmark, fault)
         yield from _parameter_faults(benchmark, fault)
         if "roofline" in benchmark:
-            others = {
-                each: None if ("benchmarks", each) in broken else benchmarks[each] for each in benchmarks
-            }
-            yield from _roofline_faults(benchmark, others, fault)
+            yield from _roofline_faults(benchmark, sound, fault)
+        if "updates" in benchmark:
+            yield from _updates_faults(benchmark, sound, fault)
         if "decision" in benchmark:
             yield from _decision_faults(benchmark, fault)
+
+
+def _profile_name_faults(source: Source) -> Iterator[Fault]:
+    profiles = source.data.get("profiles")
+    for name in profiles if isinstance(profiles, dict) else ():
+        if not portable(name):
+            path = ("profiles", name)
+            yield Fault(line=source.line_of(path), key=".".join(path), message=_DEVICE)
 
 
 def _name_faults(name: str, benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
@@ -209,7 +216,7 @@ def _reference_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
 def _roofline_faults(
     benchmark: _Benchmark, others: Mapping[str, _Benchmark | None], fault: _FaultAt
 ) -> Iterator[Fault]:
-    """``others`` are all benchmarks of the matrix; of one that has faults of its own nothing more is asked."""
+    """``others`` are all benchmarks of the matrix, None where one has faults of its own."""
     roofline = benchmark["roofline"]
     for unit in ("operations", "bytes"):
         name = roofline[unit]
@@ -239,6 +246,32 @@ def _roofline_faults(
             else:
                 if least < 1:
                     yield fault(*here, unit, message=f"the value is {least}")
+
+
+def _updates_faults(
+    benchmark: _Benchmark, others: Mapping[str, _Benchmark | None], fault: _FaultAt
+) -> Iterator[Fault]:
+    """``others`` are all benchmarks of the matrix, None where one has faults of its own."""
+    updates = benchmark["updates"]
+    name, count = updates["benchmark"], updates["count"]
+    if benchmark["kind"] != "training":
+        yield fault("updates", message="only a training is made of updates; drop this")
+    if count not in benchmark["counts"]:
+        yield fault(
+            "updates", "count", message=f'no count "{count}"{did_you_mean(count, benchmark["counts"])}'
+        )
+    if name not in others:
+        yield fault("updates", "benchmark", message=f'no benchmark "{name}"{did_you_mean(name, others)}')
+    other = others.get(name)
+    known = None if other is None else other.get("roofline", {}).get("cases", {})
+    for case, update in updates["cases"].items():
+        here = ("updates", "cases", case)
+        if case not in benchmark["cases"]:
+            yield fault(*here, message=f'no case "{case}"{did_you_mean(case, benchmark["cases"])}')
+        if known is not None and update not in known:
+            yield fault(
+                *here, message=f'the roofline of "{name}" has no case "{update}"{did_you_mean(update, known)}'
+            )
 
 
 def _limits_faults(benchmark: _Benchmark, limits: dict[str, Any], fault: _FaultAt) -> Iterator[Fault]:
@@ -413,6 +446,7 @@ def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
         on_request=value.get("on_request", False),
         decision=model.Decision(value["decision"]) if "decision" in value else None,
         roofline=_roofline(value) if "roofline" in value else None,
+        updates=model.Updates(**value["updates"]) if "updates" in value else None,
     )
 
 

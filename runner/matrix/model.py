@@ -184,6 +184,18 @@ class Roofline:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Updates:
+    """What a training's learning is made of, for its page to hold against the machine.
+
+    By its case, that of the operation ``benchmark`` which is one update; ``count`` names how many it makes.
+    """
+
+    benchmark: str
+    count: str
+    cases: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """One parameter point of a benchmark."""
 
@@ -243,6 +255,7 @@ class Benchmark:
     limits: tuple[str, ...] = ()
     on_request: bool = False
     roofline: Roofline | None = None
+    updates: Updates | None = None
     decision: Decision | None = None
 
     def left_out(self, profile: str, implementation: str, case: str) -> str | None:

@@ -54,10 +54,7 @@ def operation_view(
         title=benchmark.title,
         profile=profile,
         reference=benchmark.reference.name,
-        rooms=tuple(
-            _room(matrix, room, found, roofline_table(matrix, records, room, profile=profile))
-            for room in found
-        ),
+        rooms=tuple(_room(matrix, room, found, roofline_table(matrix, records, room)) for room in found),
     )
 
 

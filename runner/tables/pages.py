@@ -81,5 +81,7 @@ def _benchmark(
             return render("operation.md.j2", view=operation)
         case Kind.TRAINING:
             same_returns = same_returns_table(benchmark, records, matrix.profiles[profile])
-            view = training_view(matrix, benchmark, found, profile=profile, same_returns=same_returns)
+            view = training_view(
+                matrix, records, benchmark, found, profile=profile, same_returns=same_returns
+            )
             return render("training.md.j2", view=view)

@@ -1,10 +1,11 @@
-"""How far each implementation of an operation is from what the machine does at best (Williams et al., 2009).
+"""How far each implementation is from what the machine does at best (Williams et al., 2009).
 
 The least time of a call is the longer of two: its operations at the best rate that a plain matrix product reached
 on this machine, and its bytes at the rate of a plain copy of about that size. Both rates are measured by benchmarks
-of the same matrix, on the same machine, under the same limits.
+of the same matrix, on the same machine, under the same limits, in whatever profile. A training's is that of its updates.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,19 +27,18 @@ class Rates:
     bytes: dict[str, float]
 
 
-def roofline_table(matrix: Matrix, records: Sequence[Record], room: Room, *, profile: str) -> Table:
+def roofline_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Table:
     """One row for every implementation that passed, by case; empty where nothing may be said.
 
     Args:
         matrix: it names the benchmarks that measure the rates.
         records: the store's.
         room: the operation's on one platform.
-        profile: the profile that the page is about.
     """
     roofline = room.benchmark.roofline
     if roofline is None or not room.ranked:
         return EMPTY
-    rates = _rates(matrix, records, room, roofline, profile)
+    rates = _rates(matrix, records, room, roofline)
     found = []
     for row in room.rows:
         work, figure = roofline.cases.get(row.case.name), row.figure(room.benchmark.headline)
@@ -56,6 +56,50 @@ def roofline_table(matrix: Matrix, records: Sequence[Record], room: Room, *, pro
         "time",
         "of the limit",
         "operations a second",
+    )
+    return Table(headers=headers, rows=tuple(found), right=frozenset(headers[2:]))
+
+
+def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Table:
+    """One row for every implementation of a training that passed; empty where nothing may be said.
+
+    Args:
+        matrix: it names the operation that is an update, and the benchmarks that measure the rates.
+        records: the store's.
+        room: the training's on one platform.
+    """
+    updates = room.benchmark.updates
+    roofline = None if updates is None else matrix.benchmarks[updates.benchmark].roofline
+    if updates is None or roofline is None or not room.ranked:
+        return EMPTY
+    rates = _rates(matrix, records, room, roofline)
+    found = []
+    for row in room.rows:
+        case, figure = updates.cases.get(row.case.name), row.figure(room.benchmark.headline)
+        least = None if case is None else _least_seconds(roofline.cases[case], rates)
+        if least is None or figure is None or not row.same_work:
+            continue
+        count = row.passed[0].data["measurement"]["counts"][updates.count]
+        if count > 0:
+            found.append(
+                (
+                    row.case.name,
+                    row.implementation.name,
+                    units.count(count),
+                    f"{units.seconds(least[0])} ({least[1]})",
+                    units.seconds(count * least[0]),
+                    units.seconds(figure.value),
+                    f"{units.significant(figure.value / (count * least[0]))}x",
+                )
+            )
+    headers = (
+        "case",
+        "implementation",
+        "updates",
+        "least time of one here",
+        "of all",
+        "training",
+        "the limit is faster by",
     )
     return Table(headers=headers, rows=tuple(found), right=frozenset(headers[2:]))
 
@@ -81,12 +125,13 @@ def _least_seconds(work: LeastWork, rates: Rates) -> tuple[float, str] | None:
     return max((work.operations / rates.operations, "operations"), (work.bytes / copied, "bytes"))
 
 
-def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roofline, profile: str) -> Rates:
+def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roofline) -> Rates:
     machine = machine_of(room.records[-1])
 
     def by_case(benchmark: str, unit: str) -> dict[str, float]:
         found: dict[str, float] = {}
-        for other in rooms(matrix, records, benchmark, profile=profile):
+        every = (rooms(matrix, records, benchmark, profile=profile) for profile in matrix.profiles)
+        for other in itertools.chain.from_iterable(every):
             here = (other.platform, other.toolchain, other.limits) == (
                 room.platform,
                 room.toolchain,

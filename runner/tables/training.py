@@ -13,6 +13,7 @@ from runner.tables.headline import headline_table
 from runner.tables.markdown import Table
 from runner.tables.memory import memory_table
 from runner.tables.parity import parity_table
+from runner.tables.roofline import training_limit_table
 from runner.tables.selection import Room, Row
 from runner.tables.units import NOTHING
 
@@ -32,6 +33,7 @@ class TrainingRoom:
     elsewhere: str
     failures: Failures
     parts: Table
+    limit: Table
     parity: Table | None
     returns: Table
     seeds: Table
@@ -48,14 +50,23 @@ class TrainingView:
     reference: str
     episodes: int
     thresholds: str
+    updates: str
     rooms: tuple[TrainingRoom, ...]
     same_returns: Table | None
 
 
 def training_view(
-    matrix: Matrix, benchmark: Benchmark, found: Sequence[Room], *, profile: str, same_returns: Table | None
+    matrix: Matrix,
+    records: Sequence[Record],
+    benchmark: Benchmark,
+    found: Sequence[Room],
+    *,
+    profile: str,
+    same_returns: Table | None,
 ) -> TrainingView:
     """The page of ``benchmark`` with the rooms ``found``, and the table of all rooms' returns together.
+
+    ``records`` say what the machine does at best.
 
     Raises:
         ValueError: the benchmark does not say how its returns are summarised (a valid matrix does).
@@ -70,7 +81,10 @@ def training_view(
         reference=benchmark.reference.name,
         episodes=returns.episodes,
         thresholds=", ".join(f"{case} {value:g}" for case, value in returns.thresholds.items()),
-        rooms=tuple(_room(matrix, room, found, returns) for room in found),
+        updates="" if benchmark.updates is None else benchmark.updates.benchmark,
+        rooms=tuple(
+            _room(matrix, room, found, returns, training_limit_table(matrix, records, room)) for room in found
+        ),
         same_returns=same_returns,
     )
 
@@ -101,7 +115,9 @@ def steps_to_threshold(
     return None
 
 
-def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], returns: Returns) -> TrainingRoom:
+def _room(
+    matrix: Matrix, room: Room, all_rooms: Sequence[Room], returns: Returns, limit: Table
+) -> TrainingRoom:
     return TrainingRoom(
         heading=texts.heading(matrix, room),
         execution=texts.execution(room),
@@ -112,6 +128,7 @@ def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], returns: Return
         elsewhere=", ".join(room.elsewhere),
         failures=failures(room),
         parts=_parts(room),
+        limit=limit,
         parity=parity_table(room),
         returns=_returns(room, returns),
         seeds=_seeds(room, returns),

@@ -121,6 +121,32 @@ def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_pat
         ("copied: 256KiB", "copied: 256KB", '"copy" has no case "256KB"; did you mean "256KiB"?'),
         ("bytes: 4 * (9", "bytes: 4 * (nine", "benchmarks.update.roofline.cases.dqn.bytes"),
         ("bytes: 4 * (9", "bytes: -4 * (9", "benchmarks.update.roofline.cases.dqn.bytes: "),
+        (
+            "updates: {benchmark: update",
+            "updates: {benchmark: updat",
+            'no benchmark "updat"; did you mean "update"?',
+        ),
+        (
+            "updates: {benchmark: update",
+            "updates: {benchmark: copy",
+            'the roofline of "copy" has no case "dqn"',
+        ),
+        (
+            "count: gradient_steps, cases",
+            "count: gradient_step, cases",
+            'no count "gradient_step"; did you mean',
+        ),
+        (
+            "cases: {CartPole-v1: dqn}",
+            "cases: {CartPole-v2: dqn}",
+            "benchmarks.dqn.updates.cases.CartPole-v2: no case",
+        ),
+        ("cases: {CartPole-v1: dqn}", "cases: {CartPole-v1: dqm}", 'has no case "dqm"; did you mean "dqn"?'),
+        (
+            "kind: operation\n    decision: crossing",
+            "kind: operation\n    updates: {benchmark: update, count: environment_steps, cases: {single: dqn}}",
+            "benchmarks.ffi.updates: only a training is made of updates",
+        ),
         ("        dqn:\n          operations: 2", "        dqm:\n          operations: 2", 'no case "dqm"'),
     ],
 )

@@ -1,4 +1,4 @@
-"""The machine's limit on an operation's page: the least work against the best rates measured on the same machine."""
+"""The machine's limit on a page: the least work against the best rates measured on the same machine."""
 
 import re
 from collections.abc import Sequence
@@ -54,6 +54,26 @@ benchmarks:
 """,
     }.items()
 )
+TRAINING = (
+    MATRIX
+    + """
+  learn:
+    title: learn
+    kind: training
+    headline: training_seconds
+    inputs: [python3, inputs]
+    counts: {gradient_steps: steps - 1}
+    gate: {outputs: {update.npy: {rtol: 0}}, episodes: episodes.json}
+    returns: {episodes: 100}
+    updates: {benchmark: update, count: gradient_steps, cases: {pole: small}}
+    cases: {pole: {steps: 1001}, car: {steps: 1001}}
+    profiles:
+      quick: {native: {repetitions: 9}, emulated: {repetitions: 1}}
+    implementations:
+      numpy: {command: [python3, learn], reference: true}
+      rust: {command: [torchforge, learn]}
+"""
+)
 
 
 def of(benchmark: str, case: str, seconds: float, parameters: dict[str, Any], **more: Any) -> list[Record]:
@@ -91,10 +111,32 @@ def page(directory: Path, records: Sequence[Record]) -> str:
     return render_benchmark(example_matrix(directory, MATRIX), records, "update", profile="quick")
 
 
+def training(case: str, implementation: str, seconds: float, *, repetitions: int = 9) -> list[Record]:
+    """A thousand updates."""
+    return [
+        make_record(
+            benchmark="learn",
+            case=case,
+            implementation=implementation,
+            seed=seed,
+            metrics={"wall_seconds": seconds, "initialisation_seconds": 0.0, "training_seconds": seconds},
+            parameters={"steps": 1001, "repetitions": repetitions},
+            counts={"gradient_steps": 1000, "environment_steps": 1001},
+        )
+        for seed in range(1, 6)
+    ]
+
+
+def rows(text: str) -> list[list[str]]:
+    _, _, behind = text.partition("The machine's limit")
+    section = behind.partition("\n###")[0]
+    table = re.findall(r"^\| .*$", section, re.MULTILINE)[1:]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in table]
+
+
 def cells(text: str, case: str) -> list[str]:
-    _, _, section = text.partition("The machine's limit")
-    (row,) = re.findall(rf"^\| {case} .*$", section, re.MULTILINE)
-    return [cell.strip() for cell in row.strip("|").split("|")]
+    (row,) = [row for row in rows(text) if row[0] == case]
+    return row
 
 
 def test_the_least_time_is_operations_at_the_best_rate_or_bytes_at_the_copy_s_whichever_is_longer(tmp_path):
@@ -124,3 +166,28 @@ def test_nothing_is_said_by_the_rates_of_another_machine_or_of_emulation(tmp_pat
         *of("copy", "4KiB", 1e-6, {"size": 512}, counts={"bytes": 4096}, execution="unknown"),
     ]
     assert "The machine's limit" not in page(tmp_path, updates() + emulated)
+
+
+def test_a_trainings_limit_is_the_least_time_of_its_updates(tmp_path):
+    # Of the car's updates the matrix says nothing.
+    trained = training("pole", "numpy", 5.0) + training("pole", "rust", 0.2) + training("car", "numpy", 0.2)
+    matrix = example_matrix(tmp_path, TRAINING)
+    text = render_benchmark(matrix, trained + rates(), "learn", profile="quick")
+    # A thousand times 50 microseconds, which 5 seconds exceed a hundred times.
+    assert rows(text) == [
+        ["pole", "numpy", "1,000", "50.0 µs (operations)", "50.0 ms", "5.00 s", "100x"],
+        ["pole", "rust", "1,000", "50.0 µs (operations)", "50.0 ms", "200 ms", "4.00x"],
+    ]
+    assert "The machine's limit" not in render_benchmark(matrix, trained, "learn", profile="quick")
+
+
+def test_a_rate_that_was_measured_in_another_profile_is_the_machines_too(tmp_path):
+    text = TRAINING.replace("  quick:\n", "  long: &long\n", 1)
+    text = text.replace("benchmarks:\n", "  quick: *long\nbenchmarks:\n", 1)
+    text = text.replace(
+        "      quick: {native: {repetitions: 9}",
+        "      long: {native: {repetitions: 10}, emulated: {repetitions: 1}}\n      quick: {native: {repetitions: 9}",
+    )
+    matrix = example_matrix(tmp_path, text)
+    trained = training("pole", "rust", 0.2, repetitions=10)
+    assert rows(render_benchmark(matrix, trained + rates(), "learn", profile="long"))[0][-1] == "4.00x"
