@@ -1,7 +1,7 @@
 """A launch's number of threads: what every library is told, each by a variable of its own.
 
 A library that is not told counts processors, and some (candle) those of the machine, not those that the launch may use.
-Threads that wait for each other on one processor then take ten times as long.
+Threads that wait for each other on one processor then take many times as long.
 """
 
 from collections.abc import Mapping

@@ -4,7 +4,7 @@ import os
 
 
 def usable_cpus(machine_cpus: int) -> tuple[int, ...]:
-    """The CPUs that this process may use, for ``taskset`` before a runner to hold for its cells.
+    """The CPUs that this process may use: what ``taskset`` allows a runner holds for its cells too.
 
     Args:
         machine_cpus: of the machine that the cells run on. A daemon's may be another than this one: where it has another

@@ -6,7 +6,7 @@ of the same matrix, on the same machine, under the same limits, in whatever prof
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.comparison import machine_of
@@ -38,15 +38,8 @@ def roofline_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Tab
     roofline = room.benchmark.roofline
     if roofline is None or not room.ranked:
         return EMPTY
-    rates = _rates(matrix, records, room, roofline)
-    found = []
-    for row in room.rows:
-        work, figure = roofline.cases.get(row.case.name), row.figure(room.benchmark.headline)
-        if work is None or figure is None or not row.same_work:
-            continue
-        least = _least_seconds(work, rates)
-        if least is not None:
-            found.append(_row(row, work, least, figure.value))
+    cases = {case: case for case in roofline.cases}
+    found = tuple(_row(*each) for each in _held(matrix, records, room, roofline, cases))
     headers = (
         "case",
         "implementation",
@@ -57,7 +50,7 @@ def roofline_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Tab
         "of the limit",
         "operations a second",
     )
-    return Table(headers=headers, rows=tuple(found), right=frozenset(headers[2:]))
+    return Table(headers=headers, rows=found, right=frozenset(headers[2:]))
 
 
 def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Table:
@@ -72,13 +65,8 @@ def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) 
     roofline = None if updates is None else matrix.benchmarks[updates.benchmark].roofline
     if updates is None or roofline is None or not room.ranked:
         return EMPTY
-    rates = _rates(matrix, records, room, roofline)
     found = []
-    for row in room.rows:
-        case, figure = updates.cases.get(row.case.name), row.figure(room.benchmark.headline)
-        least = None if case is None else _least_seconds(roofline.cases[case], rates)
-        if least is None or figure is None or not row.same_work:
-            continue
+    for row, _, least, seconds in _held(matrix, records, room, roofline, updates.cases):
         count = row.passed[0].data["measurement"]["counts"][updates.count]
         if count > 0:
             found.append(
@@ -88,8 +76,8 @@ def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) 
                     units.count(count),
                     f"{units.seconds(least[0])} ({least[1]})",
                     units.seconds(count * least[0]),
-                    units.seconds(figure.value),
-                    f"{units.significant(figure.value / (count * least[0]))}x",
+                    units.seconds(seconds),
+                    f"{units.significant(seconds / (count * least[0]))}x",
                 )
             )
     headers = (
@@ -102,6 +90,24 @@ def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) 
         "the limit is faster by",
     )
     return Table(headers=headers, rows=tuple(found), right=frozenset(headers[2:]))
+
+
+def _held(
+    matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roofline, cases: Mapping[str, str]
+) -> Iterator[tuple[Row, LeastWork, tuple[float, str], float]]:
+    """Every row whose work was the same, with its case's least work, the least time of that, and its own seconds.
+
+    ``cases`` are the roofline's by the room's.
+    """
+    rates = _rates(matrix, records, room, roofline)
+    for row in room.rows:
+        case, figure = cases.get(row.case.name), row.figure(room.benchmark.headline)
+        if case is None or figure is None or not row.same_work:
+            continue
+        work = roofline.cases[case]
+        least = _least_seconds(work, rates)
+        if least is not None:
+            yield row, work, least, figure.value
 
 
 def _row(row: Row, work: LeastWork, least: tuple[float, str], seconds: float) -> tuple[str, ...]:
