@@ -1,4 +1,7 @@
-"""``forge-bench render``: the tables again, from the records."""
+"""``forge-bench render``: the tables again, from the records.
+
+From all of them: a folder may hold those of several machines, images and commits, and today's own are not asked for.
+"""
 
 from runner.commands.base import Command, Context
 from runner.commands.show import show

@@ -1,12 +1,15 @@
 """``forge-bench [run | BENCHMARK]``: run the selected part of the matrix and render its tables."""
 
 import argparse
+from collections.abc import Sequence
 
+from runner.cells import Selection
 from runner.commands import plan as plan_command
 from runner.commands.base import Command, Context
 from runner.commands.show import show
 from runner.errors import CellsFailed
-from runner.plan import Decision, Plan
+from runner.plan import Decision, Plan, content_keys
+from runner.record import Record
 from runner.run import run
 
 
@@ -20,7 +23,7 @@ def _run(context: Context) -> int:
     summary = run(plan, context.executor, store, progress)
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{summary.ran} cells run, {reused} reused, {len(summary.failed)} failed")
-    show(context, store.records() if summary.ran else plan.records)
+    show(context, _of_today(context, store.records() if summary.ran else plan.records))
     if summary.failed:
         kinds = {f"{each.implementation}: {each.data['failure']['kind']}" for each in summary.failed}
         raise CellsFailed(
@@ -29,6 +32,18 @@ def _run(context: Context) -> int:
             fix=f"read the tables and the logs under {store.root / 'logs'}; a failed cell is run again at the next call",
         )
     return 0
+
+
+def _of_today(context: Context, records: Sequence[Record]) -> list[Record]:
+    """Those that are of today's matrix, machine and images: a page after a run shows nothing that it would run again."""
+    options, plan = context.options, context.plan
+    here = options.architectures if context.executor.name == "local" else ()
+    # What ran on request once is shown from then on.
+    everything = Selection(
+        profile=options.profile, architectures=here, only=("*",), limits=tuple(context.matrix.limits)
+    )
+    keys = plan.keys() | content_keys(context.matrix, everything, context.executor, plan.execution_hashes)
+    return [record for record in records if record.key in keys]
 
 
 def _left_out(plan: Plan) -> list[tuple[str, str]]:

@@ -1,16 +1,12 @@
-"""What a run ends in: every table of the profile written, and those that were asked for printed."""
+"""What a run and a rendering end in: every table of the profile written, and those that were asked for printed."""
 
 import dataclasses
-import json
 import sys
 from collections.abc import Sequence
 
-from runner.cells import Selection
 from runner.commands.base import Context
 from runner.matrix import Matrix
-from runner.plan import content_keys
 from runner.record import Record
-from runner.store import newest_by_key
 from runner.tables.narrow import narrow
 from runner.tables.write import write_tables
 from runner.terminal import width_of
@@ -21,17 +17,11 @@ def show(context: Context, records: Sequence[Record]) -> None:
 
     Args:
         context: of the call.
-        records: those of the store, oldest first.
+        records: those that the tables are of, oldest first.
     """
     options, matrix, plan, store = context.options, context.matrix, context.plan, context.store
     # A process runs on what the host is: other architectures have no place in its tables.
     here = options.architectures if context.executor.name == "local" else ()
-    # What ran on request once is shown from then on.
-    everything = Selection(
-        profile=options.profile, architectures=here, only=("*",), limits=tuple(matrix.limits)
-    )
-    keys = plan.keys() | content_keys(matrix, everything, context.executor, plan.execution_hashes)
-    records = _current(records, keys)
     directory = store.tables_directory / options.profile
     write_tables(_of_architectures(matrix, here), records, directory, profile=options.profile)
     selected = _of_architectures(matrix, options.architectures)
@@ -64,17 +54,3 @@ def _of_architectures(matrix: Matrix, architectures: Sequence[str]) -> Matrix:
         if platform.architecture in architectures
     }
     return dataclasses.replace(matrix, platforms=platforms)
-
-
-def _current(records: Sequence[Record], keys: frozenset[str]) -> list[Record]:
-    """The newest record of each of these content keys; of every cell where the store knows none of them.
-
-    The second is for records from elsewhere: another machine's keys are never those of this one.
-    """
-    newest = newest_by_key(records)
-    current = [record for key, record in newest.items() if key in keys]
-    if current:
-        return current
-    return list(
-        {json.dumps(record.data["cell"], sort_keys=True): record for record in newest.values()}.values()
-    )

@@ -13,6 +13,7 @@ import psutil
 
 from runner import machine
 from runner.errors import DockerUnavailable, ForgeBenchError, PackagesDrifted, StoreError
+from runner.executors.cpus import usable_cpus
 from runner.host.daemon import information, require_client, require_daemon
 from runner.host.endpoint import current_endpoint
 from runner.host.facts import daemon_is_elsewhere, read_host
@@ -232,9 +233,7 @@ def _machine() -> Machine:
     memory = psutil.virtual_memory()
     limit = min([memory.total, *filter(None, map(_cgroup_limit, _CGROUP_LIMITS))])
     return Machine(
-        cpus=len(psutil.Process().cpu_affinity())
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1,
+        cpus=len(usable_cpus(os.cpu_count() or 1)),
         memory_bytes=limit,
         memory_available_bytes=min(memory.available, limit),
         swap_bytes=psutil.swap_memory().total,

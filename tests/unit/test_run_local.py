@@ -427,3 +427,13 @@ def test_naming_a_benchmark_prints_its_page_on_stdout(forge):
     assert code == 0
     assert "Doubling numbers" in out
     assert Path("results").name not in out.splitlines()[0]
+
+
+def test_rendering_shows_what_the_folder_holds_and_a_run_what_is_of_today(forge):
+    forge(small_matrix(other=program(DOUBLER)))
+    today = small_matrix(other=program(DOUBLER + "# otherwise the same\n"))
+    _, rendered, _ = forge(today, "render", "--only", "double")
+    _, after_a_run, _ = forge(today, "--only", "double/plain")
+    assert "other" in rendered
+    assert "not run" not in rendered
+    assert "not run" in after_a_run
