@@ -1,0 +1,51 @@
+"""What the README says of published trainings is what their pages and records hold."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+PUBLISHED = ROOT / "results/published"
+ROWS = [
+    row
+    for row in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    if re.match(r"\| \[[A-Z]+\]\(results/published/", row)
+]
+FIGURE = re.compile(r"[\d.]+x \([\d.]+ to [\d.]+\)|[\d.]+ s\b")
+
+
+def weights(publication: str, benchmark: str, implementation: str) -> dict[int, str]:
+    """The hash of each seed's weights."""
+    found = {}
+    for path in (PUBLISHED / publication / "records" / benchmark).glob("*.json"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["cell"]["implementation"] == implementation and record["profile"] == "full":
+            found[record["cell"]["seed"]] = record["outputs"]["weights.safetensors"]
+    return found
+
+
+def test_the_readme_shows_whole_trainings() -> None:
+    assert len(ROWS) >= 3
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("/")[2])
+def test_every_figure_of_a_training_stands_in_the_page_that_its_row_links_to(row: str) -> None:
+    link = re.search(r"\(([^)]+\.md)\)", row)
+    assert link is not None, row
+    page = (ROOT / link[1]).read_text(encoding="utf-8")
+    figures = FIGURE.findall(row.split("|", maxsplit=2)[2])
+    assert len(figures) >= 4, f"figures of {row}: {figures}"
+    assert [figure for figure in figures if figure not in page] == [], f"not in {link[1]}"
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "publication"), [("dqn", "2026-11-22-dqn-full"), ("ppo", "2026-11-22-ppo-full")]
+)
+def test_trainings_in_rust_end_with_the_same_weights_on_another_machine(
+    benchmark: str, publication: str
+) -> None:
+    here, there = (weights(each, benchmark, "rust") for each in (publication, "2026-11-22-avx2-full"))
+    assert sorted(here) == [1, 2, 3, 4, 5]
+    assert here == there
