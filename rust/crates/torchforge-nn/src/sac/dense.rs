@@ -1,144 +1,22 @@
-//! One update of the soft actor-critic, the seam between algorithm and kernels.
+//! The update of the soft actor-critic on our own kernels.
 
+use super::critic::{Critic, CriticTask, with_both};
+use super::policy_sample::{PolicySample, deviation, join};
+use super::{
+    ACTOR_NAMES, ActionRange, CRITIC_NAMES, LOG_DEVIATION, PolicyLoss, PolicyNoise, SQUASH_EPSILON,
+    SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,
+};
 use crate::error::check_len;
-use crate::kernels::{approach, exp, ln, row_weights, tanh, total, transpose};
+use crate::kernels::{exp, row_weights, tanh, total};
 use crate::learner::Learner;
-use crate::mlp::{Activations, LayerNames, RowActivations};
+use crate::mlp::{Activations, RowActivations};
 use crate::processor::Processor;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
 use crate::state::{NetworkState, Numbers, Visit};
 use crate::thread_pool::ThreadPool;
-use crate::{Adam, AdamOptions, Error, Mlp, TensorReader, TensorWriter};
+use crate::{Adam, Error, TensorWriter};
 
-/// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
-#[derive(Debug, Clone, Copy)]
-pub struct SacMinibatch<'a> {
-    /// (batch, observation length).
-    pub observations: &'a [f32],
-    /// (batch, observation length).
-    pub next_observations: &'a [f32],
-    /// As taken, within the environment's bounds; (batch, action length).
-    pub actions: &'a [f32],
-    /// (batch).
-    pub rewards: &'a [f32],
-    /// 1 where the task ended, so that nothing follows, otherwise 0; (batch).
-    pub terminations: &'a [f32],
-}
-
-/// Standard normal numbers for rounds of policy updates, borrowed; each (rounds, batch, action length).
-#[derive(Debug, Clone, Copy)]
-pub struct PolicyNoise<'a> {
-    /// For the actions that the policy learns from.
-    pub policy: &'a [f32],
-    /// For the actions that the temperature learns from.
-    pub temperature: &'a [f32],
-}
-
-/// The constants of an update; the defaults are CleanRL's.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SacLossOptions {
-    /// Discount of a step.
-    pub gamma: f64,
-    /// Share of the online critics that the targets take over in a step.
-    pub tau: f64,
-    /// The policy's Adam.
-    pub policy_adam: AdamOptions,
-    /// The critics' Adam, and the temperature's.
-    pub critic_adam: AdamOptions,
-}
-
-impl Default for SacLossOptions {
-    fn default() -> Self {
-        let adam = AdamOptions::default();
-        Self {
-            gamma: 0.99,
-            tau: 0.005,
-            policy_adam: AdamOptions { learning_rate: 3e-4, ..adam },
-            critic_adam: AdamOptions { learning_rate: 1e-3, ..adam },
-        }
-    }
-}
-
-/// What the first round of a policy update found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PolicyLoss {
-    /// The mean of `alpha log pi(a|s) - min Q(s, a)` before the step.
-    pub policy: f32,
-    /// The mean of `-alpha (log pi(a|s) + target entropy)` before the temperature's step.
-    pub temperature: f32,
-    /// The temperature alpha after its step.
-    pub alpha: f32,
-    /// The gradient of the temperature's loss by its logarithm.
-    pub temperature_gradient: f32,
-}
-
-/// A policy, two critics, their targets and a temperature that learn by whole updates (Haarnoja et al., 2018).
-pub trait SacUpdate {
-    /// Values in an action.
-    fn action_len(&self) -> usize;
-
-    /// Writes the action that the policy takes: `noise` are standard normal numbers, zeros give the policy's middle.
-    fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error>;
-
-    /// One gradient step of both critics; returns the sum of their mean squared errors before it. `noise`, (batch,
-    /// action length), is for the actions that follow.
-    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error>;
-
-    /// One gradient step of policy and temperature a round, on one minibatch of observations; returns what the first
-    /// round found.
-    fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error>;
-
-    /// Moves the target critics towards the online ones.
-    fn update_targets(&mut self);
-}
-
-/// The smallest and the largest logarithm of the policy's standard deviation.
-pub(crate) const LOG_DEVIATION: (f64, f64) = (-5.0, 2.0);
-/// Half the logarithm of 2 pi.
-pub(crate) const HALF_LOG_TWO_PI: f64 = 0.918_938_533_204_672_8;
-/// Keeps the logarithm of the squashing's derivative finite.
-pub(crate) const SQUASH_EPSILON: f64 = 1e-6;
-
-pub(crate) const ACTOR_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc_mean", "fc_logstd"]];
-pub(crate) const CRITIC_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc3"]];
-
-/// What the networks begin with.
-#[derive(Debug, Clone)]
-pub struct SacNetworks {
-    /// Observations to the means, then the raw log deviations, of the actions.
-    pub actor: Mlp,
-    /// Observations and actions to a value.
-    pub critics: [Mlp; 2],
-    /// Of the critics' sizes.
-    pub targets: [Mlp; 2],
-    /// The logarithm of the temperature.
-    pub log_alpha: f32,
-}
-
-impl SacNetworks {
-    /// Reads `actor.fc1.weight`, ..., `qf1.`, `qf2.`, `qf1_target.`, `qf2_target.` and `log_alpha`, as CleanRL names
-    /// them.
-    pub fn read(actor: &[usize], critic: &[usize], tensors: &TensorReader<'_>) -> Result<Self, Error> {
-        let critic = |name: &str| Mlp::read_as(critic, name, CRITIC_NAMES, tensors);
-        Ok(Self {
-            actor: Mlp::read_as(actor, "actor.", ACTOR_NAMES, tensors)?,
-            critics: [critic("qf1.")?, critic("qf2.")?],
-            targets: [critic("qf1_target.")?, critic("qf2_target.")?],
-            log_alpha: tensors.f32("log_alpha", &[1])?[0],
-        })
-    }
-}
-
-/// An action's middle and half its range, each (action length).
-#[derive(Debug, Clone, PartialEq)]
-pub struct ActionRange {
-    /// (high + low) / 2.
-    pub bias: Vec<f32>,
-    /// (high - low) / 2.
-    pub scale: Vec<f32>,
-}
-
-/// [`SacUpdate`] on [`Mlp`]s with [`Adam`]. After it is made, it allocates nothing.
+/// [`SacUpdate`] on [`Mlp`](crate::Mlp)s with [`Adam`]. After it is made, it allocates nothing.
 pub struct DenseSac {
     actor: Learner,
     critics: [Critic; 2],
@@ -157,94 +35,6 @@ pub struct DenseSac {
     actor_activations: Activations,
     path: SimdPath,
     pool: Option<ThreadPool>,
-}
-
-/// A critic and its target, which one thread computes from end to end.
-struct Critic {
-    learner: Learner,
-    target: Mlp,
-    target_activations: Activations,
-    /// The gradient with respect to the actions; (action length, width).
-    action_errors: Vec<f32>,
-}
-
-/// What there is to be done with both critics, neither of which needs the other for it.
-#[derive(Clone, Copy)]
-enum CriticTask<'a> {
-    /// Values of these inputs, and the target's of those that follow.
-    Compare { inputs: &'a [f32], next_inputs: &'a [f32] },
-    /// Gradients of the parameters from the errors of the values of these inputs, and a step.
-    Learn { inputs: &'a [f32] },
-    /// Values of these inputs.
-    Judge { inputs: &'a [f32] },
-    /// The gradient with respect to the actions, which lie behind an observation, from the errors of their values.
-    PassBack { observation_len: usize },
-    /// Moves the target towards the critic by this rate.
-    MoveTarget { tau: f32 },
-}
-
-impl Critic {
-    #[inline(always)]
-    fn compute<S: Simd>(&mut self, simd: S, task: CriticTask<'_>) {
-        let Self { learner, target, target_activations, action_errors } = self;
-        let alone = Processor::one_thread(simd);
-        match task {
-            CriticTask::Compare { inputs, next_inputs } => {
-                target.forward(alone, next_inputs, target_activations);
-                learner.forward(alone, inputs);
-            }
-            CriticTask::Learn { inputs } => {
-                learner.backward(alone, inputs);
-                learner.step(simd);
-            }
-            CriticTask::Judge { inputs } => learner.forward(alone, inputs),
-            CriticTask::PassBack { observation_len } => {
-                let (activations, errors) = (&learner.activations, &mut learner.errors);
-                let actions = observation_len..learner.network.inputs();
-                learner.network.backward_to_inputs(alone, activations, errors, actions, action_errors);
-            }
-            CriticTask::MoveTarget { tau } => {
-                approach(simd, target.parameters_mut(), learner.network.parameters(), tau);
-            }
-        }
-    }
-}
-
-struct ComputeCritic<'a> {
-    critic: &'a mut Critic,
-    task: CriticTask<'a>,
-}
-
-impl Work for ComputeCritic<'_> {
-    type Done = ();
-
-    #[inline(always)]
-    fn with<S: Simd>(self, simd: S) {
-        self.critic.compute(simd, self.task);
-    }
-}
-
-/// Each critic on a thread of its own, where there are two.
-#[inline(always)]
-fn with_both<S: Simd>(processor: Processor<'_, S>, critics: &mut [Critic; 2], task: CriticTask<'_>) {
-    let simd = processor.simd;
-    processor.each(critics.iter_mut(), |critic| simd.run(ComputeCritic { critic, task }));
-}
-
-/// Actions drawn from a policy, across.
-struct PolicySample {
-    /// The actions, within the environment's bounds; (action length, width).
-    actions: Vec<f32>,
-    /// Standard normal numbers; (action length, width).
-    noise: Vec<f32>,
-    /// tanh of the action before it is squashed; (action length, width).
-    squashed: Vec<f32>,
-    /// Standard deviation times noise; (action length, width).
-    deviation: Vec<f32>,
-    /// The tanh of the raw log deviation; (action length, width).
-    raw: Vec<f32>,
-    /// (width).
-    log_probabilities: Vec<f32>,
 }
 
 impl DenseSac {
@@ -266,16 +56,10 @@ impl DenseSac {
             check_len("the critic's input", actor.inputs() + action_len, critic.inputs())?;
             check_len("the critic's output", 1, critic.outputs())?;
         }
-        let width = batch.next_multiple_of(LANES);
         let inputs = (actor.inputs() + action_len) * batch;
         let [first, second] = critics;
         let [first_target, second_target] = targets;
-        let critic = |online: Mlp, target: Mlp| Critic {
-            learner: Learner::new(online, options.critic_adam, batch),
-            target_activations: target.activations(batch),
-            target,
-            action_errors: vec![0.0; action_len * width],
-        };
+        let critic = |online, target| Critic::new(online, target, options.critic_adam, batch, action_len);
         Ok(Self {
             row_activations: actor.row_activations(),
             actor_activations: actor.activations(batch),
@@ -289,14 +73,7 @@ impl DenseSac {
             batch,
             critic_inputs: vec![0.0; inputs],
             next_inputs: vec![0.0; inputs],
-            policy: PolicySample {
-                actions: vec![0.0; action_len * width],
-                noise: vec![0.0; action_len * width],
-                squashed: vec![0.0; action_len * width],
-                deviation: vec![0.0; action_len * width],
-                raw: vec![0.0; action_len * width],
-                log_probabilities: vec![0.0; width],
-            },
+            policy: PolicySample::new(action_len, batch.next_multiple_of(LANES)),
             path: SimdPath::detect(),
             pool: None,
         })
@@ -664,79 +441,6 @@ impl Work for UpdateTargets<'_> {
         let move_target = CriticTask::MoveTarget { tau: options.tau as f32 };
         with_both(Processor::new(simd, pool.as_ref()), critics, move_target);
     }
-}
-
-impl PolicySample {
-    /// Draws actions from the actor's `outputs` with `noise`, (batch, action length).
-    #[inline(always)]
-    fn draw<S: Simd>(&mut self, simd: S, outputs: &[f32], noise: &[f32], range: &ActionRange) {
-        let (width, actions) = (self.log_probabilities.len(), range.scale.len());
-        transpose(simd, (noise, actions, actions), &mut self.noise, width);
-        let (means, raws) = outputs.split_at(actions * width);
-        let (zero, one) = (simd.splat(0.0), simd.splat(1.0));
-        for first in (0..width).step_by(LANES) {
-            let mut log_probability = zero;
-            for (action, (&scale, &bias)) in range.scale.iter().zip(&range.bias).enumerate() {
-                let place = action * width + first;
-                let noise = simd.load(&self.noise[place..]);
-                let (raw, log_deviation) = log_deviation(simd, simd.load(&raws[place..]));
-                let spread = simd.mul(exp(simd, log_deviation), noise);
-                let squashed = tanh(simd, simd.add(simd.load(&means[place..]), spread));
-                let scale = simd.splat(scale);
-                simd.store(simd.mul_add(squashed, scale, simd.splat(bias)), &mut self.actions[place..]);
-                let slope = simd.mul_add(simd.sub(zero, squashed), squashed, one);
-                let squash = ln(simd, simd.mul_add(scale, slope, simd.splat(SQUASH_EPSILON as f32)));
-                // log N(x; mean, deviation) = -noise^2 / 2 - log deviation - log(2 pi) / 2.
-                let normal = simd.mul_add(
-                    simd.mul(noise, noise),
-                    simd.splat(-0.5),
-                    simd.splat(-HALF_LOG_TWO_PI as f32),
-                );
-                let normal = simd.sub(normal, log_deviation);
-                log_probability = simd.add(log_probability, simd.sub(normal, squash));
-                simd.store(squashed, &mut self.squashed[place..]);
-                simd.store(spread, &mut self.deviation[place..]);
-                simd.store(raw, &mut self.raw[place..]);
-            }
-            simd.store(log_probability, &mut self.log_probabilities[first..]);
-        }
-    }
-
-    /// Writes the `observations`, each `len` long, with the drawn actions behind them to `inputs`.
-    fn join(&self, observations: &[f32], len: usize, inputs: &mut [f32]) {
-        let width = self.log_probabilities.len();
-        join(observations, len, inputs, |row, action| self.actions[action * width + row]);
-    }
-}
-
-/// Writes the `observations`, each `len` long, with the values of their actions behind them to `inputs`; `value` is given
-/// row and place.
-fn join(observations: &[f32], len: usize, inputs: &mut [f32], value: impl Fn(usize, usize) -> f32) {
-    let rows = observations.chunks_exact(len);
-    let input_len = inputs.len() / rows.len();
-    for (row, (input, observation)) in inputs.chunks_exact_mut(input_len).zip(rows).enumerate() {
-        let (first, last) = input.split_at_mut(len);
-        first.copy_from_slice(observation);
-        for (place, last) in last.iter_mut().enumerate() {
-            *last = value(row, place);
-        }
-    }
-}
-
-/// tanh of the raw output, and the log deviation that it stands for.
-#[inline(always)]
-fn log_deviation<S: Simd>(simd: S, raw: S::Vector) -> (S::Vector, S::Vector) {
-    let (lowest, highest) = LOG_DEVIATION;
-    let squashed = tanh(simd, raw);
-    let share = simd.add(squashed, simd.splat(1.0));
-    (squashed, simd.mul_add(share, simd.splat((0.5 * (highest - lowest)) as f32), simd.splat(lowest as f32)))
-}
-
-/// tanh of the raw output, and the deviation that it stands for.
-#[inline(always)]
-fn deviation<S: Simd>(simd: S, raw: S::Vector) -> (S::Vector, S::Vector) {
-    let (squashed, log_deviation) = log_deviation(simd, raw);
-    (squashed, exp(simd, log_deviation))
 }
 
 #[inline(always)]

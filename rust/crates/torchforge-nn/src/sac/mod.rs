@@ -1,0 +1,138 @@
+//! One update of the soft actor-critic, the seam between algorithm and kernels.
+
+mod critic;
+mod dense;
+mod policy_sample;
+
+pub use dense::DenseSac;
+
+use crate::mlp::LayerNames;
+use crate::{AdamOptions, Error, Mlp, TensorReader};
+
+/// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
+#[derive(Debug, Clone, Copy)]
+pub struct SacMinibatch<'a> {
+    /// (batch, observation length).
+    pub observations: &'a [f32],
+    /// (batch, observation length).
+    pub next_observations: &'a [f32],
+    /// As taken, within the environment's bounds; (batch, action length).
+    pub actions: &'a [f32],
+    /// (batch).
+    pub rewards: &'a [f32],
+    /// 1 where the task ended, so that nothing follows, otherwise 0; (batch).
+    pub terminations: &'a [f32],
+}
+
+/// Standard normal numbers for rounds of policy updates, borrowed; each (rounds, batch, action length).
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyNoise<'a> {
+    /// For the actions that the policy learns from.
+    pub policy: &'a [f32],
+    /// For the actions that the temperature learns from.
+    pub temperature: &'a [f32],
+}
+
+/// The constants of an update; the defaults are CleanRL's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SacLossOptions {
+    /// Discount of a step.
+    pub gamma: f64,
+    /// Share of the online critics that the targets take over in a step.
+    pub tau: f64,
+    /// The policy's Adam.
+    pub policy_adam: AdamOptions,
+    /// The critics' Adam, and the temperature's.
+    pub critic_adam: AdamOptions,
+}
+
+impl Default for SacLossOptions {
+    fn default() -> Self {
+        let adam = AdamOptions::default();
+        Self {
+            gamma: 0.99,
+            tau: 0.005,
+            policy_adam: AdamOptions { learning_rate: 3e-4, ..adam },
+            critic_adam: AdamOptions { learning_rate: 1e-3, ..adam },
+        }
+    }
+}
+
+/// What the first round of a policy update found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PolicyLoss {
+    /// The mean of `alpha log pi(a|s) - min Q(s, a)` before the step.
+    pub policy: f32,
+    /// The mean of `-alpha (log pi(a|s) + target entropy)` before the temperature's step.
+    pub temperature: f32,
+    /// The temperature alpha after its step.
+    pub alpha: f32,
+    /// The gradient of the temperature's loss by its logarithm.
+    pub temperature_gradient: f32,
+}
+
+/// A policy, two critics, their targets and a temperature that learn by whole updates (Haarnoja et al., 2018).
+pub trait SacUpdate {
+    /// Values in an action.
+    fn action_len(&self) -> usize;
+
+    /// Writes the action that the policy takes: `noise` are standard normal numbers, zeros give the policy's middle.
+    fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error>;
+
+    /// One gradient step of both critics; returns the sum of their mean squared errors before it. `noise`, (batch,
+    /// action length), is for the actions that follow.
+    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error>;
+
+    /// One gradient step of policy and temperature a round, on one minibatch of observations; returns what the first
+    /// round found.
+    fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error>;
+
+    /// Moves the target critics towards the online ones.
+    fn update_targets(&mut self);
+}
+
+/// The smallest and the largest logarithm of the policy's standard deviation.
+pub(crate) const LOG_DEVIATION: (f64, f64) = (-5.0, 2.0);
+/// Half the logarithm of 2 pi.
+pub(crate) const HALF_LOG_TWO_PI: f64 = 0.918_938_533_204_672_8;
+/// Keeps the logarithm of the squashing's derivative finite.
+pub(crate) const SQUASH_EPSILON: f64 = 1e-6;
+
+pub(crate) const ACTOR_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc_mean", "fc_logstd"]];
+pub(crate) const CRITIC_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc3"]];
+
+/// What the networks begin with.
+#[derive(Debug, Clone)]
+pub struct SacNetworks {
+    /// Observations to the means, then the raw log deviations, of the actions.
+    pub actor: Mlp,
+    /// Observations and actions to a value.
+    pub critics: [Mlp; 2],
+    /// Of the critics' sizes.
+    pub targets: [Mlp; 2],
+    /// The logarithm of the temperature.
+    pub log_alpha: f32,
+}
+
+impl SacNetworks {
+    /// Reads `actor.fc1.weight`, ..., `qf1.`, `qf2.`, `qf1_target.`, `qf2_target.` and `log_alpha`, as CleanRL names
+    /// them.
+    pub fn read(actor: &[usize], critic: &[usize], tensors: &TensorReader<'_>) -> Result<Self, Error> {
+        let critic = |name: &str| Mlp::read_as(critic, name, CRITIC_NAMES, tensors);
+        Ok(Self {
+            actor: Mlp::read_as(actor, "actor.", ACTOR_NAMES, tensors)?,
+            critics: [critic("qf1.")?, critic("qf2.")?],
+            targets: [critic("qf1_target.")?, critic("qf2_target.")?],
+            log_alpha: tensors.f32("log_alpha", &[1])?[0],
+        })
+    }
+}
+
+/// An action's middle and half its range, each (action length).
+#[derive(Debug, Clone, PartialEq)]
+pub struct ActionRange {
+    /// (high + low) / 2.
+    pub bias: Vec<f32>,
+    /// (high - low) / 2.
+    pub scale: Vec<f32>,
+}
