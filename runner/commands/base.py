@@ -49,6 +49,11 @@ class Context:
         return self._asked.architectures
 
     @cached_property
+    def shown_architectures(self) -> tuple[str, ...]:
+        """Those that the written tables are limited to, none for all: a process runs on what the host is alone."""
+        return self.options.architectures if self.executor_name == "local" else ()
+
+    @cached_property
     def matrix(self) -> Matrix:
         """The matrix, with every name of the command line found in it."""
         matrix = load_matrix(self._asked.matrix or ROOT / "matrix.yaml")

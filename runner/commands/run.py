@@ -35,12 +35,14 @@ def _run(context: Context) -> int:
 
 
 def _of_today(context: Context, records: Sequence[Record]) -> list[Record]:
-    """Those that are of today's matrix, machine and images: a page after a run shows nothing that it would run again."""
-    options, plan = context.options, context.plan
-    here = options.architectures if context.executor.name == "local" else ()
+    """Those that are of today's matrix, machine and images."""
+    plan = context.plan
     # What ran on request once is shown from then on.
     everything = Selection(
-        profile=options.profile, architectures=here, only=("*",), limits=tuple(context.matrix.limits)
+        profile=plan.profile,
+        architectures=context.shown_architectures,
+        only=("*",),
+        limits=tuple(context.matrix.limits),
     )
     keys = plan.keys() | content_keys(context.matrix, everything, context.executor, plan.execution_hashes)
     return [record for record in records if record.key in keys]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from runner.commands.base import Context
 from runner.matrix import Matrix
 from runner.record import Record
+from runner.store import newest_by_key
 from runner.tables.narrow import narrow
 from runner.tables.write import write_tables
 from runner.terminal import width_of
@@ -20,8 +21,9 @@ def show(context: Context, records: Sequence[Record]) -> None:
         records: those that the tables are of, oldest first.
     """
     options, matrix, plan, store = context.options, context.matrix, context.plan, context.store
-    # A process runs on what the host is: other architectures have no place in its tables.
-    here = options.architectures if context.executor.name == "local" else ()
+    here = context.shown_architectures
+    # A cell that was run again counts as it was then, not as an older one beside it.
+    records = list(newest_by_key(records).values())
     directory = store.tables_directory / options.profile
     write_tables(_of_architectures(matrix, here), records, directory, profile=options.profile)
     selected = _of_architectures(matrix, options.architectures)

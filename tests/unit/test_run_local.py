@@ -96,6 +96,18 @@ def test_fresh_runs_again_and_keeps_the_earlier_records(forge, store):
     assert len(store.records()) == 8
 
 
+def test_what_was_run_again_is_no_older_record_of_another_machine_or_image(forge, store):
+    forge(small_matrix())
+    forge(small_matrix(), "--fresh")
+    assert "older records" not in (store.tables_directory / "quick/methodology.md").read_text(
+        encoding="utf-8"
+    )
+    forge(small_matrix(), "render")
+    assert "older records" not in (store.tables_directory / "quick/methodology.md").read_text(
+        encoding="utf-8"
+    )
+
+
 def test_selecting_one_implementation_brings_the_reference_that_its_gate_needs(forge, store):
     forge(small_matrix(other=program(DOUBLER)), "--only", "double/other")
     names = [(each.implementation, each.seed) for each in store.records()]
