@@ -16,19 +16,19 @@ export CARGO_TARGET_DIR=/target
 # The module is loaded by an interpreter; it links no libpython, and the target's is not here.
 export PYO3_BUILD_EXTENSION_MODULE=1
 
+export RUSTC_WRAPPER=/forge/rustc.sh
+
 program=torchforge
+packages="-p torchforge-bench"
 features=
 case $2 in
-    core) ;;
+    # In one go: each alone would have features of its own among the dependencies, and all our crates compiled twice.
+    core) packages="$packages -p torchforge-py" ;;
     # One program that needs no file beside it; a module for Python cannot be static.
     edge) export RUSTFLAGS="-C target-feature=+crt-static" ;;
     # Beside the ordinary one: what it takes to compile it, and its size, are its library's own.
     candle | burn) features="--features torchforge-bench/$2"; program=torchforge-$2 ;;
 esac
-
-build() {
-    cargo build --quiet --release --locked --target "$target" "$@"
-}
 
 cd /rust
 if [ "$1" = crates ]; then
@@ -36,29 +36,25 @@ if [ "$1" = crates ]; then
     find . -name '*.rs' -exec touch {} +
 fi
 # shellcheck disable=SC2086
-build -p torchforge-bench $features
-# The processor time of all compilers so far: this shell's, which waited for them, and that of the layer before.
-times > /forge/times
-tail -n 1 /forge/times | tr ms '  ' >> /forge/compiled
-if [ "$2" = core ]; then
-    build -p torchforge-py
-fi
+cargo build --quiet --release --locked --target "$target" $packages $features
 
 if [ "$1" = crates ]; then
     mkdir -p /artefacts/bin /artefacts/crates
     cp "/target/$target/release/torchforge" "/artefacts/bin/$program"
-    awk '{ seconds += 60 * ($1 + $3) + $2 + $4 } END { printf "%.1f\n", seconds }' /forge/compiled \
-        > "/artefacts/bin/$program.compile-seconds"
+    # The compilers' time for the program and all below it, this layer's and that of the one before.
+    # shellcheck disable=SC2086
+    cargo tree --quiet --locked --offline --target "$target" --edges normal,build -p torchforge-bench $features \
+        --prefix none --no-dedupe --format '{p}' | cut -d' ' -f1 | sort -u > /forge/program
+    awk 'function seconds(time, part) { split(time, part, "[ms]"); return 60 * part[1] + part[2] }
+        NR == FNR { program[$1]; next }
+        $1 in program { sum += seconds($2) + seconds($3) }
+        END { printf "%.1f\n", sum }' /forge/program /forge/compiled > "/artefacts/bin/$program.compile-seconds"
     if [ -e "/target/$target/release/libtorchforge.so" ]; then
         mkdir -p /artefacts/site-packages
         cp "/target/$target/release/libtorchforge.so" /artefacts/site-packages/torchforge.abi3.so
         cp crates/torchforge-py/torchforge.pyi /artefacts/site-packages/torchforge.pyi
     fi
     # What is compiled in, for the bill of materials: neither what only builds nor what only tests.
-    packages="-p torchforge-bench"
-    if [ "$2" = core ]; then
-        packages="$packages -p torchforge-py"
-    fi
     # shellcheck disable=SC2086
     cargo tree --quiet --locked --offline --target "$target" --edges normal,no-proc-macro $packages $features \
         --prefix none --no-dedupe --format '{p}|{l}' | sort -u > "/artefacts/crates/$program"

@@ -57,58 +57,10 @@ impl PpoBackend for DensePpo {
     }
 }
 
+/// What gradients of this length are multiplied by, so that they are no longer than `largest`: as
+/// `torch.nn.utils.clip_grad_norm_` has it.
 #[cfg(any(feature = "burn", feature = "candle"))]
-pub(super) use library::{Sizes, largest_share};
-
-#[cfg(any(feature = "burn", feature = "candle"))]
-mod library {
-    use crate::error::{check_actions, check_len};
-    use crate::{Error, Mlp, PpoMinibatch};
-
-    /// What the networks take and give.
-    pub(in crate::backends) struct Sizes {
-        pub(in crate::backends) inputs: usize,
-        pub(in crate::backends) actions: usize,
-        pub(in crate::backends) rows: usize,
-        pub(in crate::backends) batch: usize,
-    }
-
-    impl Sizes {
-        pub(in crate::backends) fn new(
-            actor: &Mlp,
-            critic: &Mlp,
-            rows: usize,
-            batch: usize,
-        ) -> Result<Self, Error> {
-            let (inputs, actions) = (actor.inputs(), actor.outputs());
-            // Of one row there is no standard deviation.
-            if batch < 2 || rows == 0 {
-                return Err(Error::Sizes { sizes: vec![inputs, actions], batch: batch.min(rows) });
-            }
-            check_len("the critic's observation", inputs, critic.inputs())?;
-            check_len("the critic's output", 1, critic.outputs())?;
-            Ok(Self { inputs, actions, rows, batch })
-        }
-
-        pub(in crate::backends) fn check_rows(&self, observations: &[f32]) -> Result<(), Error> {
-            check_len("observations", self.rows * self.inputs, observations.len())
-        }
-
-        pub(in crate::backends) fn check(&self, minibatch: &PpoMinibatch<'_>) -> Result<(), Error> {
-            check_len("observations", self.batch * self.inputs, minibatch.observations.len())?;
-            check_len("actions", self.batch, minibatch.actions.len())?;
-            check_len("log probabilities", self.batch, minibatch.log_probabilities.len())?;
-            check_len("advantages", self.batch, minibatch.advantages.len())?;
-            check_len("returns", self.batch, minibatch.returns.len())?;
-            check_len("values", self.batch, minibatch.values.len())?;
-            check_actions(minibatch.actions, self.actions)
-        }
-    }
-
-    /// What gradients of this length are multiplied by, so that they are no longer than `largest`: as
-    /// `torch.nn.utils.clip_grad_norm_` has it.
-    pub(in crate::backends) fn largest_share(largest: f64, length: f64) -> f64 {
-        let share = largest / (length + 1e-6);
-        if share < 1.0 { share } else { 1.0 }
-    }
+pub(super) fn largest_share(largest: f64, length: f64) -> f64 {
+    let share = largest / (length + 1e-6);
+    if share < 1.0 { share } else { 1.0 }
 }

@@ -66,15 +66,14 @@ pub(super) use library::Layout;
 
 #[cfg(any(feature = "burn", feature = "candle"))]
 mod library {
-    use crate::error::check_len;
-    use crate::sac::{ACTOR_NAMES, CRITIC_NAMES};
-    use crate::{ActionRange, Error, Mlp, PolicyNoise, SacMinibatch, SacNetworks, TensorWriter};
+    use crate::sac::{ACTOR_NAMES, CRITIC_NAMES, SacSizes};
+    use crate::{ActionRange, Error, Mlp, SacNetworks, TensorWriter};
 
     /// What the networks take and give, and how their tensors are called.
     pub(in crate::backends) struct Layout {
         actor: Mlp,
         critic: Mlp,
-        batch: usize,
+        pub(in crate::backends) sizes: SacSizes,
     }
 
     impl Layout {
@@ -83,78 +82,8 @@ mod library {
             range: &ActionRange,
             batch: usize,
         ) -> Result<Self, Error> {
-            let SacNetworks { actor, critics, targets, .. } = networks;
-            let actions = actor.outputs() / 2;
-            if batch == 0 || actor.outputs() != 2 * actions {
-                return Err(Error::Sizes { sizes: vec![actor.inputs(), actor.outputs()], batch });
-            }
-            check_len("the action's range", actions, range.scale.len())?;
-            check_len("the action's range", actions, range.bias.len())?;
-            for critic in critics.iter().chain(targets) {
-                check_len("the critic's input", actor.inputs() + actions, critic.inputs())?;
-                check_len("the critic's output", 1, critic.outputs())?;
-                check_len("the critic", critics[0].parameters().len(), critic.parameters().len())?;
-            }
-            Ok(Self { actor: actor.clone(), critic: critics[0].clone(), batch })
-        }
-
-        /// Values in an observation.
-        pub(in crate::backends) fn inputs(&self) -> usize {
-            self.actor.inputs()
-        }
-
-        /// Values in an action.
-        pub(in crate::backends) fn actions(&self) -> usize {
-            self.actor.outputs() / 2
-        }
-
-        pub(in crate::backends) fn check_row(
-            &self,
-            observation: &[f32],
-            noise: &[f32],
-            action: &[f32],
-        ) -> Result<(), Error> {
-            check_len("the observation", self.inputs(), observation.len())?;
-            check_len("the noise", self.actions(), noise.len())?;
-            check_len("the action", self.actions(), action.len())
-        }
-
-        pub(in crate::backends) fn check(
-            &self,
-            minibatch: &SacMinibatch<'_>,
-            noise: &[f32],
-        ) -> Result<(), Error> {
-            let (observations, actions) = (self.batch * self.inputs(), self.round());
-            check_len("observations", observations, minibatch.observations.len())?;
-            check_len("next observations", observations, minibatch.next_observations.len())?;
-            check_len("actions", actions, minibatch.actions.len())?;
-            check_len("rewards", self.batch, minibatch.rewards.len())?;
-            check_len("terminations", self.batch, minibatch.terminations.len())?;
-            check_len("noise", actions, noise.len())
-        }
-
-        pub(in crate::backends) fn check_rounds(
-            &self,
-            observations: &[f32],
-            noise: PolicyNoise<'_>,
-        ) -> Result<(), Error> {
-            check_len("observations", self.batch * self.inputs(), observations.len())?;
-            let whole = noise.policy.len().max(self.round()).next_multiple_of(self.round());
-            check_len("the policy's noise", whole, noise.policy.len())?;
-            check_len("the temperature's noise", whole, noise.temperature.len())
-        }
-
-        /// The noise of policy and temperature, round by round.
-        pub(in crate::backends) fn rounds<'a>(
-            &self,
-            noise: PolicyNoise<'a>,
-        ) -> impl Iterator<Item = (&'a [f32], &'a [f32])> + use<'a> {
-            noise.policy.chunks(self.round()).zip(noise.temperature.chunks(self.round()))
-        }
-
-        /// Values of noise in a round.
-        fn round(&self) -> usize {
-            self.batch * self.actions()
+            let sizes = SacSizes::of(networks, range, batch)?;
+            Ok(Self { actor: networks.actor.clone(), critic: networks.critics[0].clone(), sizes })
         }
 
         pub(in crate::backends) fn write_actor(

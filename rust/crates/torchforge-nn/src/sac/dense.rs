@@ -4,9 +4,8 @@ use super::critic::{Critic, CriticTask, with_both};
 use super::policy_sample::{PolicySample, deviation, join};
 use super::{
     ACTOR_NAMES, ActionRange, CRITIC_NAMES, LOG_DEVIATION, PolicyLoss, PolicyNoise, SQUASH_EPSILON,
-    SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,
+    SacLossOptions, SacMinibatch, SacNetworks, SacSizes, SacUpdate,
 };
-use crate::error::check_len;
 use crate::kernels::{exp, row_weights, tanh, total};
 use crate::learner::Learner;
 use crate::mlp::{Activations, RowActivations};
@@ -25,7 +24,7 @@ pub struct DenseSac {
     alpha_adam: Adam,
     options: SacLossOptions,
     range: ActionRange,
-    batch: usize,
+    sizes: SacSizes,
     /// Observations, each with its action behind it: what critics see.
     critic_inputs: Vec<f32>,
     /// Next observations, each with the action that follows.
@@ -45,21 +44,12 @@ impl DenseSac {
         batch: usize,
         options: SacLossOptions,
     ) -> Result<Self, Error> {
+        let sizes = SacSizes::of(&networks, &range, batch)?;
         let SacNetworks { actor, critics, targets, log_alpha } = networks;
-        let action_len = actor.outputs() / 2;
-        if batch == 0 || actor.outputs() != 2 * action_len {
-            return Err(Error::Sizes { sizes: vec![actor.inputs(), actor.outputs()], batch });
-        }
-        check_len("the action's range", action_len, range.scale.len())?;
-        check_len("the action's range", action_len, range.bias.len())?;
-        for critic in critics.iter().chain(&targets) {
-            check_len("the critic's input", actor.inputs() + action_len, critic.inputs())?;
-            check_len("the critic's output", 1, critic.outputs())?;
-        }
-        let inputs = (actor.inputs() + action_len) * batch;
+        let inputs = (sizes.observation + sizes.action) * batch;
         let [first, second] = critics;
         let [first_target, second_target] = targets;
-        let critic = |online, target| Critic::new(online, target, options.critic_adam, batch, action_len);
+        let critic = |online, target| Critic::new(online, target, options.critic_adam, batch, sizes.action);
         Ok(Self {
             row_activations: actor.row_activations(),
             actor_activations: actor.activations(batch),
@@ -70,10 +60,10 @@ impl DenseSac {
             alpha_adam: Adam::new(options.critic_adam, 1),
             options,
             range,
-            batch,
+            sizes,
             critic_inputs: vec![0.0; inputs],
             next_inputs: vec![0.0; inputs],
-            policy: PolicySample::new(action_len, batch.next_multiple_of(LANES)),
+            policy: PolicySample::new(sizes.action, batch.next_multiple_of(LANES)),
             path: SimdPath::detect(),
             pool: None,
         })
@@ -134,10 +124,6 @@ impl DenseSac {
         self.actor.activations.width()
     }
 
-    fn observation_len(&self) -> usize {
-        self.actor.network.inputs()
-    }
-
     #[inline(always)]
     fn act_with<S: Simd>(&mut self, simd: S, observation: &[f32], noise: &[f32], action: &mut [f32]) {
         self.actor.network.forward_row(simd, observation, &mut self.row_activations);
@@ -157,9 +143,9 @@ impl DenseSac {
         let processor = Processor::new(simd, self.pool.as_ref());
         self.actor.network.forward(processor, minibatch.next_observations, &mut self.actor_activations);
         self.policy.draw(simd, self.actor_activations.output(), noise, &self.range);
-        self.policy.join(minibatch.next_observations, self.observation_len(), &mut self.next_inputs);
-        let (len, taken) = (self.action_len(), minibatch.actions);
-        join(minibatch.observations, self.observation_len(), &mut self.critic_inputs, |row, action| {
+        self.policy.join(minibatch.next_observations, self.sizes.observation, &mut self.next_inputs);
+        let (len, taken) = (self.sizes.action, minibatch.actions);
+        join(minibatch.observations, self.sizes.observation, &mut self.critic_inputs, |row, action| {
             taken[row * len + action]
         });
         let compare = CriticTask::Compare { inputs: &self.critic_inputs, next_inputs: &self.next_inputs };
@@ -177,8 +163,8 @@ impl DenseSac {
         let (gamma, alpha) = (simd.splat(self.options.gamma as f32), simd.splat(self.alpha));
         let (one, two) = (simd.splat(1.0), simd.splat(2.0));
         let mut sums = [simd.splat(0.0); 2];
-        for first in (0..self.batch).step_by(LANES) {
-            let weight = simd.load(&row_weights(first, self.batch));
+        for first in (0..self.sizes.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.sizes.batch));
             let next = simd.load(&first_critic.target_activations.output()[first..]);
             let other_next = simd.load(&second_critic.target_activations.output()[first..]);
             let smaller = simd.select(simd.less(other_next, next), other_next, next);
@@ -207,16 +193,16 @@ impl DenseSac {
         noise: &[f32],
         fresh: bool,
     ) -> f32 {
-        let (width, actions) = (self.width(), self.action_len());
+        let (width, actions) = (self.width(), self.sizes.action);
         let processor = Processor::new(simd, self.pool.as_ref());
         if !fresh {
             self.actor.forward(processor, observations);
         }
         self.policy.draw(simd, self.actor.activations.output(), noise, &self.range);
-        self.policy.join(observations, self.observation_len(), &mut self.critic_inputs);
+        self.policy.join(observations, self.sizes.observation, &mut self.critic_inputs);
         with_both(processor, &mut self.critics, CriticTask::Judge { inputs: &self.critic_inputs });
         let loss = self.policy_loss(simd);
-        let pass_back = CriticTask::PassBack { observation_len: self.observation_len() };
+        let pass_back = CriticTask::PassBack { observation_len: self.sizes.observation };
         with_both(Processor::new(simd, self.pool.as_ref()), &mut self.critics, pass_back);
         let errors = self.actor.errors.output_mut();
         errors.fill(0.0);
@@ -236,8 +222,8 @@ impl DenseSac {
         let [first_critic, second_critic] = &mut self.critics;
         let (zero, half, alpha) = (simd.splat(0.0), simd.splat(0.5), simd.splat(self.alpha));
         let mut sum = zero;
-        for first in (0..self.batch).step_by(LANES) {
-            let weight = simd.load(&row_weights(first, self.batch));
+        for first in (0..self.sizes.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.sizes.batch));
             let value = simd.load(&first_critic.learner.activations.output()[first..]);
             let other_value = simd.load(&second_critic.learner.activations.output()[first..]);
             let smaller = simd.select(simd.less(other_value, value), other_value, value);
@@ -260,7 +246,7 @@ impl DenseSac {
     /// the actor's outputs.
     #[inline(always)]
     fn pass_to_actor<S: Simd>(&mut self, simd: S) {
-        let (width, actions) = (self.width(), self.action_len());
+        let (width, actions) = (self.width(), self.sizes.action);
         let (lowest, highest) = LOG_DEVIATION;
         let (zero, one, two) = (simd.splat(0.0), simd.splat(1.0), simd.splat(2.0));
         let half_range = simd.splat((0.5 * (highest - lowest)) as f32);
@@ -271,7 +257,7 @@ impl DenseSac {
             for first in (0..width).step_by(LANES) {
                 let place = action * width + first;
                 // Of the padding there is no loss.
-                let weight = simd.load(&row_weights(first, self.batch));
+                let weight = simd.load(&row_weights(first, self.sizes.batch));
                 let temperature = simd.mul(alpha, weight);
                 let squashed = simd.load(&self.policy.squashed[place..]);
                 let slope = simd.mul_add(simd.sub(zero, squashed), squashed, one);
@@ -297,10 +283,10 @@ impl DenseSac {
     fn update_temperature_with<S: Simd>(&mut self, simd: S, observations: &[f32], noise: &[f32]) -> f32 {
         self.actor.forward(Processor::new(simd, self.pool.as_ref()), observations);
         self.policy.draw(simd, self.actor.activations.output(), noise, &self.range);
-        let target_entropy = simd.splat(-(self.range.scale.len() as f32));
+        let target_entropy = simd.splat(-(self.sizes.action as f32));
         let mut sum = simd.splat(0.0);
-        for first in (0..self.batch).step_by(LANES) {
-            let weight = simd.load(&row_weights(first, self.batch));
+        for first in (0..self.sizes.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.sizes.batch));
             let excess = simd.add(simd.load(&self.policy.log_probabilities[first..]), target_entropy);
             sum = simd.mul_add(excess, weight, sum);
         }
@@ -313,9 +299,7 @@ impl DenseSac {
     #[inline(always)]
     fn rounds_with<S: Simd>(&mut self, simd: S, observations: &[f32], noise: PolicyNoise<'_>) -> PolicyLoss {
         let mut found = None;
-        let round = self.batch * self.action_len();
-        let rounds = noise.policy.chunks(round).zip(noise.temperature.chunks(round));
-        for (policy_noise, temperature_noise) in rounds {
+        for (policy_noise, temperature_noise) in self.sizes.rounds(noise) {
             // Nothing moves the actor between a temperature's update and the next round: its activations stay.
             let policy = self.update_policy_with(simd, observations, policy_noise, found.is_some());
             let temperature = self.update_temperature_with(simd, observations, temperature_noise);
@@ -324,42 +308,26 @@ impl DenseSac {
         }
         found.expect("checked: at least one round")
     }
-
-    fn check(&self, minibatch: &SacMinibatch<'_>, noise: &[f32]) -> Result<(), Error> {
-        let (observations, actions) = (self.batch * self.observation_len(), self.batch * self.action_len());
-        check_len("observations", observations, minibatch.observations.len())?;
-        check_len("next observations", observations, minibatch.next_observations.len())?;
-        check_len("actions", actions, minibatch.actions.len())?;
-        check_len("rewards", self.batch, minibatch.rewards.len())?;
-        check_len("terminations", self.batch, minibatch.terminations.len())?;
-        check_len("noise", actions, noise.len())
-    }
 }
 
 impl SacUpdate for DenseSac {
     fn action_len(&self) -> usize {
-        self.range.scale.len()
+        self.sizes.action
     }
 
     fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error> {
-        check_len("the observation", self.observation_len(), observation.len())?;
-        check_len("the noise", self.action_len(), noise.len())?;
-        check_len("the action", self.action_len(), action.len())?;
+        self.sizes.check_row(observation, noise, action)?;
         dispatch(self.path, Act { sac: self, observation, noise, action });
         Ok(())
     }
 
     fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error> {
-        self.check(&minibatch, noise)?;
+        self.sizes.check_minibatch(&minibatch, noise)?;
         Ok(dispatch(self.path, UpdateCritics { sac: self, minibatch: &minibatch, noise }))
     }
 
     fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error> {
-        check_len("observations", self.batch * self.observation_len(), observations.len())?;
-        let round = self.batch * self.action_len();
-        let whole = noise.policy.len().max(round).next_multiple_of(round);
-        check_len("the policy's noise", whole, noise.policy.len())?;
-        check_len("the temperature's noise", whole, noise.temperature.len())?;
+        self.sizes.check_rounds(observations, noise)?;
         Ok(dispatch(self.path, UpdatePolicy { sac: self, observations, noise }))
     }
 

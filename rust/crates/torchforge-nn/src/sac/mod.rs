@@ -3,8 +3,10 @@
 mod critic;
 mod dense;
 mod policy_sample;
+mod sizes;
 
 pub use dense::DenseSac;
+pub(crate) use sizes::SacSizes;
 
 use crate::mlp::LayerNames;
 use crate::{AdamOptions, Error, Mlp, TensorReader};

@@ -6,7 +6,8 @@ use burn::tensor::{Device, Tensor};
 use super::network::Learner;
 use super::{indices, rows, values};
 use crate::backends::PpoBackend;
-use crate::backends::ppo::{Sizes, largest_share};
+use crate::backends::ppo::largest_share;
+use crate::ppo::PpoSizes;
 use crate::{
     Activation, AdamOptions, Error, Evaluation, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
 };
@@ -17,7 +18,7 @@ pub struct BurnPpo {
     actor: Learner,
     critic: Learner,
     options: PpoLossOptions,
-    sizes: Sizes,
+    sizes: PpoSizes,
     log_probabilities: Vec<f32>,
     probabilities: Vec<f32>,
     values: Vec<f32>,
@@ -35,7 +36,7 @@ impl PpoBackend for BurnPpo {
     ) -> Result<Self, Error> {
         let device = Device::flex();
         Ok(Self {
-            sizes: Sizes::new(actor, critic, rows, batch)?,
+            sizes: PpoSizes::of(actor, critic, rows, batch)?,
             actor: Learner::new(actor, activation, adam, &device),
             critic: Learner::new(critic, activation, adam, &device),
             device,
@@ -62,7 +63,7 @@ impl PpoUpdate for BurnPpo {
 
     fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
         self.sizes.check_rows(observations)?;
-        let observations = rows(observations, self.sizes.inputs, &self.device);
+        let observations = rows(observations, self.sizes.observation, &self.device);
         let log_probabilities = log_softmax(self.actor.network.compute(observations.clone()), 1);
         self.log_probabilities = values(&log_probabilities);
         self.probabilities = values(&log_probabilities.exp());
@@ -75,11 +76,11 @@ impl PpoUpdate for BurnPpo {
     }
 
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {
-        self.sizes.check(&minibatch)?;
+        self.sizes.check_minibatch(&minibatch)?;
         let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm } = self.options;
         let column = |values| rows(values, 1, &self.device);
         let (actor, critic) = (self.actor.network.recording(), self.critic.network.recording());
-        let observations = rows(minibatch.observations, self.sizes.inputs, &self.device).autodiff();
+        let observations = rows(minibatch.observations, self.sizes.observation, &self.device).autodiff();
 
         let log_probabilities = log_softmax(actor.compute(observations.clone()), 1);
         let entropies = (log_probabilities.clone().exp() * log_probabilities.clone()).sum_dim(1);

@@ -46,7 +46,7 @@ impl BurnSac {
 
     /// Actions of the actor's outputs, (rows, means then raw log deviations), with `noise`, (rows, action length).
     fn draw(&self, outputs: Tensor<2>, noise: &[f32]) -> Drawn {
-        let actions = self.layout.actions();
+        let actions = self.layout.sizes.action;
         let beside = |tensor: Tensor<2>| if outputs.is_autodiff() { tensor.autodiff() } else { tensor };
         let noise = beside(self.rows(noise, actions));
         let (scale, bias) = (beside(self.scale.clone()), beside(self.bias.clone()));
@@ -65,7 +65,7 @@ impl BurnSac {
     /// One step of the temperature; loss and gradient.
     fn learn_temperature(&mut self, outputs: Tensor<2>, noise: &[f32]) -> [f32; 2] {
         let log_probabilities = self.draw(outputs, noise).log_probabilities;
-        let excess = log_probabilities.sub_scalar(self.layout.actions() as f64).mean();
+        let excess = log_probabilities.sub_scalar(self.layout.sizes.action as f64).mean();
         let leaf = self.log_alpha.clone().autodiff().require_grad();
         let loss = leaf.clone().exp().mul_scalar(-1.0) * excess.autodiff();
         let gradient = leaf.grad_remove(&mut loss.backward());
@@ -129,19 +129,19 @@ impl SacBackend for BurnSac {
 
 impl SacUpdate for BurnSac {
     fn action_len(&self) -> usize {
-        self.layout.actions()
+        self.layout.sizes.action
     }
 
     fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error> {
-        self.layout.check_row(observation, noise, action)?;
-        let outputs = self.actor.network.compute(self.rows(observation, self.layout.inputs()));
+        self.layout.sizes.check_row(observation, noise, action)?;
+        let outputs = self.actor.network.compute(self.rows(observation, self.layout.sizes.observation));
         action.copy_from_slice(&values(&self.draw(outputs, noise).actions));
         Ok(())
     }
 
     fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error> {
-        self.layout.check(&minibatch, noise)?;
-        let inputs = self.layout.inputs();
+        self.layout.sizes.check_minibatch(&minibatch, noise)?;
+        let inputs = self.layout.sizes.observation;
         let next = self.rows(minibatch.next_observations, inputs);
         let drawn = self.draw(self.actor.network.compute(next.clone()), noise);
         let next = Tensor::cat(vec![next, drawn.actions], 1);
@@ -151,7 +151,7 @@ impl SacUpdate for BurnSac {
         let follows = self.rows(minibatch.terminations, 1).mul_scalar(-gamma).add_scalar(gamma);
         let wanted = (self.rows(minibatch.rewards, 1) + follows * soft).autodiff();
 
-        let taken = self.rows(minibatch.actions, self.layout.actions());
+        let taken = self.rows(minibatch.actions, self.layout.sizes.action);
         let seen = Tensor::cat(vec![self.rows(minibatch.observations, inputs), taken], 1).autodiff();
         let recording = self.critics.each_ref().map(|critic| critic.network.recording());
         let [one, other] = recording
@@ -167,13 +167,13 @@ impl SacUpdate for BurnSac {
     }
 
     fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error> {
-        self.layout.check_rounds(observations, noise)?;
-        let observations = self.rows(observations, self.layout.inputs()).autodiff();
+        self.layout.sizes.check_rounds(observations, noise)?;
+        let observations = self.rows(observations, self.layout.sizes.observation).autodiff();
         let critics = self.critics.each_ref().map(|critic| critic.network.constant());
         let mut recording = self.actor.network.recording();
         let mut outputs = recording.compute(observations.clone());
         let mut first = None;
-        for (policy_noise, temperature_noise) in self.layout.rounds(noise) {
+        for (policy_noise, temperature_noise) in self.layout.sizes.rounds(noise) {
             let drawn = self.draw(outputs, policy_noise);
             let seen = Tensor::cat(vec![observations.clone(), drawn.actions], 1);
             let [one, other] = critics.each_ref().map(|critic| critic.compute(seen.clone()));

@@ -5,7 +5,8 @@ use candle_core::{Device, Result, Tensor};
 use super::network::Learner;
 use super::rows;
 use crate::backends::PpoBackend;
-use crate::backends::ppo::{Sizes, largest_share};
+use crate::backends::ppo::largest_share;
+use crate::ppo::PpoSizes;
 use crate::{
     Activation, AdamOptions, Error, Evaluation, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
 };
@@ -15,7 +16,7 @@ pub struct CandlePpo {
     actor: Learner,
     critic: Learner,
     options: PpoLossOptions,
-    sizes: Sizes,
+    sizes: PpoSizes,
     log_probabilities: Vec<f32>,
     probabilities: Vec<f32>,
     values: Vec<f32>,
@@ -23,7 +24,7 @@ pub struct CandlePpo {
 
 impl CandlePpo {
     fn judge(&mut self, observations: &[f32]) -> Result<()> {
-        let observations = rows(observations, self.sizes.inputs)?;
+        let observations = rows(observations, self.sizes.observation)?;
         let log_probabilities = log_softmax(&self.actor.network.compute(&observations)?)?;
         self.probabilities = log_probabilities.exp()?.flatten_all()?.to_vec1()?;
         self.log_probabilities = log_probabilities.flatten_all()?.to_vec1()?;
@@ -33,7 +34,7 @@ impl CandlePpo {
 
     fn learn(&mut self, minibatch: &PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss> {
         let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm } = self.options;
-        let observations = rows(minibatch.observations, self.sizes.inputs)?;
+        let observations = rows(minibatch.observations, self.sizes.observation)?;
 
         let log_probabilities = log_softmax(&self.actor.network.record(&observations)?)?;
         let entropies = (log_probabilities.exp()? * &log_probabilities)?.sum_keepdim(1)?;
@@ -82,7 +83,7 @@ impl PpoBackend for CandlePpo {
         adam: AdamOptions,
     ) -> std::result::Result<Self, Error> {
         Ok(Self {
-            sizes: Sizes::new(actor, critic, rows, batch)?,
+            sizes: PpoSizes::of(actor, critic, rows, batch)?,
             actor: Learner::new(actor, activation, adam)?,
             critic: Learner::new(critic, activation, adam)?,
             options,
@@ -121,7 +122,7 @@ impl PpoUpdate for CandlePpo {
         minibatch: PpoMinibatch<'_>,
         learning_rate: f64,
     ) -> std::result::Result<PpoLoss, Error> {
-        self.sizes.check(&minibatch)?;
+        self.sizes.check_minibatch(&minibatch)?;
         Ok(self.learn(&minibatch, learning_rate)?)
     }
 }

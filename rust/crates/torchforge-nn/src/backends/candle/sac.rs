@@ -63,7 +63,7 @@ impl CandleSac {
 
     /// Actions of the actor's outputs, (rows, means then raw log deviations), with `noise`, (rows, action length).
     fn draw(&self, outputs: &Tensor, noise: &[f32]) -> Result<Drawn> {
-        let actions = self.layout.actions();
+        let actions = self.layout.sizes.action;
         let noise = rows(noise, actions)?;
         let (lowest, highest) = LOG_DEVIATION;
         let half = 0.5 * (highest - lowest);
@@ -78,12 +78,12 @@ impl CandleSac {
     }
 
     fn choose(&self, observation: &[f32], noise: &[f32]) -> Result<Vec<f32>> {
-        let outputs = self.actor.network.compute(&rows(observation, self.layout.inputs())?)?;
+        let outputs = self.actor.network.compute(&rows(observation, self.layout.sizes.observation)?)?;
         self.draw(&outputs, noise)?.actions.flatten_all()?.to_vec1()
     }
 
     fn learn_critics(&mut self, minibatch: &SacMinibatch<'_>, noise: &[f32]) -> Result<f32> {
-        let inputs = self.layout.inputs();
+        let inputs = self.layout.sizes.observation;
         let next = rows(minibatch.next_observations, inputs)?;
         let drawn = self.draw(&self.actor.network.compute(&next)?, noise)?;
         let next = Tensor::cat(&[&next, &drawn.actions], 1)?;
@@ -93,7 +93,7 @@ impl CandleSac {
         let follows = rows(minibatch.terminations, 1)?.affine(-self.options.gamma, self.options.gamma)?;
         let wanted = (rows(minibatch.rewards, 1)? + (follows * soft)?)?;
 
-        let taken = rows(minibatch.actions, self.layout.actions())?;
+        let taken = rows(minibatch.actions, self.layout.sizes.action)?;
         let seen = Tensor::cat(&[&rows(minibatch.observations, inputs)?, &taken], 1)?;
         let loss = |critic: &Learner| (critic.network.record(&seen)? - &wanted)?.sqr()?.mean_all();
         let [one, other] = &self.critics;
@@ -107,10 +107,10 @@ impl CandleSac {
     }
 
     fn learn_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss> {
-        let observations = rows(observations, self.layout.inputs())?;
+        let observations = rows(observations, self.layout.sizes.observation)?;
         let mut outputs = self.actor.network.record(&observations)?;
         let mut first = None;
-        for (policy_noise, temperature_noise) in self.layout.rounds(noise) {
+        for (policy_noise, temperature_noise) in self.layout.sizes.rounds(noise) {
             let drawn = self.draw(&outputs, policy_noise)?;
             let seen = Tensor::cat(&[&observations, &drawn.actions], 1)?;
             let [one, other] = &self.critics;
@@ -132,7 +132,7 @@ impl CandleSac {
     /// Loss and gradient.
     fn learn_temperature(&mut self, outputs: &Tensor, noise: &[f32]) -> Result<[f32; 2]> {
         let log_probabilities = self.draw(outputs, noise)?.log_probabilities;
-        let excess = log_probabilities.affine(1.0, -(self.layout.actions() as f64))?.mean_all()?;
+        let excess = log_probabilities.affine(1.0, -(self.layout.sizes.action as f64))?.mean_all()?;
         let loss = (self.log_alpha.exp()?.squeeze(0)?.neg()? * excess)?;
         let found = loss.backward()?.remove(&self.log_alpha);
         let gradient = found.map_or_else(|| self.log_alpha.zeros_like(), Ok)?.detach();
@@ -187,7 +187,7 @@ impl SacBackend for CandleSac {
 
 impl SacUpdate for CandleSac {
     fn action_len(&self) -> usize {
-        self.layout.actions()
+        self.layout.sizes.action
     }
 
     fn act(
@@ -196,7 +196,7 @@ impl SacUpdate for CandleSac {
         noise: &[f32],
         action: &mut [f32],
     ) -> std::result::Result<(), Error> {
-        self.layout.check_row(observation, noise, action)?;
+        self.layout.sizes.check_row(observation, noise, action)?;
         action.copy_from_slice(&self.choose(observation, noise)?);
         Ok(())
     }
@@ -206,7 +206,7 @@ impl SacUpdate for CandleSac {
         minibatch: SacMinibatch<'_>,
         noise: &[f32],
     ) -> std::result::Result<f32, Error> {
-        self.layout.check(&minibatch, noise)?;
+        self.layout.sizes.check_minibatch(&minibatch, noise)?;
         Ok(self.learn_critics(&minibatch, noise)?)
     }
 
@@ -215,7 +215,7 @@ impl SacUpdate for CandleSac {
         observations: &[f32],
         noise: PolicyNoise<'_>,
     ) -> std::result::Result<PolicyLoss, Error> {
-        self.layout.check_rounds(observations, noise)?;
+        self.layout.sizes.check_rounds(observations, noise)?;
         Ok(self.learn_policy(observations, noise)?)
     }
 

@@ -1,6 +1,9 @@
 //! One update of proximal policy optimisation, the seam between algorithm and kernels.
 
-use crate::error::{check_actions, check_len};
+mod sizes;
+
+pub(crate) use sizes::PpoSizes;
+
 use crate::kernels::{exp, is_whole, ln, row_weights, sum_of_squares, total};
 use crate::learner::Learner;
 use crate::mlp::Activations;
@@ -91,8 +94,7 @@ pub struct DensePpo {
     critic: Learner,
     row_activations: [Activations; 2],
     options: PpoLossOptions,
-    batch: usize,
-    rows: usize,
+    sizes: PpoSizes,
     actions: Vec<f32>,
     log_probabilities: Vec<f32>,
     probabilities: Vec<f32>,
@@ -111,27 +113,17 @@ impl DensePpo {
         options: PpoLossOptions,
         adam: AdamOptions,
     ) -> Result<Self, Error> {
-        // Of one row there is no standard deviation.
-        if batch < 2 || rows == 0 {
-            return Err(Error::Sizes {
-                sizes: vec![actor.inputs(), actor.outputs()],
-                batch: batch.min(rows),
-            });
-        }
-        check_len("the critic's observation", actor.inputs(), critic.inputs())?;
-        check_len("the critic's output", 1, critic.outputs())?;
-        let outputs = actor.outputs();
+        let sizes = PpoSizes::of(&actor, &critic, rows, batch)?;
         Ok(Self {
             actions: vec![0.0; batch],
-            log_probabilities: vec![0.0; rows * outputs],
-            probabilities: vec![0.0; rows * outputs],
+            log_probabilities: vec![0.0; rows * sizes.actions],
+            probabilities: vec![0.0; rows * sizes.actions],
             values: vec![0.0; rows],
             row_activations: [actor.activations(rows), critic.activations(rows)],
             actor: Learner::new(actor, adam, batch),
             critic: Learner::new(critic, adam, batch),
             options,
-            batch,
-            rows,
+            sizes,
             path: SimdPath::detect(),
             pool: None,
         })
@@ -167,16 +159,6 @@ impl DensePpo {
         &self.critic.gradients
     }
 
-    fn check(&self, minibatch: &PpoMinibatch<'_>) -> Result<(), Error> {
-        check_len("observations", self.batch * self.actor.network.inputs(), minibatch.observations.len())?;
-        check_len("actions", self.batch, minibatch.actions.len())?;
-        check_len("log probabilities", self.batch, minibatch.log_probabilities.len())?;
-        check_len("advantages", self.batch, minibatch.advantages.len())?;
-        check_len("returns", self.batch, minibatch.returns.len())?;
-        check_len("values", self.batch, minibatch.values.len())?;
-        check_actions(minibatch.actions, self.action_count())
-    }
-
     #[inline(always)]
     fn evaluate_with<S: Simd>(&mut self, simd: S, observations: &[f32]) {
         let [policy, critic] = &mut self.row_activations;
@@ -184,12 +166,12 @@ impl DensePpo {
         let processor = Processor::new(simd, self.pool.as_ref());
         self.actor.network.forward(processor, observations, policy);
         self.critic.network.forward(processor, observations, critic);
-        let actions = self.actor.network.outputs();
+        let actions = self.sizes.actions;
         let logits = policy.output();
-        self.values.copy_from_slice(&critic.output()[..self.rows]);
-        for first in (0..self.rows).step_by(LANES) {
+        self.values.copy_from_slice(&critic.output()[..self.sizes.rows]);
+        for first in (0..self.sizes.rows).step_by(LANES) {
             let softmax = Softmax::new(simd, &logits[first..], actions, width);
-            let last = self.rows.min(first + LANES);
+            let last = self.sizes.rows.min(first + LANES);
             for action in 0..actions {
                 let (probability, logarithm) = softmax.action(simd, &logits[first..], action, width);
                 let mut lanes = [[0.0; LANES]; 2];
@@ -234,7 +216,7 @@ impl DensePpo {
     /// Writes the gradient with respect to the logits; returns the policy's loss and its entropy.
     #[inline(always)]
     fn policy_loss<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>) -> (f64, f64) {
-        let (actions, width) = (self.actor.network.outputs(), self.actor.activations.width());
+        let (actions, width) = (self.sizes.actions, self.actor.activations.width());
         for (number, &action) in self.actions.iter_mut().zip(minibatch.actions) {
             *number = action as f32;
         }
@@ -246,8 +228,8 @@ impl DensePpo {
         let logits = self.actor.activations.output();
         let errors = self.actor.errors.output_mut();
         let (mut loss_sum, mut entropy_sum) = (zero, zero);
-        for first in (0..self.batch).step_by(LANES) {
-            let weight = simd.load(&row_weights(first, self.batch));
+        for first in (0..self.sizes.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.sizes.batch));
             let entropy_weight = simd.mul(weight, simd.splat(self.options.entropy_weight as f32));
             let taken = simd.load_up_to(&self.actions[first..]);
             let softmax = Softmax::new(simd, &logits[first..], actions, width);
@@ -296,8 +278,8 @@ impl DensePpo {
         let values = self.critic.activations.output();
         let errors = self.critic.errors.output_mut();
         let mut sum = zero;
-        for first in (0..self.batch).step_by(LANES) {
-            let weight = simd.load(&row_weights(first, self.batch));
+        for first in (0..self.sizes.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.sizes.batch));
             let value = simd.load(&values[first..]);
             let old = simd.load_up_to(&minibatch.values[first..]);
             let wanted = simd.load_up_to(&minibatch.returns[first..]);
@@ -324,11 +306,11 @@ impl DensePpo {
 
 impl PpoUpdate for DensePpo {
     fn action_count(&self) -> usize {
-        self.actor.network.outputs()
+        self.sizes.actions
     }
 
     fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
-        check_len("observations", self.rows * self.actor.network.inputs(), observations.len())?;
+        self.sizes.check_rows(observations)?;
         dispatch(self.path, Evaluate { ppo: self, observations });
         Ok(Evaluation {
             probabilities: &self.probabilities,
@@ -338,7 +320,7 @@ impl PpoUpdate for DensePpo {
     }
 
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {
-        self.check(&minibatch)?;
+        self.sizes.check_minibatch(&minibatch)?;
         Ok(dispatch(self.path, Update { ppo: self, minibatch: &minibatch, learning_rate }))
     }
 }

@@ -1,0 +1,45 @@
+//! What PPO's networks and minibatches have to agree on, whichever library computes.
+
+use super::PpoMinibatch;
+use crate::error::{check_actions, check_len};
+use crate::{Error, Mlp};
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PpoSizes {
+    /// Values in an observation.
+    pub(crate) observation: usize,
+    /// Actions that the policy chooses among.
+    pub(crate) actions: usize,
+    /// Observations that are evaluated at once.
+    pub(crate) rows: usize,
+    /// Rows of a minibatch.
+    pub(crate) batch: usize,
+}
+
+impl PpoSizes {
+    /// Those of two networks, if they fit each other.
+    pub(crate) fn of(actor: &Mlp, critic: &Mlp, rows: usize, batch: usize) -> Result<Self, Error> {
+        let (observation, actions) = (actor.inputs(), actor.outputs());
+        // Of one row there is no standard deviation.
+        if batch < 2 || rows == 0 {
+            return Err(Error::Sizes { sizes: vec![observation, actions], batch: batch.min(rows) });
+        }
+        check_len("the critic's observation", observation, critic.inputs())?;
+        check_len("the critic's output", 1, critic.outputs())?;
+        Ok(Self { observation, actions, rows, batch })
+    }
+
+    pub(crate) fn check_rows(&self, observations: &[f32]) -> Result<(), Error> {
+        check_len("observations", self.rows * self.observation, observations.len())
+    }
+
+    pub(crate) fn check_minibatch(&self, minibatch: &PpoMinibatch<'_>) -> Result<(), Error> {
+        check_len("observations", self.batch * self.observation, minibatch.observations.len())?;
+        check_len("actions", self.batch, minibatch.actions.len())?;
+        check_len("log probabilities", self.batch, minibatch.log_probabilities.len())?;
+        check_len("advantages", self.batch, minibatch.advantages.len())?;
+        check_len("returns", self.batch, minibatch.returns.len())?;
+        check_len("values", self.batch, minibatch.values.len())?;
+        check_actions(minibatch.actions, self.actions)
+    }
+}
