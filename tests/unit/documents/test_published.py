@@ -9,11 +9,8 @@ import yaml
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results/published"
-ROWS = [
-    row
-    for row in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    if re.match(r"\| \[[A-Z]+\]\(results/published/", row)
-]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ROWS = [row for row in README.splitlines() if re.match(r"\| \[[A-Z]+\]\(results/published/", row)]
 FIGURE = re.compile(r"[\d.]+x \([\d.]+ to [\d.]+\)|[\d.]+ s\b")
 
 
@@ -53,11 +50,10 @@ def test_trainings_in_rust_end_with_the_same_weights_on_another_machine(
 
 
 def test_the_quick_table_of_the_readme_is_that_of_its_page() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    link = re.search(r"\((results/published/[^)]+/tables/quick/overview\.md)\)", readme)
+    link = re.search(r"\((results/published/[^)]+/tables/quick/overview\.md)\)", README)
     assert link is not None
     page = {cells(row)[:3] for row in (ROOT / link[1]).read_text(encoding="utf-8").splitlines() if "|" in row}
-    table = readme[readme.index("| benchmark ") : readme.index("<!-- end of table -->")].splitlines()
+    table = README[README.index("| benchmark ") : README.index("<!-- end of table -->")].splitlines()
     rows = [cells(row) for row in table if not row.startswith("|:")]
     assert len(rows) > 10
     assert [row for row in rows if row not in page] == [], f"not in {link[1]}"
@@ -70,9 +66,8 @@ def cells(row: str) -> tuple[str, ...]:
 
 def test_the_readme_says_of_each_profile_the_minutes_that_the_matrix_does() -> None:
     profiles = yaml.safe_load((ROOT / "matrix.yaml").read_text(encoding="utf-8"))["profiles"]
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for name, profile in profiles.items():
-        row = next(row for row in readme.splitlines() if row.startswith(f"| `{name}`"))
+        row = next(row for row in README.splitlines() if row.startswith(f"| `{name}`"))
         minutes = profile["minutes"]
         about = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
         assert about in cells(row)[-1], row
