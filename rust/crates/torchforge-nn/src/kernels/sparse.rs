@@ -1,5 +1,7 @@
 //! The matrix product whose left factor has many zeros.
 
+use std::ops::Range;
+
 use super::Finish;
 use super::multiply::share_rows;
 use super::strip::{load, store};
@@ -11,7 +13,8 @@ use crate::simd::{LANES, Simd, Work};
 /// What ReLU lets through, and every gradient behind it, is full of zeros: in trainings of DQN on CartPole 39 of a
 /// hundred, of SAC on Pendulum 54. Each row of the output is a sum of those rows of `right` whose factor is not zero, in
 /// order: one chain of fused multiply-adds an output, as in [`multiply`](super::multiply), from which it differs in nothing
-/// but time, unless `right` is not finite.
+/// but time, unless `right` is not finite. Where two rows have much the same factors, they are summed side by side, and
+/// a zero beside the other's factor is multiplied as any number.
 ///
 /// `left` is (rows, stride), `right` (depth, width) and `out` (rows, columns), with whole vectors in a row of the first
 /// two and `columns <= width`. `start` is the first addend of each column, or empty for zero.
@@ -55,6 +58,8 @@ const PANEL: usize = 8192;
 const PANEL_ROWS: usize = 64;
 /// From how many rows of `left` on it pays to gather a panel that does not lie in one piece.
 const GATHERED_ROWS: usize = 32;
+/// Rows of `left` whose factors are looked at before the first of them is summed.
+const GROUP: usize = 64;
 
 /// Some rows of `right`, and a strip of its columns.
 #[derive(Clone, Copy)]
@@ -130,42 +135,120 @@ impl<F: Finish> Product<'_, F> {
     /// All rows of a strip, through one panel.
     #[inline(always)]
     fn rows<S: Simd, const VECTORS: usize>(&mut self, simd: S, panel: Panel<'_>) {
-        let Panel { values, stride, first, rows, last, first_column } = panel;
-        let lefts = self.left.chunks(self.stride);
-        for (row, (out, left)) in self.out.chunks_exact_mut(self.columns).zip(lefts).enumerate() {
-            let out = &mut out[first_column..];
-            let mut sums = if first > 0 {
-                load(simd, out)
-            } else if self.start.is_empty() {
-                [simd.splat(0.0); VECTORS]
+        let mut start = [simd.splat(0.0); VECTORS];
+        if !self.start.is_empty() {
+            start = load(simd, &self.start[panel.first_column..]);
+        }
+        let row_count = self.out.len() / self.columns;
+        for first_row in (0..row_count).step_by(GROUP) {
+            let rows = first_row..(first_row + GROUP).min(row_count);
+            self.group::<S, VECTORS>(simd, rows, &start, panel);
+        }
+    }
+
+    /// A few rows: those that have any factors in order, in pairs where that pays, and the others after them.
+    #[inline(always)]
+    fn group<S: Simd, const VECTORS: usize>(
+        &mut self,
+        simd: S,
+        rows: Range<usize>,
+        start: &[S::Vector; VECTORS],
+        panel: Panel<'_>,
+    ) {
+        let (mut order, mut filled, mut empty) = ([(0, 0_u64); GROUP], 0, rows.len());
+        for row in rows.clone() {
+            let factors = self.nonzero(simd, row, panel);
+            if factors == 0 {
+                empty -= 1;
+                order[empty] = (row, factors);
             } else {
-                load(simd, &self.start[first_column..])
-            };
-            let left = &left[first..][..rows.next_multiple_of(LANES)];
-            let mut bits = 0_u64;
-            for (number, values) in left.as_chunks::<LANES>().0.iter().enumerate() {
+                order[filled] = (row, factors);
+                filled += 1;
+            }
+        }
+        let mut rest = &order[..rows.len()];
+        while let [(row, factors), after @ ..] = rest {
+            if let [(other, others), after @ ..] = after
+                && S::PAIRS
+                && pays::<VECTORS>(*factors, *others)
+            {
+                self.sums::<S, VECTORS, 2>(simd, [*row, *other], factors | others, start, panel);
+                rest = after;
+            } else {
+                self.sums::<S, VECTORS, 1>(simd, [*row], *factors, start, panel);
+                rest = after;
+            }
+        }
+    }
+
+    /// Which of a row's factors for this panel are not zero: a bit for each.
+    #[inline(always)]
+    fn nonzero<S: Simd>(&self, simd: S, row: usize, panel: Panel<'_>) -> u64 {
+        let left = &self.left[row * self.stride + panel.first..][..panel.rows.next_multiple_of(LANES)];
+        let mut bits = 0_u64;
+        // By number, so that it is unrolled.
+        for number in 0..PANEL_ROWS / LANES {
+            if let Some(values) = left.as_chunks::<LANES>().0.get(number) {
                 bits |= u64::from(simd.nonzero(simd.load(values))) << (number * LANES);
             }
-            // What is padding is zero, unless what was multiplied by zero is not finite.
-            bits &= u64::MAX >> (PANEL_ROWS - rows);
-            while bits != 0 {
-                let k = bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let factor = simd.splat(left[k]);
-                let right = &values[k * stride..][..VECTORS * LANES];
-                for (sum, values) in sums.iter_mut().zip(right.as_chunks::<LANES>().0) {
-                    *sum = simd.mul_add(factor, simd.load(values), *sum);
+        }
+        // What is padding is zero, unless what was multiplied by zero is not finite.
+        bits & (u64::MAX >> (PANEL_ROWS - panel.rows))
+    }
+
+    /// Some rows of a strip, through those rows of one panel whose bits are set.
+    #[inline(always)]
+    fn sums<S: Simd, const VECTORS: usize, const ROWS: usize>(
+        &mut self,
+        simd: S,
+        rows: [usize; ROWS],
+        mut bits: u64,
+        start: &[S::Vector; VECTORS],
+        panel: Panel<'_>,
+    ) {
+        let mut sums = [*start; ROWS];
+        let mut lefts = [self.left; ROWS];
+        for ((sums, left), row) in sums.iter_mut().zip(&mut lefts).zip(rows) {
+            *left = &self.left[row * self.stride + panel.first..][..panel.rows];
+            if panel.first > 0 {
+                *sums = load(simd, &self.out[row * self.columns..][panel.first_column..self.columns]);
+            }
+        }
+        while bits != 0 {
+            let k = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let mut factors = [simd.splat(0.0); ROWS];
+            for (factor, left) in factors.iter_mut().zip(lefts) {
+                *factor = simd.splat(left[k]);
+            }
+            let right = &panel.values[k * panel.stride..][..VECTORS * LANES];
+            for (number, values) in right.as_chunks::<LANES>().0.iter().enumerate() {
+                let values = simd.load(values);
+                for (sums, factor) in sums.iter_mut().zip(factors) {
+                    sums[number] = simd.mul_add(factor, values, sums[number]);
                 }
             }
-            if last {
-                let place = (self.first_row + row) * self.columns + first_column;
+        }
+        for (mut sums, row) in sums.into_iter().zip(rows) {
+            if panel.last {
+                let place = (self.first_row + row) * self.columns + panel.first_column;
                 for (number, sum) in sums.iter_mut().enumerate() {
                     *sum = self.finish.finish(simd, *sum, place + number * LANES);
                 }
             }
-            store(simd, sums, out);
+            store(simd, sums, &mut self.out[row * self.columns..][panel.first_column..self.columns]);
         }
     }
+}
+
+/// Whether two rows with these factors are faster side by side, with the factors of both.
+///
+/// Alone, a factor is a load, and each multiply-add is one too. Side by side a vector is loaded once for both rows, and
+/// the multiply-adds are what takes the time.
+#[inline(always)]
+fn pays<const VECTORS: usize>(factors: u64, others: u64) -> bool {
+    let (alone, both) = (factors.count_ones() + others.count_ones(), (factors | others).count_ones());
+    both as usize * 2 * VECTORS <= alone as usize * (VECTORS + 1)
 }
 
 #[cfg(test)]
@@ -215,15 +298,19 @@ mod tests {
                 (usize::next_multiple_of(depth, LANES), usize::next_multiple_of(columns, LANES));
             let right: Vec<f32> = (0..depth * width).map(|i| (i as f32 * 0.73).sin()).collect();
             let start: Vec<f32> = (0..columns).map(|i| (i as f32 * 0.11).cos()).collect();
-            for nonzero_in_ten in [0, 1, 5, 10] {
+            // Rows that are alike, with some between them that have no factors, are summed in pairs.
+            for (nonzero_in_ten, alike) in
+                [(0, false), (1, false), (5, false), (10, false), (1, true), (5, true), (9, true)]
+            {
                 let left: Vec<f32> = (0..rows * stride)
                     .map(|place| {
+                        let (row, k) = (place / stride, place % stride);
                         // What lies beyond the depth is never read.
-                        if place % stride >= depth {
+                        if k >= depth {
                             return f32::NAN;
                         }
-                        let is_zero = place * 7 % 10 >= nonzero_in_ten;
-                        if is_zero {
+                        let drawn = if alike { k * 7 } else { place * 7 };
+                        if drawn % 10 >= nonzero_in_ten || alike && row % 4 == 2 {
                             0.0
                         } else {
                             (place as f32 * 0.37).sin() * 10_f32.powi((place % 5) as i32 - 2)
@@ -236,7 +323,10 @@ mod tests {
                         let both = Both { pool: pool.as_ref(), size, left, right: &right, start: &start };
                         let [sparse, dense] = dispatch(path, both);
                         let same = sparse.iter().zip(&dense).all(|(a, b)| a.to_bits() == b.to_bits());
-                        assert!(same, "{rows} x {depth} x {columns}, {nonzero_in_ten} in ten, on {path}");
+                        assert!(
+                            same,
+                            "{rows} x {depth} x {columns}, {nonzero_in_ten} in ten, alike: {alike}, on {path}"
+                        );
                     }
                 }
             }

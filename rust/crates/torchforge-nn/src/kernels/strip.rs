@@ -11,8 +11,9 @@ pub(super) fn load<S: Simd, const VECTORS: usize>(simd: S, values: &[f32]) -> [S
             *vector = simd.load(values);
         }
     } else {
-        for (vector, values) in vectors.iter_mut().zip(values.chunks(LANES)) {
-            *vector = simd.load_up_to(values);
+        // By number, so that it is unrolled and stays in registers.
+        for (number, vector) in vectors.iter_mut().enumerate() {
+            *vector = simd.load_up_to(values.get(number * LANES..).unwrap_or_default());
         }
     }
     vectors
@@ -30,8 +31,8 @@ pub(super) fn store<S: Simd, const VECTORS: usize>(
             simd.store(vector, values);
         }
     } else {
-        for (vector, values) in vectors.into_iter().zip(values.chunks_mut(LANES)) {
-            simd.store_up_to(vector, values);
+        for (number, vector) in vectors.into_iter().enumerate() {
+            simd.store_up_to(vector, values.get_mut(number * LANES..).unwrap_or_default());
         }
     }
 }

@@ -24,6 +24,7 @@ impl Simd for Avx2 {
     type Mask = Halves;
     const TILE_VECTORS: usize = 1;
     const STRIP_VECTORS: usize = 6;
+    const PAIRS: bool = false;
 
     #[inline(always)]
     fn run<W: Work>(self, work: W) -> W::Done {

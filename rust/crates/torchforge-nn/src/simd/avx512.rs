@@ -21,6 +21,7 @@ impl Simd for Avx512 {
     type Mask = __mmask16;
     const TILE_VECTORS: usize = 4;
     const STRIP_VECTORS: usize = 8;
+    const PAIRS: bool = true;
 
     #[inline(always)]
     fn run<W: Work>(self, work: W) -> W::Done {

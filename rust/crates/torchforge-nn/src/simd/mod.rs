@@ -58,6 +58,8 @@ pub(crate) trait Simd: Copy + Send + Sync {
     const TILE_VECTORS: usize;
     /// Vectors of a single row of sums at most.
     const STRIP_VECTORS: usize;
+    /// Whether registers have room for two such rows.
+    const PAIRS: bool;
 
     /// Does `work`, compiled for this instruction set.
     fn run<W: Work>(self, work: W) -> W::Done;

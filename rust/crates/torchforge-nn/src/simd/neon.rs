@@ -42,6 +42,7 @@ impl Simd for Neon {
     type Mask = [uint32x4_t; 4];
     const TILE_VECTORS: usize = 1;
     const STRIP_VECTORS: usize = 4;
+    const PAIRS: bool = false;
 
     #[inline(never)]
     fn run<W: Work>(self, work: W) -> W::Done {

@@ -12,6 +12,7 @@ impl Simd for Portable {
     type Mask = [bool; LANES];
     const TILE_VECTORS: usize = 1;
     const STRIP_VECTORS: usize = 1;
+    const PAIRS: bool = false;
 
     #[inline(never)]
     fn run<W: Work>(self, work: W) -> W::Done {
