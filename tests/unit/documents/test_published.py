@@ -39,7 +39,8 @@ def test_every_figure_of_a_training_stands_in_the_page_that_its_row_links_to(row
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "publication"), [("dqn", "2026-11-22-dqn-full"), ("ppo", "2026-11-22-ppo-full")]
+    ("benchmark", "publication"),
+    [("dqn", "2026-11-22-dqn-full"), ("dqn", "2026-11-22-dqn-amd"), ("ppo", "2026-11-22-ppo-full")],
 )
 def test_trainings_in_rust_end_with_the_same_weights_on_another_machine(
     benchmark: str, publication: str
@@ -47,6 +48,14 @@ def test_trainings_in_rust_end_with_the_same_weights_on_another_machine(
     here, there = (weights(each, benchmark, "rust") for each in (publication, "2026-11-22-avx2-full"))
     assert sorted(here) == [1, 2, 3, 4, 5]
     assert here == there
+
+
+def test_trainings_in_pytorch_end_with_the_same_weights_only_where_both_machines_have_avx512() -> None:
+    published = ("2026-11-22-dqn-full", "2026-11-22-dqn-amd", "2026-11-22-avx2-full")
+    intel, amd, without = (weights(each, "dqn", "pytorch") for each in published)
+    assert sorted(intel) == [1, 2, 3, 4, 5]
+    assert intel == amd
+    assert [seed for seed in intel if intel[seed] == without[seed]] == []
 
 
 def test_the_quick_table_of_the_readme_is_that_of_its_page() -> None:
