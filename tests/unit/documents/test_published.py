@@ -38,23 +38,31 @@ def test_every_figure_of_a_training_stands_in_the_page_that_its_row_links_to(row
     assert [figure for figure in figures if figure not in page] == [], f"not in {link[1]}"
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "publication"),
-    [("dqn", "2026-11-22-dqn-full"), ("dqn", "2026-11-22-dqn-amd"), ("ppo", "2026-11-22-ppo-full")],
-)
-def test_trainings_in_rust_end_with_the_same_weights_on_another_machine(
-    benchmark: str, publication: str
+# Of each training a run on Intel and one on AMD, both with AVX-512; another was on AMD without.
+ON_INTEL_AND_AMD = [
+    ("dqn", "2026-11-22-dqn-full", "2026-11-22-dqn-amd"),
+    ("ppo", "2026-11-22-ppo-full", "2026-11-22-ppo-returns"),
+]
+WITHOUT_AVX512 = "2026-11-22-avx2-full"
+
+
+@pytest.mark.parametrize(("benchmark", "on_intel", "on_amd"), ON_INTEL_AND_AMD)
+def test_trainings_in_rust_end_with_the_same_weights_on_other_machines(
+    benchmark: str, on_intel: str, on_amd: str
 ) -> None:
-    here, there = (weights(each, benchmark, "rust") for each in (publication, "2026-11-22-avx2-full"))
-    assert sorted(here) == [1, 2, 3, 4, 5]
-    assert here == there
-
-
-def test_trainings_in_pytorch_end_with_the_same_weights_only_where_both_machines_have_avx512() -> None:
-    published = ("2026-11-22-dqn-full", "2026-11-22-dqn-amd", "2026-11-22-avx2-full")
-    intel, amd, without = (weights(each, "dqn", "pytorch") for each in published)
+    intel, amd, without = (weights(each, benchmark, "rust") for each in (on_intel, on_amd, WITHOUT_AVX512))
     assert sorted(intel) == [1, 2, 3, 4, 5]
-    assert intel == amd
+    assert intel == without
+    assert intel == {seed: amd[seed] for seed in intel}
+
+
+@pytest.mark.parametrize(("benchmark", "on_intel", "on_amd"), ON_INTEL_AND_AMD)
+def test_trainings_in_pytorch_end_with_the_same_weights_only_where_both_machines_have_avx512(
+    benchmark: str, on_intel: str, on_amd: str
+) -> None:
+    intel, amd, without = (weights(each, benchmark, "pytorch") for each in (on_intel, on_amd, WITHOUT_AVX512))
+    assert sorted(intel) == [1, 2, 3, 4, 5]
+    assert intel == {seed: amd[seed] for seed in intel}
     assert [seed for seed in intel if intel[seed] == without[seed]] == []
 
 
