@@ -103,12 +103,13 @@ def _of_benchmark(
     execution: Execution,
 ) -> Iterator[Cell]:
     sizes = benchmark.sizes[profile.name].of(emulated=execution.emulated)
+    elsewhere = benchmark.left_to_longer(profile.name, emulated=execution.emulated)
     for seed in selection.seeds or profile.seeds.of(emulated=execution.emulated):
         for implementation in benchmark.implementations.values():
             for case in benchmark.cases.values():
                 if not selection.takes(benchmark.name, implementation.name, case.name):
                     continue
-                if benchmark.left_out(profile.name, implementation.name, case.name):
+                if elsewhere & {implementation.name, case.name}:
                     continue
                 yield Cell(
                     benchmark=benchmark,

@@ -182,8 +182,11 @@ def _profile_faults(benchmark: _Benchmark, profiles: dict[str, Any], fault: _Fau
             yield fault("profiles", profile, message=f'no profile "{profile}"{hint}')
     known = {*benchmark["cases"], *benchmark["implementations"]}
     for profile, sizes in benchmark["profiles"].items():
-        for index, name in enumerate(sizes.get("without", [])):
-            here = ("profiles", profile, "without", index)
+        named = [
+            (key, each) for key in ("without", "emulated_without") for each in enumerate(sizes.get(key, []))
+        ]
+        for key, (index, name) in named:
+            here = ("profiles", profile, key, index)
             if name not in known:
                 yield fault(*here, message=f'no case or implementation "{name}"{did_you_mean(name, known)}')
             elif benchmark["implementations"].get(name, {}).get("reference"):
@@ -440,7 +443,11 @@ def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
         },
         implementations={key: _implementation(key, each) for key, each in value["implementations"].items()},
         without={
-            profile: frozenset(sizes.get("without", ())) for profile, sizes in value["profiles"].items()
+            profile: model.ByExecution(
+                native=frozenset(sizes.get("without", ())),
+                emulated=frozenset((*sizes.get("without", ()), *sizes.get("emulated_without", ()))),
+            )
+            for profile, sizes in value["profiles"].items()
         },
         limits=tuple(value.get("limits", ())),
         on_request=value.get("on_request", False),

@@ -250,7 +250,7 @@ class Benchmark:
     cases: Mapping[str, Case]
     sizes: Mapping[str, ByExecution[Parameters]]
     implementations: Mapping[str, Implementation]
-    without: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    without: Mapping[str, ByExecution[frozenset[str]]] = field(default_factory=dict)
     """By profile, the cases and implementations that it leaves to longer ones."""
     limits: tuple[str, ...] = ()
     on_request: bool = False
@@ -258,11 +258,10 @@ class Benchmark:
     updates: Updates | None = None
     decision: Decision | None = None
 
-    def left_out(self, profile: str, implementation: str, case: str) -> str | None:
-        """Why a profile asks for no such cell, or None."""
-        if self.without.get(profile, frozenset()) & {implementation, case}:
-            return f"not in the profile {profile}"
-        return None
+    def left_to_longer(self, profile: str, *, emulated: bool) -> frozenset[str]:
+        """The cases and implementations that a profile leaves to longer ones."""
+        found = self.without.get(profile)
+        return found.of(emulated=emulated) if found else frozenset()
 
     @property
     def reference(self) -> Implementation:

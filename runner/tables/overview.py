@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from runner.comparison import natural_order
+from runner.comparison import Direction, direction, natural_order
 from runner.execution import ExecutionKind
 from runner.matrix import Matrix
 from runner.statistics import LEAST_PROCESSES, Verdict, verdict
 from runner.tables import texts, units
 from runner.tables.markdown import Table
 from runner.tables.selection import Room, Row
-from runner.tables.sides import Side
+from runner.tables.sides import Side, side_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,12 +98,40 @@ def _headline(room: Room, case: str) -> str:
     if ratio.n < LEAST_PROCESSES:
         return f"gate passed, n={ratio.n}: not ranked{suffix}"
     headline = f"{units.ratio(ratio)}, {_timed(room, ours)} against {_timed(room, reference)}"
+    if untimed := _untimed_variants(room, case):
+        headline += f", without {' and '.join(untimed)}"
     # A headline over a reference that a peer beats would mislead, so that peer stands beside it.
     competitor = room.competitor(ours)
     other = room.ratio(competitor, ours)
     if competitor is not None and competitor is not reference and other is not None:
         headline += f"; {units.ratio(other)}, against {_timed(room, competitor)}"
+    # Nor may one be passed over in silence that is faster because it does other work.
+    other_work = room.fastest(case, [Side.REFERENCE, Side.PEER], same_work=False)
+    if other_work is not None and _faster(room, other_work, competitor):
+        headline += f"; other work: {_timed(room, other_work)}"
     return f"{headline}{suffix}"
+
+
+def _untimed_variants(room: Room, case: str) -> list[str]:
+    """The reference's variants that have no time here: one of them might be faster than those that have."""
+    timed = {row.implementation.name for row in room.of_case(case) if row.figure(room.benchmark.headline)}
+    return [
+        each.name
+        for each in room.benchmark.implementations.values()
+        if side_of(each, room.benchmark) is Side.REFERENCE
+        and each.name not in timed
+        and not each.differs
+        and case not in each.without
+    ]
+
+
+def _faster(room: Room, row: Row, than: Row | None) -> bool:
+    """Whether a row's figure is the better one, whatever work lies behind it."""
+    metric = room.benchmark.headline
+    mine, theirs = row.figure(metric), than.figure(metric) if than is not None else None
+    if mine is None or theirs is None:
+        return False
+    return mine.value < theirs.value if direction(metric) is Direction.LESS else mine.value > theirs.value
 
 
 def _unranked(room: Room) -> str:

@@ -30,6 +30,7 @@ def same_returns_table(benchmark: Benchmark, records: Sequence[Record], profile:
     if returns is None or not returns.equivalence:
         return None
     means = _means(benchmark, records, profile)
+    elsewhere = benchmark.left_to_longer(profile.name, emulated=False)
     return Table(
         headers=(
             "case",
@@ -45,7 +46,7 @@ def same_returns_table(benchmark: Benchmark, records: Sequence[Record], profile:
             for case, rule in returns.equivalence.items()
             for name, implementation in benchmark.implementations.items()
             if not implementation.reference
-            and benchmark.left_out(profile.name, name, case) is None
+            and not elsewhere & {name, case}
             and case not in implementation.without
         ),
     )

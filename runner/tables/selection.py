@@ -86,13 +86,18 @@ class Room:
         """The rows of one case."""
         return tuple(row for row in self.rows if row.case.name == case)
 
-    def fastest(self, case: str, sides: Iterable[Side], *, but: Row | None = None) -> Row | None:
-        """The row of ``case`` with the best headline among ``sides``, other than ``but``, if any."""
+    def fastest(
+        self, case: str, sides: Iterable[Side], *, but: Row | None = None, same_work: bool = True
+    ) -> Row | None:
+        """The row of ``case`` with the best headline among ``sides``, other than ``but``, if any.
+
+        Among those that do the reference's work, or among those that do not.
+        """
         metric, wanted = self.benchmark.headline, set(sides)
         candidates = [
             (row.figure(metric), row)
             for row in self.of_case(case)
-            if row.side in wanted and row.same_work and row is not but
+            if row.side in wanted and row.same_work is same_work and row is not but
         ]
         timed = [(figure.value, row) for figure, row in candidates if figure is not None]
         best = min if direction(metric) is Direction.LESS else max
@@ -169,6 +174,7 @@ def _room(
     emulated = execution is not None and execution.emulated
     current = _current(here)
     seeds = profile.seeds.of(emulated=emulated)
+    elsewhere = benchmark.left_to_longer(profile.name, emulated=emulated)
     return Room(
         benchmark=benchmark,
         platform=platform,
@@ -192,9 +198,9 @@ def _room(
             )
             for case in benchmark.cases.values()
             for implementation in benchmark.implementations.values()
-            if benchmark.left_out(profile.name, implementation.name, case.name) is None
+            if not elsewhere & {implementation.name, case.name}
         ),
-        elsewhere=tuple(sorted(benchmark.without.get(profile.name, ()))),
+        elsewhere=tuple(sorted(elsewhere)),
         outdated=len(here) - len(current),
     )
 

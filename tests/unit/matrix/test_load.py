@@ -115,6 +115,11 @@ def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_pat
             "without: [pytorch,",
             "nothing can be compared without the reference; keep it",
         ),
+        (
+            "emulated_without: [pytorch-tuned]",
+            "emulated_without: [pytorch]",
+            "quick.emulated_without.0: nothing can",
+        ),
         ("batch: 1, length: 128,", "batch: 1, environments: 0, length: 128,", "less than the minimum of 1"),
         ("operations: multiply", "operations: multipli", 'no benchmark "multipli"; did you mean "multiply"?'),
         ("operations: multiply", "operations: copy", 'the benchmark "copy" does not count operations'),

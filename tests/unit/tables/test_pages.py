@@ -135,7 +135,66 @@ def test_the_headline_is_against_the_faster_of_the_references_variants(tmp_path:
     tuned = "      numpy-tuned: {command: [python3, tuned]}\n      rust: {command: [torchforge, gae]"
     matrix = example_matrix(tmp_path, MATRIX.replace("      rust: {command: [torchforge, gae]", tuned))
     records = gae(1e-3, "numpy") + gae(5e-4, "numpy-tuned") + gae(1e-4)
-    assert "against numpy-tuned" in row(page(matrix, records, "overview"), "gae", "T=128")[2]
+    cell = row(page(matrix, records, "overview"), "gae", "T=128")[2]
+    assert "against numpy-tuned" in cell
+    assert "without" not in cell
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+def test_the_headline_names_variants_of_the_reference_that_have_no_time(
+    tmp_path: Path, left_out: bool
+) -> None:
+    tuned = "      numpy-tuned: {command: [python3, tuned]}\n      rust: {command: [torchforge, gae]"
+    text = MATRIX.replace("      rust: {command: [torchforge, gae]", tuned)
+    if left_out:
+        text = text.replace("quick: {native: {rep", "quick: {without: [numpy-tuned], native: {rep")
+    matrix = example_matrix(tmp_path, text)
+    records = gae(1e-3, "numpy") + gae(1e-4)
+    cell = row(page(matrix, records, "overview"), "gae", "T=128")[2]
+    assert re.search(r"against numpy 1\S* ms, without numpy-tuned$", cell), cell
+
+
+def test_whoever_is_faster_at_other_work_is_not_passed_over(matrix: Matrix) -> None:
+    slow, fast = (
+        [
+            make_record(
+                benchmark="dqn",
+                case="CartPole-v1",
+                implementation=name,
+                seed=seed,
+                target=target,
+                parameters={"environment": "CartPole-v1", "steps": 5000},
+                metrics={"training_seconds": [seconds]},
+            )
+            for name, target, seconds in (
+                ("pytorch", "core", 9.0),
+                ("rust", "core", 1.0),
+                ("sb3", "peers", other),
+            )
+            for seed in (1, 2, 3, 4, 5)
+        ]
+        for other in (9.5, 2.0)
+    )
+    assert row(page(matrix, fast, "overview"), "dqn", "CartPole-v1")[2].endswith("; other work: sb3 2.00 s")
+    assert "other work" not in row(page(matrix, slow, "overview"), "dqn", "CartPole-v1")[2]
+
+
+def test_what_a_profile_leaves_to_longer_ones_where_it_is_emulated_has_no_row_there_alone(
+    tmp_path: Path,
+) -> None:
+    text = MATRIX.replace("quick: {native: {rep", "quick: {emulated_without: [rlox, T=2048], native: {rep")
+    matrix = example_matrix(
+        tmp_path,
+        text.replace("platforms: [amd64], determinism: machine}\n  dqn", "determinism: machine}\n  dqn"),
+    )
+    emulated = {"batch": 1, "length": 128, "repetitions": 1}
+    records = gae(1e-3, "numpy") + gae(
+        1e-3, "numpy", platform="arm64", execution="emulated", parameters=emulated
+    )
+    amd64, arm64 = page(matrix, records, "gae").split("## arm64")
+    assert row(amd64, "T=2048", "rlox")[3] == "0"
+    assert "Not in this profile: T=2048, rlox." in arm64
+    assert "| rlox" not in arm64
 
 
 def test_ratios_of_different_images_of_one_target_do_not_exist(matrix: Matrix) -> None:
