@@ -42,7 +42,7 @@ lint: .venv/.ready  ## ruff and mypy
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
-unit: .venv/.ready  ## the tests that need no Docker, in seconds
+unit: .venv/.ready  ## the tests that need no Docker, in minutes
 	.venv/bin/pytest tests/unit
 
 # Where the host has no Rust the tests run in the image's own toolchain; clippy and rustfmt need a host's.

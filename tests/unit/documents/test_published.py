@@ -2,10 +2,15 @@
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+
+from documents.markdown import Document
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results/published"
@@ -64,6 +69,48 @@ def test_trainings_in_pytorch_end_with_the_same_weights_only_where_both_machines
     assert sorted(intel) == [1, 2, 3, 4, 5]
     assert intel == {seed: amd[seed] for seed in intel}
     assert [seed for seed in intel if intel[seed] == without[seed]] == []
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a record says of its machine, as far as the table of machines names it."""
+
+    processor: str
+    caches: str
+    avx512: str
+
+    @staticmethod
+    def of(machine: Mapping[str, Any]) -> "Model":
+        caches = ", ".join(machine["caches"][level] for level in ("L1d", "L1i", "L2"))
+        return Model(machine["cpu_model"], caches, "yes" if "avx512f" in machine["simd"] else "no")
+
+
+PUBLISHED_README = Document(PUBLISHED / "README.md")
+MACHINES = {
+    row[0]: Model(*row[1:4]) for rows in PUBLISHED_README.tables() if rows[0][0] == "name" for row in rows[2:]
+}
+FOLDERS = {
+    re.findall(r"2026[a-z0-9-]+", row[0])[0]: row[1].split(",")[0]
+    for rows in PUBLISHED_README.tables()
+    if rows[0][0] == "folder"
+    for row in rows[2:]
+}
+
+
+def test_every_publication_has_a_row() -> None:
+    assert set(FOLDERS) == {path.name for path in PUBLISHED.iterdir() if path.is_dir()}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_records_of_a_publication_are_of_the_machine_that_its_row_names(folder: str) -> None:
+    paths = (PUBLISHED / folder / "records").rglob("*.json")
+    found = {Model.of(json.loads(path.read_text(encoding="utf-8"))["machine"]) for path in paths}
+    assert found == {MACHINES[FOLDERS[folder]]}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("/")[2])
+def test_a_training_of_the_readme_is_of_the_machine_that_its_publication_names(row: str) -> None:
+    assert cells(row)[1].split(",")[0] == FOLDERS[row.split("/")[2]]
 
 
 def test_the_quick_table_of_the_readme_is_that_of_its_page() -> None:
