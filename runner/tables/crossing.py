@@ -40,6 +40,8 @@ class _Call:
     """Of a call's time, what is the crossing."""
     gain: Interval
     """How many times faster the module is than the fastest of the reference's side."""
+    other_work: tuple[str, float] | None
+    """Who is faster than that at work that is not the same, and what a call takes there."""
 
     @property
     def saved(self) -> float:
@@ -110,6 +112,13 @@ def _gains(calls: list[_Call]) -> Iterator[str]:
             )
             where = ", ".join(call.case for call in these)
             yield f"Stepped from Python, the module against the fastest in Python: {span} {said.value} ({where})."
+    for name in dict.fromkeys(call.other_work[0] for call in calls if call.other_work):
+        times = [
+            f"{units.seconds(call.other_work[1])} a call at {call.case}"
+            for call in calls
+            if call.other_work and call.other_work[0] == name
+        ]
+        yield f"Faster in Python, at work that is not the same: {name}, {', '.join(times)}."
 
 
 def _call(room: Room, case: str) -> _Call | str:
@@ -136,7 +145,14 @@ def _call(room: Room, case: str) -> _Call | str:
         kernel=figures[1].value / environments,
         share=_share_interval(slower),
         gain=gain,
+        other_work=_other_work(room, case),
     )
+
+
+def _other_work(room: Room, case: str) -> tuple[str, float] | None:
+    row = room.faster_at_other_work(case)
+    figure = row.figure(room.benchmark.headline) if row else None
+    return (row.implementation.name, figure.value) if row and figure else None
 
 
 def _share_interval(slower: Interval) -> Interval:

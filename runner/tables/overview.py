@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from runner.comparison import Direction, direction, natural_order
+from runner.comparison import natural_order
 from runner.execution import ExecutionKind
 from runner.matrix import Matrix
 from runner.statistics import LEAST_PROCESSES, Verdict, verdict
@@ -106,8 +106,7 @@ def _headline(room: Room, case: str) -> str:
     if competitor is not None and competitor is not reference and other is not None:
         headline += f"; {units.ratio(other)}, against {_timed(room, competitor)}"
     # Nor may one be passed over in silence that is faster because it does other work.
-    other_work = room.fastest(case, [Side.REFERENCE, Side.PEER], same_work=False)
-    if other_work is not None and _faster(room, other_work, competitor):
+    if other_work := room.faster_at_other_work(case):
         headline += f"; other work: {_timed(room, other_work)}"
     return f"{headline}{suffix}"
 
@@ -123,15 +122,6 @@ def _untimed_variants(room: Room, case: str) -> list[str]:
         and not each.differs
         and case not in each.without
     ]
-
-
-def _faster(room: Room, row: Row, than: Row | None) -> bool:
-    """Whether a row's figure is the better one, whatever work lies behind it."""
-    metric = room.benchmark.headline
-    mine, theirs = row.figure(metric), than.figure(metric) if than is not None else None
-    if mine is None or theirs is None:
-        return False
-    return mine.value < theirs.value if direction(metric) is Direction.LESS else mine.value > theirs.value
 
 
 def _unranked(room: Room) -> str:

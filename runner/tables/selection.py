@@ -86,20 +86,21 @@ class Room:
         """The rows of one case."""
         return tuple(row for row in self.rows if row.case.name == case)
 
-    def fastest(
-        self, case: str, sides: Iterable[Side], *, but: Row | None = None, same_work: bool = True
-    ) -> Row | None:
-        """The row of ``case`` with the best headline among ``sides``, other than ``but``, if any.
+    def fastest(self, case: str, sides: Iterable[Side], *, but: Row | None = None) -> Row | None:
+        """The row of ``case`` with the best headline among ``sides``, other than ``but``, if any."""
+        wanted = set(sides)
+        return self._best(
+            row for row in self.of_case(case) if row.side in wanted and row.same_work and row is not but
+        )
 
-        Among those that do the reference's work, or among those that do not.
-        """
-        metric, wanted = self.benchmark.headline, set(sides)
-        candidates = [
-            (row.figure(metric), row)
-            for row in self.of_case(case)
-            if row.side in wanted and row.same_work is same_work and row is not but
-        ]
-        timed = [(figure.value, row) for figure, row in candidates if figure is not None]
+    def faster_at_other_work(self, case: str) -> Row | None:
+        """The fastest that is not ours, if it does other work and none that does the same is as fast."""
+        found = self._best(row for row in self.of_case(case) if row.side in (Side.REFERENCE, Side.PEER))
+        return None if found is None or found.same_work else found
+
+    def _best(self, rows: Iterable[Row]) -> Row | None:
+        metric = self.benchmark.headline
+        timed = [(figure.value, row) for row in rows if (figure := row.figure(metric)) is not None]
         best = min if direction(metric) is Direction.LESS else max
         return best(timed, key=lambda each: each[0])[1] if timed else None
 

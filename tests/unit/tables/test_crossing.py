@@ -29,6 +29,7 @@ FFI = """
       quick: {native: {repetitions: 9}, emulated: {repetitions: 1}}
     implementations:
       gymnasium: {command: [python3, gymnasium], reference: true}
+      gymnasium-vectorised: {command: [python3, vectorised], differs: [its resets are others]}
       torchforge: {command: [python3, torchforge]}
       rust: {command: [torchforge, env-step]}
 """
@@ -103,6 +104,16 @@ def test_a_batch_that_pays_does_not_count_while_a_larger_one_does_not(with_ffi: 
 def test_a_crossing_that_is_small_at_once_lets_every_step_cross(with_ffi: Matrix) -> None:
     times = {**TIMES, "torchforge": {**TIMES["torchforge"], "single": 25e-9}}
     assert "already at single the crossing is 20 % (20 to 20) of a call." in section(with_ffi, records(times))
+
+
+def test_who_is_faster_in_python_at_other_work_is_named_where_that_is_so(with_ffi: Matrix) -> None:
+    vectorised = {"single": 6e-6, "n=8": 20e-6, "n=64": 30e-6}
+    said = section(with_ffi, records({**TIMES, "gymnasium-vectorised": vectorised}))
+    assert (
+        "Faster in Python, at work that is not the same: "
+        "gymnasium-vectorised, 20.0 µs a call at n=8, 30.0 µs a call at n=64." in said
+    )
+    assert "Faster in Python" not in section(with_ffi, records(TIMES))
 
 
 def test_a_module_that_is_no_slower_than_the_kernel_saves_nothing(with_ffi: Matrix) -> None:
