@@ -9,7 +9,7 @@ from typing import Any
 
 from runner import machine
 from runner.errors import NothingToCompare
-from runner.record import Record
+from runner.record import Record, content_hash
 from runner.statistics import Interval, Processes, Verdict, figure_interval, ratio_interval, verdict
 
 
@@ -57,6 +57,7 @@ class _Setting:
     limits: str
     case: str
     machine: tuple[Any, ...]
+    execution: str
     parameters: str
 
 
@@ -92,15 +93,41 @@ def processes(records: Iterable[Record], metric: str) -> tuple[tuple[float, ...]
     return tuple(values for record in records if (values := record.values(metric)))
 
 
-def newest_image(records: Sequence[Record]) -> list[Record]:
-    """The records (oldest first) of each target's newest image on each architecture; of one cell the newest."""
+def newest_work(records: Sequence[Record]) -> list[Record]:
+    """Those records of a benchmark (oldest first) that belong together; of one cell the newest.
 
-    def built(record: Record) -> tuple[str, str]:
-        return image_of(record)[0], str(record.data["image"]["architecture"])
-
-    newest = {built(record): image_of(record) for record in records}
-    kept = [record for record in records if newest[built(record)] == image_of(record)]
+    An edited matrix leaves what ran before beside what runs now: its commands, limits and gates are in no image.
+    So what records must share is, for all of them, as the newest one has it. A failure replaces what passed before
+    it: whoever wants no failures drops them afterwards.
+    """
+    terms = [_terms(record) for record in records]
+    newest: dict[tuple[str, ...], str] = {}
+    for each in terms:
+        newest.update(each)
+    kept = [record for record, mine in zip(records, terms, strict=True) if mine.items() <= newest.items()]
     return list({(record.case, record.implementation, record.seed): record for record in kept}.values())
+
+
+def _terms(record: Record) -> dict[tuple[str, ...], str]:
+    """What a record must share, each under a name that says with which others.
+
+    The image with its target's on that architecture; inputs, counts and limits with everybody, for no ratio is of
+    different ones; what it ran and what judged it with its own implementation at that case.
+    """
+    data, cell = record.data, record.data["cell"]
+    target, execution_hash = image_of(record)
+    # A record of the first schema has no work: there the command alone is known.
+    work = data.get("work", {})
+    inputs, reference = (work.get(part, {}).get("command") for part in ("inputs", "reference"))
+    own = [work.get(part) for part in ("headline", "gate", "toolchain")]
+    return {
+        ("image", target, data["image"]["architecture"]): execution_hash,
+        ("inputs",): content_hash([inputs, work.get("counts")]),
+        ("limits", cell["limits"]): content_hash(work.get("limits")),
+        ("work", record.case, record.implementation): content_hash(
+            [data["command"], bool(record.differs), reference, *own]
+        ),
+    }
 
 
 def compare(
@@ -115,9 +142,9 @@ def compare(
 ) -> list[Comparison]:
     """How many times faster ``against`` is than ``base``, for each case and platform that has both.
 
-    Times meet only within one platform, machine, toolchain, limits and set of parameters, and within one
-    image of each target. Where several sets of parameters were run (profiles), the one with at least five
-    processes counts, and among those the newest.
+    Times meet only within one platform, machine, way of execution, toolchain, limits and set of parameters, and of
+    the newest work there (see `newest_work`). Where several sets of parameters were run (profiles), the one with at
+    least five processes counts, and among those the newest.
 
     Args:
         records: the store's, in any order.
@@ -144,12 +171,13 @@ def compare(
     )
     names = tuple(dict.fromkeys((base, against)))
     subject = f"{benchmark}{f' {case}' if case else ''}{f' on {architecture}' if architecture else ''}"
-    _require_ranked(found, names, subject)
+    groups = {setting: newest_work(members) for setting, members in _by_setting(found).items()}
+    _require_ranked(found, [record for members in groups.values() for record in members], names, subject)
     best: dict[tuple[str, str, str, str], tuple[tuple[bool, str], Comparison]] = {}
-    for setting, members in _by_setting([record for record in found if record.ranked]).items():
+    for setting, members in groups.items():
         result = _compare_one(
             setting,
-            members=newest_image(members),
+            members=[record for record in members if record.ranked],
             benchmark=benchmark,
             base=base,
             against=against,
@@ -230,6 +258,7 @@ def _by_setting(records: Iterable[Record]) -> Mapping[_Setting, list[Record]]:
             limits=cell["limits"],
             case=record.case,
             machine=machine_of(record),
+            execution=record.data["execution"]["kind"],
             parameters=json.dumps(record.data["parameters"], sort_keys=True),
         )
         groups.setdefault(setting, []).append(record)
@@ -281,22 +310,23 @@ def _compare_one(
     )
 
 
-def _require_ranked(found: Sequence[Record], names: Sequence[str], subject: str) -> None:
+def _require_ranked(
+    found: Sequence[Record], newest: Sequence[Record], names: Sequence[str], subject: str
+) -> None:
     for name in names:
-        mine = [record for record in found if record.implementation == name]
-        if not mine:
+        if all(record.implementation != name for record in found):
             raise NothingToCompare(
                 what=f"{subject}: nothing to compare {name} by",
                 why=f"the store has no record of {name} there",
                 fix=f"run it first: python -m runner --only {subject.split(maxsplit=1)[0]}/{name}",
             )
-        if any(record.ranked for record in mine):
-            continue
-        raise NothingToCompare(
-            what=f"{subject}: the times of {name} cannot be compared",
-            why=_why_unranked(mine),
-            fix="run it natively on this architecture with python -m runner, and mend what failed",
-        )
+        mine = [record for record in newest if record.implementation == name]
+        if mine and not any(record.ranked for record in mine):
+            raise NothingToCompare(
+                what=f"{subject}: the times of {name} cannot be compared",
+                why=_why_unranked(mine),
+                fix="run it natively on this architecture with python -m runner, and mend what failed",
+            )
 
 
 def _why_unranked(records: Sequence[Record]) -> str:
@@ -329,7 +359,7 @@ def _refuse_apart(ranked: Sequence[Record], names: Sequence[str], metric: str, s
         )
     raise NothingToCompare(
         what=f"{subject}: the records of {' and '.join(names)} may not be compared",
-        why="they differ in platform, machine, image, toolchain, limits or parameters",
+        why="they differ in platform, machine, image, inputs, toolchain, limits or parameters",
         fix="run both with the same profile on the same machine: python -m runner --only "
         + subject.split(maxsplit=1)[0],
     )

@@ -6,7 +6,6 @@ from runner import comparison
 from runner.commands.base import Command, Context
 from runner.errors import UsageError
 from runner.matrix.faults import did_you_mean
-from runner.store import newest_by_key
 
 
 def _run(context: Context) -> int:
@@ -19,7 +18,7 @@ def _run(context: Context) -> int:
             fix="see forge-bench list",
         )
     results = comparison.compare(
-        list(newest_by_key(context.store.records()).values()),
+        context.store.records(),
         benchmark=benchmark.name,
         base=own.base,
         against=own.against,

@@ -1,12 +1,13 @@
 """Whether implementations learn the same as the reference: their returns, of every machine that ran them.
 
 Times of different machines never meet. Returns may: what an agent learns is decided by its code and its seed, up to
-rounding. So seeds are pooled over platforms, limits and machines, as long as the parameters and the image are the same.
+rounding. So seeds are pooled over platforms, limits and machines, as long as the parameters are the same and what ran
+is the newest work.
 """
 
 from collections.abc import Mapping, Sequence
 
-from runner.comparison import newest_image
+from runner.comparison import newest_work
 from runner.equivalence import difference, judged
 from runner.matrix import Benchmark, EquivalenceRule, Profile
 from runner.record import Record
@@ -71,7 +72,7 @@ def _row(
 
 
 def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) -> _Means:
-    """The returns of every case and implementation, one a seed, of the newest image of its target and platform.
+    """The returns of every case and implementation, one a seed, of the newest work.
 
     A seed that several machines ran counts once, as the newest of them: it drew the same numbers.
     """
@@ -83,15 +84,14 @@ def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) ->
         (
             record
             for record in records
-            if record.benchmark == benchmark.name
-            and not record.failed
-            and record.data["parameters"] == parameters.get(record.case)
+            if record.benchmark == benchmark.name and record.data["parameters"] == parameters.get(record.case)
         ),
         key=lambda record: (record.data["created_at"], record.identifier),
     )
     episodes = benchmark.returns.episodes if benchmark.returns else 0
     found: dict[tuple[str, str], list[float]] = {}
-    for record in newest_image(mine):
-        if (mean := mean_of_last(record.episodes, episodes)) is not None:
+    for record in newest_work(mine):
+        mean = None if record.failed else mean_of_last(record.episodes, episodes)
+        if mean is not None:
             found.setdefault((record.case, record.implementation), []).append(mean)
     return found

@@ -1,9 +1,9 @@
 """Which records a table shows: of every cell asked for, whether it passed, failed or was not run.
 
 A room is where times may meet: one benchmark, platform, toolchain and limits, hence one machine, one way of
-execution and, for each image target, one image: those of the newest record. Records of the profile are told
-by their parameters and not by the name of the profile that happened to be running: a reused record keeps
-its own.
+execution and, for each image target, one image: those of the newest record. What the matrix says of the work, and
+no image holds, is the newest record's too (`comparison.newest_work`). Records of the profile are told by their
+parameters and not by the name of the profile that happened to be running: a reused record keeps its own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from runner.comparison import Direction, direction, improvement, machine_of, newest_image, processes
+from runner.comparison import Direction, direction, improvement, machine_of, newest_work, processes
 from runner.execution import Execution, ExecutionKind
 from runner.images.spec import Toolchain
 from runner.instructions import left_out
@@ -26,7 +26,7 @@ class Row:
     """One implementation at one case: its processes, one record a seed.
 
     ``missing`` are seeds that the profile asks for and that have no record; ``outdated`` says that records of
-    another machine or image exist and were left out; ``left_out`` says why the matrix asks for no such cell.
+    another machine, image or matrix exist and were left out; ``left_out`` says why the matrix asks for no such cell.
     """
 
     case: Case
@@ -238,14 +238,13 @@ def _row(
 def _current(records: Sequence[Record]) -> list[Record]:
     """The records that belong together (``records``: oldest first).
 
-    They share machine and execution with the newest of all, and are of the newest image of their target.
-    Of one cell the newest counts.
+    They share machine and execution with the newest of all, and are of the newest work.
     """
     if not records:
         return []
     setting = (machine_of(records[-1]), _execution(records[-1]))
     together = [record for record in records if (machine_of(record), _execution(record)) == setting]
-    return newest_image(together)
+    return newest_work(together)
 
 
 def _execution(record: Record) -> Execution:

@@ -49,7 +49,7 @@ def state(row: Row) -> str | None:
         return "failed"
     if row.left_out is not None:
         return f"absent: {row.left_out}"
-    return "not run since the image or the machine changed" if row.outdated else "not run"
+    return "not run since the image, the machine or the matrix changed" if row.outdated else "not run"
 
 
 def figure(row: Row, metric: str) -> str:

@@ -125,6 +125,51 @@ def test_the_newest_record_of_a_seed_counts() -> None:
     assert found.n == 5
 
 
+def with_work(records: list[Record], **work: Any) -> list[Record]:
+    return [Record(data={**record.data, "work": work}) for record in records]
+
+
+def test_processes_of_an_edited_command_are_not_pooled_with_those_of_the_old_one() -> None:
+    edited = five("rust", 1e-5, seeds=[1, 2], command=["torchforge", "--better"], minute=1)
+    (found,) = compare(pair() + edited, **KNOWN)
+    assert found.ratio == pytest.approx(100, rel=0.05)
+    assert (found.n, found.verdict) == (2, Verdict.NOT_RANKED)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"limits": {"cpus": 1}}, {"limits": {"cpus": 2}}),
+        ({"inputs": {"command": ["python3", "small"]}}, {"inputs": {"command": ["python3", "large"]}}),
+    ],
+)
+def test_times_under_edited_limits_or_of_edited_inputs_are_compared_with_no_older_ones(
+    old: dict[str, Any], new: dict[str, Any]
+) -> None:
+    records = with_work(pair(), **old) + with_work(five("rust", 1e-5, minute=1), **new)
+    with pytest.raises(NothingToCompare, match="may not be compared"):
+        compare(records, **KNOWN)
+
+
+def test_an_edited_gate_leaves_only_what_it_has_judged() -> None:
+    older, newer = {"gate": {"rtol": 1e-3}}, {"gate": {"rtol": 1e-6}}
+    newest = with_work(five("rust", 1e-5, seeds=[1, 2], minute=1), **newer)
+    (found,) = compare(with_work(pair(), **older) + newest, **KNOWN)
+    assert found.n == 2
+
+
+@pytest.mark.parametrize("command", [["python3"], ["torchforge", "--worse"]])
+def test_newer_failures_replace_older_passes(command: list[str]) -> None:
+    failed = five("rust", failure=("wrong-output", "off by one"), command=command, minute=1)
+    with pytest.raises(NothingToCompare) as refused:
+        compare(pair() + failed, **KNOWN)
+    assert "of 5 records: 5 failed (wrong-output)" in refused.value.why
+
+
+def test_a_run_of_unknown_execution_displaces_no_native_one() -> None:
+    assert compare(pair() + pair(execution="unknown", minute=1), **KNOWN) == compare(pair(), **KNOWN)
+
+
 def test_a_later_smoke_run_does_not_displace_five_processes() -> None:
     smoke = pair(
         seeds=[1], minute=1, profile="smoke", parameters={"batch": 1, "length": 128, "repetitions": 1}

@@ -131,6 +131,7 @@ def make_record(
     platform: str = "amd64",
     seed: int = 1,
     parameters: Mapping[str, Any] | None = None,
+    command: Sequence[str] = ("python3",),
     metrics: Mapping[str, float | list[float]] | None = None,
     counts: Mapping[str, int] | None = None,
     execution: str = "native",
@@ -180,7 +181,7 @@ def make_record(
             "profile": profile,
             "cell": cell,
             "parameters": dict(parameters or {"batch": 1, "length": int(case[2:]), "repetitions": 9}),
-            "command": ["python3"],
+            "command": list(command),
             "determinism": determinism,
             "execution": {"kind": execution, "emulator": _EMULATOR if execution == "emulated" else None},
             "image": {

@@ -199,8 +199,14 @@ def test_what_a_profile_leaves_to_longer_ones_where_it_is_emulated_has_no_row_th
 
 def test_ratios_of_different_images_of_one_target_do_not_exist(matrix: Matrix) -> None:
     text = page(matrix, gae(1e-3, "numpy") + gae(1e-4, image="image 2", minute=1), "gae")
-    assert row(text, "T=128", "numpy")[2] == "not run since the image or the machine changed"
+    assert row(text, "T=128", "numpy")[2] == "not run since the image, the machine or the matrix changed"
     assert row(text, "T=128", "torchforge")[4] == "—"
+
+
+def test_processes_of_an_edited_command_are_not_pooled_with_those_of_the_old_one(matrix: Matrix) -> None:
+    records = gae(1e-3, "numpy") + gae(1e-4) + gae(1e-5, seeds=[1, 2], command=["edited"], minute=1)
+    found = row(page(matrix, records, "gae"), "T=128", "torchforge")
+    assert found[3] == "2, 3 not run"
 
 
 def test_records_of_another_machine_are_left_out_and_counted(matrix: Matrix) -> None:

@@ -87,6 +87,7 @@ def test_seeds_of_several_machines_and_platforms_are_pooled_and_count_once(matri
     [
         {"steps": 1000},
         {"image": "an older image"},
+        {"command": ["an older command"]},
         {"failure": ("deadline", "60 s passed")},
     ],
 )
@@ -101,6 +102,11 @@ def test_other_work_older_images_and_failures_are_no_seeds(
     )
     assert found[3] == "6 and 6 of 6"
     assert found[0] == "-10.00"
+
+
+def test_a_seed_that_failed_later_is_none(matrix: Matrix) -> None:
+    failed = trained("rust", 480, [6], failure=("wrong-output", "off by one"), minute=1)
+    assert said(matrix, trained("pytorch", 490), trained("rust", 480), failed)[3] == "5 and 6 of 6"
 
 
 def test_a_benchmark_without_a_margin_has_no_such_section(tmp_path: Path) -> None:
