@@ -3,7 +3,8 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from runner.tables import TEMPLATES
 
 STAMP = ".stamp.json"
 _RUNNER = Path(__file__).parent.parent
-_CODE = ("statistics.py", "comparison.py", "record.py", "execution.py", "printable.py", "tables")
 # A results directory may come from anywhere: what is read back from one is bounded.
 _LARGEST_STAMP, _LARGEST_PAGE = 2**20, 64 * 2**20
 
@@ -56,19 +56,29 @@ def write_tables(
 
 
 def _content(matrix: Matrix, records: Iterable[Record], profile: str) -> str:
-    """A hash of everything that the pages depend on."""
-    files = [*sorted(TEMPLATES.glob("*.j2"))]
-    for name in _CODE:
-        path = _RUNNER / name
-        files += sorted((*path.glob("*.py"), *path.glob("*.json"))) if path.is_dir() else [path]
+    """A hash of everything that the pages depend on.
+
+    Of the runner all code counts: which of it makes pages is a list that somebody would forget to lengthen.
+    """
+    files = sorted((*TEMPLATES.glob("*.j2"), *_RUNNER.rglob("*.py"), *_RUNNER.rglob("*.json")))
     return _hash(
         (
             profile.encode(),
-            repr(matrix).encode(),
+            # Not its repr: that has sets in an order of this process alone. The order of names is the pages' own.
+            json.dumps(asdict(matrix), default=_plain).encode(),
             *sorted(str(record.data["content_sha256"]).encode() for record in records),
             *(path.read_bytes() for path in files),
         )
     )
+
+
+def _plain(value: object) -> object:
+    """What JSON does not know of a matrix."""
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, Enum):
+        return value.value
+    raise TypeError(f"a matrix holds a {type(value).__name__}, which the stamp of its pages does not know")
 
 
 def _read_stamp(directory: Path) -> _Stamp | None:

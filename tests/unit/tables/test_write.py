@@ -1,3 +1,6 @@
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -27,6 +30,43 @@ def test_nothing_is_written_again_when_nothing_changed(matrix: Matrix, tmp_path:
     assert write_tables(matrix, records[::-1], tmp_path, profile="quick") == first
     assert time.perf_counter() - started < 0.05
     assert modified(tmp_path) == before
+
+
+ANOTHER_PROCESS = """
+import sys
+from pathlib import Path
+from runner.matrix import load_matrix
+from runner.tables.write import write_tables
+write_tables(load_matrix(Path(sys.argv[1])), [], Path(sys.argv[2]), profile="quick")
+"""
+
+
+def test_another_process_writes_nothing_again_either(tmp_path: Path) -> None:
+    without = "emulated_without: [rlox, torchforge, rust, T=2048]"
+    example_matrix(tmp_path, MATRIX.replace("quick: {native: {rep", f"quick: {{{without}, native: {{rep"))
+    tables, found = tmp_path / "tables", []
+    for seed in ("1", "2"):
+        subprocess.run(
+            [sys.executable, "-c", ANOTHER_PROCESS, tmp_path / "matrix.yaml", tables],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+        )
+        found.append(modified(tables))
+    assert found[0] == found[1]
+
+
+def test_any_code_of_the_runner_writes_again(
+    matrix: Matrix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = tmp_path / "runner"
+    (code / "anywhere").mkdir(parents=True)
+    (code / "anywhere" / "new.py").write_text("NEW = 1\n", encoding="utf-8")
+    monkeypatch.setattr(write, "_RUNNER", code)
+    write_tables(matrix, [], tmp_path / "tables", profile="quick")
+    before = modified(tmp_path / "tables")
+    (code / "anywhere" / "new.py").write_text("NEW = 2\n", encoding="utf-8")
+    write_tables(matrix, [], tmp_path / "tables", profile="quick")
+    assert modified(tmp_path / "tables") != before
 
 
 @pytest.mark.parametrize(
