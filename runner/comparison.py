@@ -138,7 +138,7 @@ def compare(
     against: str,
     metric: str,
     case: str | None = None,
-    architecture: str | None = None,
+    architectures: Sequence[str] = (),
 ) -> list[Comparison]:
     """How many times faster ``against`` is than ``base``, for each case and platform that has both.
 
@@ -153,7 +153,7 @@ def compare(
         against: the implementation that is compared with it.
         metric: the metric's name; the benchmark's headline is what a user means by default.
         case: this case only.
-        architecture: this architecture only, as the images name it.
+        architectures: these only, as the images name them; none for all.
 
     Raises:
         NothingToCompare: no pair of records may be compared; the message says why.
@@ -165,12 +165,13 @@ def compare(
             if record.benchmark == benchmark
             and record.implementation in (base, against)
             and case in (None, record.case)
-            and architecture in (None, record.data["image"]["architecture"])
+            and (not architectures or record.data["image"]["architecture"] in architectures)
         ),
         key=lambda record: (record.data["created_at"], record.identifier),
     )
     names = tuple(dict.fromkeys((base, against)))
-    subject = f"{benchmark}{f' {case}' if case else ''}{f' on {architecture}' if architecture else ''}"
+    places = f" on {' and '.join(architectures)}" if architectures else ""
+    subject = f"{benchmark}{f' {case}' if case else ''}{places}"
     groups = {setting: newest_work(members) for setting, members in _by_setting(found).items()}
     _require_ranked(found, [record for members in groups.values() for record in members], names, subject)
     best: dict[tuple[str, str, str, str], tuple[tuple[bool, str], Comparison]] = {}

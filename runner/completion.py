@@ -76,4 +76,4 @@ def script(
 
 def _options(command: "Command") -> list[argparse.ArgumentParser]:
     """Anew each time: what is noted at an option of one command must not show at another."""
-    return [common_parser(), own_parser(command)]
+    return [common_parser(command.takes), own_parser(command)]

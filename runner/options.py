@@ -1,11 +1,12 @@
-"""The command line: options that every command takes, in any place, and what each command adds."""
+"""The command line: common options, in any place, of which a command takes those that it honours, and its own."""
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from runner import terminal
 from runner.errors import UsageError
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from runner.commands.base import Command
 
 PROGRAM = "forge-bench"
+SELECTION = ("--arch", "--only", "--profile", "--seeds", "--limits")
+EVERY_COMMON = (*SELECTION, "--matrix", "--executor", "--results", "--fresh", "--set-up")
 _SEEDS = 2**32
 _CLOSING = (
     "A BENCHMARK (see list) runs that one alone and prints its table on stdout.",
@@ -26,7 +29,7 @@ _CLOSING = (
 class Options:
     """What the user asked for, before anything is looked up in the matrix.
 
-    ``own`` holds what only this command takes; ``commands`` names every command there is.
+    ``own`` holds what only this command has; ``commands`` names every command there is.
     """
 
     command: str
@@ -70,67 +73,100 @@ def parse(arguments: Sequence[str], commands: "Mapping[str, Command]") -> Option
     command, benchmark = (word, None) if word in commands else ("run", word)
     if common.help:
         return _help(commands, command)
+    _require_taken(common, commands[command])
+    only = tuple(common.only or ())
     return Options(
         command=command,
         commands=tuple(commands),
         benchmark=benchmark,
-        architectures=tuple(dict.fromkeys(common.arch)),
-        only=tuple(common.only) if benchmark is None else (benchmark, *common.only),
-        profile=common.profile,
-        seeds=common.seeds,
-        limits=tuple(dict.fromkeys(common.limits)),
+        architectures=tuple(dict.fromkeys(common.arch or ())),
+        only=only if benchmark is None else _of_benchmark(benchmark, only, tuple(commands)),
+        profile="quick" if common.profile is None else common.profile,
+        seeds=common.seeds or (),
+        limits=tuple(dict.fromkeys(common.limits or ())),
         matrix=common.matrix,
         executor=common.executor,
         results=common.results,
-        fresh=common.fresh,
-        set_up=common.set_up,
+        fresh=bool(common.fresh),
+        set_up=bool(common.set_up),
         own=own_parser(commands[command]).parse_args(rest),
     )
 
 
-def common_parser() -> argparse.ArgumentParser:
-    """The options that every command takes."""
+def _require_taken(common: argparse.Namespace, command: "Command") -> None:
+    """What a command would ignore is refused: who says it means it.
+
+    Raises:
+        UsageError: the command does not take one of the options that were given.
+    """
+    given = [f"--{name.replace('_', '-')}" for name, value in vars(common).items() if value is not None]
+    ignored = [name for name in given if name not in command.takes]
+    if ignored:
+        raise UsageError(
+            what=f"{command.name} takes no {', '.join(ignored)}",
+            why="it would do the same with and without: nothing that it does depends on that",
+            fix=f"leave that out; see {PROGRAM} {command.name} --help",
+        )
+
+
+def _of_benchmark(benchmark: str, only: Sequence[str], commands: Sequence[str]) -> tuple[str, ...]:
+    """What of the one benchmark is run: all of it, or what ``--only`` leaves.
+
+    Raises:
+        UsageError: a pattern names no part of that benchmark.
+    """
+    found = []
+    for pattern in only or (benchmark,):
+        head, separator, rest = pattern.partition("/")
+        if not fnmatchcase(benchmark, head):
+            raise UsageError(
+                what=f"{benchmark} --only {pattern} selects nothing{did_you_mean(benchmark, [*commands, head])}",
+                why=f"a benchmark's name runs that one alone, and {pattern} is no part of {benchmark}",
+                fix=f"leave one of the two out, or name a part of it: --only {benchmark}/IMPLEMENTATION",
+            )
+        found.append(f"{benchmark}{separator}{rest}")
+    return tuple(found)
+
+
+def common_parser(takes: Container[str] = EVERY_COMMON) -> argparse.ArgumentParser:
+    """The common options among ``takes``. What is not given is None: so what was given is known."""
     parser = _Parser(prog=PROGRAM, add_help=False, allow_abbrev=False)
-    parser.add_argument("-h", "--help", action="store_true", help="show this and end")
-    parser.add_argument(
+    parser.add_argument("-h", "--help", action="store_true", default=None, help="show this and end")
+
+    def add(name: str, **properties: Any) -> None:
+        if name in takes:
+            parser.add_argument(name, **properties)
+
+    add(
         "--arch",
         action="append",
-        default=[],
         choices=["amd64", "arm64"],
         help="only this architecture; repeat for several",
     )
-    parser.add_argument(
+    add(
         "--only",
         action="append",
-        default=[],
         metavar="BENCHMARK[/IMPLEMENTATION[/CASE]]",
         help="only these (globs); repeat for several",
     )
-    parser.add_argument(
-        "--profile", default="quick", metavar="NAME", help="how much is run: smoke, quick (default) or full"
-    )
-    parser.add_argument(
-        "--seeds", type=_seeds, default=(), metavar="1,2,3", help="these seeds instead of the profile's"
-    )
-    parser.add_argument(
+    add("--profile", metavar="NAME", help="how much is run: smoke, quick (default) or full")
+    add("--seeds", type=_seeds, metavar="1,2,3", help="these seeds instead of the profile's")
+    add(
         "--limits",
         action="append",
-        default=[],
         metavar="NAME",
         help="these limits instead of each benchmark's first; repeat for several",
     )
-    parser.add_argument("--matrix", type=Path, metavar="FILE", help="another matrix file")
-    parser.add_argument(
-        "--executor", choices=["docker", "local"], help="docker, or local (the default inside an image)"
-    )
-    parser.add_argument("--results", type=Path, metavar="DIR", help="where records and tables lie")
-    parser.add_argument("--fresh", action="store_true", help="run again what could be reused")
-    parser.add_argument("--set-up", action="store_true", help="install first what the host lacks (as root)")
+    add("--matrix", type=Path, metavar="FILE", help="another matrix file")
+    add("--executor", choices=["docker", "local"], help="docker, or local (the default inside an image)")
+    add("--results", type=Path, metavar="DIR", help="where records and tables lie")
+    add("--fresh", action="store_true", default=None, help="run again what could be reused")
+    add("--set-up", action="store_true", default=None, help="install first what the host lacks (as root)")
     return parser
 
 
 def own_parser(command: "Command") -> argparse.ArgumentParser:
-    """The options and arguments that only this command takes."""
+    """The options and arguments that only this command has."""
     parser = _Parser(prog=f"{PROGRAM} {command.name}", add_help=False, allow_abbrev=False)
     command.add_options(parser)
     return parser
@@ -146,7 +182,7 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 def _help(commands: "Mapping[str, Command]", name: str) -> str:
     command = commands[name]
-    parents = [common_parser(), own_parser(command)]
+    parents = [common_parser(command.takes), own_parser(command)]
     columns = terminal.width_of(sys.stdout) or 80
     if name != "run":
         return _Parser(

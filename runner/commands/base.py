@@ -143,11 +143,13 @@ def no_options(parser: argparse.ArgumentParser) -> None:
 class Command:
     """One word of the command line. ``run`` returns the exit code and prints its result on stdout.
 
-    ``notes`` are lines that close its help.
+    ``takes`` are the common options that it honours: any other is refused, and stays out of its help. ``notes`` are
+    lines that close its help.
     """
 
     name: str
     summary: str
+    takes: tuple[str, ...]
     run: Callable[[Context], int]
     add_options: Callable[[argparse.ArgumentParser], None] = no_options
     notes: tuple[str, ...] = ()

@@ -1,6 +1,7 @@
 """``forge-bench build``: the images of the selected cells."""
 
 from runner.commands.base import Command, Context
+from runner.options import SELECTION
 
 
 def _run(context: Context) -> int:
@@ -11,4 +12,9 @@ def _run(context: Context) -> int:
     return 0
 
 
-COMMAND = Command(name="build", summary="build the images of the selected cells", run=_run)
+COMMAND = Command(
+    name="build",
+    summary="build the images of the selected cells",
+    takes=(*SELECTION, "--matrix", "--executor", "--results", "--set-up"),
+    run=_run,
+)

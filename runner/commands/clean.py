@@ -111,6 +111,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="clean",
     summary="remove the images, caches and containers of this project; records only with --records",
+    takes=("--executor", "--results"),
     add_options=_add_options,
     run=_run,
 )

@@ -23,7 +23,7 @@ def _run(context: Context) -> int:
         base=own.base,
         against=own.against,
         case=own.case,
-        architecture=context.architectures[0] if context.architectures else None,
+        architectures=context.architectures,
         metric=own.metric or benchmark.headline,
     )
     print(comparison.as_json(results) if own.format == "json" else comparison.as_text(results))
@@ -42,6 +42,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="compare",
     summary="how many times faster one implementation is than another, with its interval",
+    takes=("--arch", "--matrix", "--results"),
     add_options=_add_options,
     run=_run,
 )

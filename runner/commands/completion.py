@@ -34,6 +34,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="completion",
     summary="print the script that makes a shell complete forge-bench",
+    takes=("--matrix",),
     notes=(
         f"bash, in ~/.bashrc: source <({PROGRAM} completion bash)",
         f'zsh, once: {PROGRAM} completion zsh > "${{fpath[1]}}/_{PROGRAM}"',

@@ -16,6 +16,7 @@ from runner.host.look import look
 from runner.host.setup import mend
 from runner.host.situation import Wanted
 from runner.images.spec import ImageSpec
+from runner.options import SELECTION
 from runner.terminal import width_of, wrap
 
 _INDENT = " " * 9
@@ -132,6 +133,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="doctor",
     summary="find what would stop a run here, and print the command that mends it",
+    takes=(*SELECTION, "--matrix", "--executor", "--results"),
     add_options=_add_options,
     run=_run,
 )

@@ -69,10 +69,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="export",
     summary="write all records, of every profile, as one table (CSV or Parquet)",
-    notes=(
-        "--only, --arch, --seeds and --limits take some of the records; --profile does not. "
-        "What each column holds: runner/export/README.md.",
-    ),
+    takes=("--arch", "--only", "--seeds", "--limits", "--results"),
+    notes=("What each column holds: runner/export/README.md.",),
     add_options=_add_options,
     run=_run,
 )

@@ -58,6 +58,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="init",
     summary="write a small matrix to start from, with every key explained",
+    takes=(),
     add_options=_add_options,
     run=_run,
 )

@@ -17,4 +17,6 @@ def _run(context: Context) -> int:
     return 0
 
 
-COMMAND = Command(name="list", summary="list benchmarks, cases and implementations", run=_run)
+COMMAND = Command(
+    name="list", summary="list benchmarks, cases and implementations", takes=("--matrix",), run=_run
+)

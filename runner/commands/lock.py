@@ -59,6 +59,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="lock",
     summary="write the versions and checksums of every package of the images to docker/lock",
+    takes=("--matrix", "--results", "--set-up"),
     add_options=_add_options,
     run=_run,
 )

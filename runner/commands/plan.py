@@ -10,6 +10,7 @@ from typing import Any
 from runner.commands.base import Command, Context
 from runner.estimates import Durations
 from runner.footprint import files_of, images_needed
+from runner.options import SELECTION
 from runner.plan import Decision, Launch, PlannedCell
 from runner.plan_page import Outlook, plan_page
 from runner.terminal import width_of
@@ -90,6 +91,7 @@ def add_options(parser: argparse.ArgumentParser, condition: str = "") -> None:
 COMMAND = Command(
     name="plan",
     summary="say for every cell whether it runs, is reused or is left out, why, and the cost; start nothing",
+    takes=(*SELECTION, "--matrix", "--executor", "--results", "--fresh"),
     add_options=add_options,
     run=_run,
 )

@@ -12,4 +12,9 @@ def _run(context: Context) -> int:
     return 0
 
 
-COMMAND = Command(name="render", summary="render the tables again from the records", run=_run)
+COMMAND = Command(
+    name="render",
+    summary="render the tables again from the records",
+    takes=("--arch", "--only", "--profile", "--matrix", "--executor", "--results"),
+    run=_run,
+)

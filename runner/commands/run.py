@@ -8,6 +8,7 @@ from runner.commands import plan as plan_command
 from runner.commands.base import Command, Context
 from runner.commands.show import show
 from runner.errors import CellsFailed
+from runner.options import EVERY_COMMON
 from runner.plan import Decision, Plan, content_keys
 from runner.record import Record
 from runner.run import run
@@ -69,6 +70,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="run",
     summary="run the selected part of the matrix and render its tables (the default)",
+    takes=EVERY_COMMON,
     add_options=_add_options,
     run=_run,
 )

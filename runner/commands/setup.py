@@ -16,5 +16,8 @@ def _run(context: Context) -> int:
 
 
 COMMAND = Command(
-    name="setup", summary="find what the host lacks and install it, or print the commands", run=_run
+    name="setup",
+    summary="find what the host lacks and install it, or print the commands",
+    takes=("--arch", "--matrix", "--executor"),
+    run=_run,
 )

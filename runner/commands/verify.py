@@ -174,6 +174,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="verify",
     summary="run stored cells again on their images and say which figures come out the same",
+    takes=("--arch", "--only", "--seeds", "--limits", "--executor"),
     add_options=_add_options,
     run=_run,
 )

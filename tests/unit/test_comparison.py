@@ -228,9 +228,10 @@ def test_a_metric_that_is_zero_has_no_ratio() -> None:
         compare(records, **{**KNOWN, "metric": "wait_seconds"})
 
 
-def test_an_architecture_picks_its_platform() -> None:
-    (found,) = compare(pair() + pair(platform="arm64"), **KNOWN, architecture="arm64")
-    assert found.platform == "arm64"
+@pytest.mark.parametrize("architectures", [("arm64",), ("amd64",), ("amd64", "arm64")])
+def test_each_architecture_named_picks_its_platform(architectures: tuple[str, ...]) -> None:
+    found = compare(pair() + pair(platform="arm64"), **KNOWN, architectures=architectures)
+    assert tuple(each.platform for each in found) == architectures
 
 
 def test_other_work_is_compared_with_nothing() -> None:

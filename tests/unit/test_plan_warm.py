@@ -48,6 +48,7 @@ def test_a_second_call_reads_each_record_once_and_no_library_of_the_first(write_
 
 
 def test_the_plan_and_the_help_read_none_of_them_either(write_matrix, tmp_path):
-    where = ["--matrix", str(write_matrix(small_matrix())), "--results", str(tmp_path), "--executor", "local"]
-    for arguments in (["plan", *where], ["plan", "--json", *where], ["list", *where], ["plan", "--help"]):
+    matrix = ["--matrix", str(write_matrix(small_matrix()))]
+    where = [*matrix, "--results", str(tmp_path), "--executor", "local"]
+    for arguments in (["plan", *where], ["plan", "--json", *where], ["list", *matrix], ["plan", "--help"]):
         assert set(HEAVY) & set(call(*arguments)["modules"]) == set(), arguments

@@ -415,7 +415,6 @@ def test_results_that_cannot_be_written_are_said_before_anything_runs(write_matr
         (["--arch", "riscv"], "invalid choice"),
         (["--seeds", "a,b"], "--seeds"),
         (["--nonsense"], "--nonsense"),
-        (["compare", "--benchmark", "double"], "--base"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_three_lines_and_exit_code_2(forge, arguments, needle):

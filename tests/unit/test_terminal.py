@@ -95,7 +95,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("columns", "arguments"), MISTAKES)
 def test_errors_are_broken_at_the_terminals_width_and_keep_their_three_parts(columns, arguments):
-    code, shown = forge_bench(*arguments, "--executor", "local", columns=columns)
+    code, shown = forge_bench(*arguments, columns=columns)
     assert code == 2
     too_long = [line for line in shown.splitlines() if len(line) > columns]
     # A word without blanks, such as a path, is not broken.
@@ -122,7 +122,9 @@ def test_the_plan_and_the_list_fit_80_columns(write_matrix, tmp_path, command):
     data["benchmarks"]["double"]["implementations"]["one-of-several-implementations-1"]["without"] = {
         "n=4": "it needs more memory than any machine has had so far and then another long while of it"
     }
-    where = ["--matrix", str(write_matrix(data)), "--results", str(tmp_path / "r"), "--executor", "local"]
+    where = ["--matrix", str(write_matrix(data))]
+    if command[0] == "plan":
+        where += ["--results", str(tmp_path / "r"), "--executor", "local"]
     code, shown = forge_bench(*command, *where, columns=80)
     assert code == 0
     assert len(shown.splitlines()) > 3

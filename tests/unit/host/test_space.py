@@ -59,7 +59,7 @@ def test_whatever_command_meets_a_full_disk_ends_in_three_lines(monkeypatch, cap
     def fill(_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device", "/results/tables/x.md")
 
-    monkeypatch.setattr(cli, "COMMANDS", {"list": Command(name="list", summary="", run=fill)})
+    monkeypatch.setattr(cli, "COMMANDS", {"list": Command(name="list", summary="", takes=(), run=fill)})
     assert main(["list"]) == NoSpace.exit_code
     said = capsys.readouterr().err
     assert said.startswith("forge-bench: writing /results/tables/x.md failed: no space left\n  why: ")
@@ -71,7 +71,7 @@ def test_a_defect_is_not_hidden_behind_the_host(monkeypatch):
     def fail(_: object) -> int:
         raise FileNotFoundError(errno.ENOENT, "No such file", "/x")
 
-    monkeypatch.setattr(cli, "COMMANDS", {"list": Command(name="list", summary="", run=fail)})
+    monkeypatch.setattr(cli, "COMMANDS", {"list": Command(name="list", summary="", takes=(), run=fail)})
     with pytest.raises(FileNotFoundError):
         main(["list"])
 

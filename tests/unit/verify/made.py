@@ -109,11 +109,8 @@ class Forge:
         self.read()
 
     def verify(self, *arguments: str, path: Path | None = None) -> tuple[int, str, str]:
-        """Exit code, stdout, stderr. The matrix that is named is not there: nothing may read one."""
-        gone = str(self.directory / "no-such-matrix.yaml")
-        code = main(
-            ["verify", str(path or self.store.root), "--executor", "local", "--matrix", gone, *arguments]
-        )
+        """Exit code, stdout, stderr. No matrix that could be read knows these benchmarks."""
+        code = main(["verify", str(path or self.store.root), "--executor", "local", *arguments])
         return code, *self.read()
 
     def figures(
