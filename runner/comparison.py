@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -319,7 +320,8 @@ def _require_ranked(
             raise NothingToCompare(
                 what=f"{subject}: nothing to compare {name} by",
                 why=f"the store has no record of {name} there",
-                fix=f"run it first: python -m runner --only {subject.split(maxsplit=1)[0]}/{name}",
+                fix="run it first: python -m runner --only "
+                + shlex.quote(f"{subject.split(maxsplit=1)[0]}/{name}"),
             )
         mine = [record for record in newest if record.implementation == name]
         if mine and not any(record.ranked for record in mine):
@@ -362,7 +364,7 @@ def _refuse_apart(ranked: Sequence[Record], names: Sequence[str], metric: str, s
         what=f"{subject}: the records of {' and '.join(names)} may not be compared",
         why="they differ in platform, machine, image, inputs, toolchain, limits or parameters",
         fix="run both with the same profile on the same machine: python -m runner --only "
-        + subject.split(maxsplit=1)[0],
+        + shlex.quote(subject.split(maxsplit=1)[0]),
     )
 
 

@@ -1,5 +1,6 @@
 """Input files: written once per benchmark and image by the benchmark's own generator, and kept in the store."""
 
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def ensure_inputs(
             raise StoreError(
                 what=f"the input files of {benchmark.name} could not be made",
                 why="its generator left cases out" if result.failure is None else result.failure.detail,
-                fix=f"run the generator by hand: {' '.join(benchmark.inputs)} --help",
+                fix=f"run the generator by hand: {shlex.join(benchmark.inputs)} --help",
             )
         return store.save_files("inputs", key, temporary)
 

@@ -1,6 +1,7 @@
 """The pins, verified by execution: what the first launch of an image prints must be what the matrix says."""
 
 import json
+import shlex
 from typing import Any
 
 from runner.cells import Cell
@@ -37,7 +38,7 @@ def verified_software(
         raise PinMismatch(
             what=f"the {image.target} image for {image.architecture} cannot say which versions it holds",
             why="the command that asks for them failed in a container of it",
-            fix=f"run it by hand: {' '.join(_command(image))}",
+            fix=f"run it by hand: {shlex.join(_command(image))}",
         )
     _check(cell, image, software)
     return software

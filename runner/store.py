@@ -34,6 +34,7 @@ from runner.schema import schema
 _LARGEST_RECORD = 512 * 2**20
 _LARGEST_PROBE = 2**20
 _PART = ".part-"
+_AREAS = frozenset({"records", "references", "inputs", "probes", "logs", "tables"})
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 # Nobody takes so long to write a file; only where its owner cannot be judged from here does its age decide.
 _PART_AGE_SECONDS = 24 * 3600
@@ -77,6 +78,14 @@ class Store:
                 why=f"{error.strerror or error} (user id {os.getuid()})",
                 fix="give another directory with --results, or make this one writable for that user",
             ) from error
+
+    def holds_only_results(self) -> bool:
+        """Whether nothing but results lies here, as far as this user can see: a directory that may be given to him."""
+        try:
+            names = {path.name for path in self.root.iterdir()}
+        except OSError:
+            return False
+        return all(name in _AREAS or name.startswith(_PART) for name in names)
 
     def add(self, data: Mapping[str, Any]) -> Record:
         """Append a sealed record."""

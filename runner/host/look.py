@@ -1,5 +1,6 @@
 """Reading a situation off this machine. Nothing is started that lasts, nothing is written that stays."""
 
+import errno
 import getpass
 import importlib.util
 import os
@@ -12,14 +13,14 @@ from typing import Any
 import psutil
 
 from runner import machine
-from runner.errors import DockerUnavailable, ForgeBenchError, PackagesDrifted, StoreError
+from runner.errors import DockerUnavailable, PackagesDrifted, StoreError
 from runner.executors.cpus import usable_cpus
 from runner.host.daemon import information, require_client, require_daemon
 from runner.host.endpoint import current_endpoint
 from runner.host.facts import daemon_is_elsewhere, read_host
 from runner.host.foreign import runs
 from runner.host.mirror import Mirror, ask, packages_of_pins, upstream
-from runner.host.situation import Daemon, Machine, Place, Situation, Wanted
+from runner.host.situation import Daemon, Machine, Place, Remedy, Results, Situation, Wanted
 from runner.host.space import refused
 from runner.images.base import base_tag
 from runner.images.build import locks_of
@@ -79,7 +80,7 @@ def look(
         mirrors=_mirrors(wanted, missing) if containers else (),
         locked={each.name: _locked(each, specs, root) for each in wanted.toolchains} if containers else {},
         places=_places(specs, there, daemon, store),
-        results=_results(store),
+        results=results_of(store),
         damaged=store.damaged(),
         left_out=left_out,
         machine=_machine(),
@@ -186,8 +187,8 @@ def _image_bytes(specs: tuple[ImageSpec, ...], there: Mapping[str, Any] | None) 
     return total
 
 
-def _results(store: Store) -> tuple[Path, ForgeBenchError | None]:
-    """The nearest directory that is there, and why nothing can be written in it."""
+def results_of(store: Store) -> Results:
+    """Whether records can be written; a directory that is not there yet is made in the nearest one that is."""
     nearest = _existing(store.root) or Path("/")
     try:
         if not nearest.is_dir():
@@ -195,12 +196,21 @@ def _results(store: Store) -> tuple[Path, ForgeBenchError | None]:
         with tempfile.TemporaryFile(dir=nearest):
             pass
     except OSError as error:
-        return nearest, refused(error) or StoreError(
+        problem = refused(error) or StoreError(
             what=f"the results directory {store.root} cannot be written",
             why=error.strerror or str(error),
             fix="give another directory with --results",
         )
-    return nearest, None
+        remedy = _remedy(store, nearest) if error.errno in (errno.EACCES, errno.EPERM) else None
+        return Results(path=store.root, problem=problem, remedy=remedy)
+    return Results(path=store.root)
+
+
+def _remedy(store: Store, nearest: Path) -> Remedy | None:
+    if nearest != store.root:
+        # What lies in a directory that may not be entered is not known: it may be there.
+        return Remedy.MAKE if os.access(nearest, os.X_OK) else None
+    return Remedy.TAKE if store.holds_only_results() else None
 
 
 def _existing(path: Path) -> Path | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,24 @@ class Place:
     needed_bytes: int
 
 
+class Remedy(Enum):
+    """What opens a closed results directory to this user. There is none that touches what is not ours."""
+
+    # It is not there, and its parent is closed.
+    MAKE = "make"
+    # It is there, and holds nothing but results.
+    TAKE = "take"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """The results directory, which need not be there yet; why nothing can be written in it, and what mends that."""
+
+    path: Path
+    problem: ForgeBenchError | None = None
+    remedy: Remedy | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Machine:
     """What the machine is and does just now; None where unknown. ``memory_bytes`` is what this process may have."""
@@ -81,7 +100,7 @@ class Situation:
         mirrors: one for each suite.
         locked: by toolchain and pin the upstream versions that its locks hold; or why they cannot be used.
         places: one for each file system.
-        results: where records go, and why they cannot.
+        results: where records go.
         damaged: records that are not what was sealed.
         left_out: implementations that the local executor cannot run here, and why.
         machine: the machine.
@@ -98,7 +117,7 @@ class Situation:
     mirrors: Sequence[Mirror]
     locked: Mapping[str, Mapping[str, frozenset[str]] | PackagesDrifted]
     places: Sequence[Place]
-    results: tuple[Path, ForgeBenchError | None]
+    results: Results
     damaged: tuple[Path, ...]
     left_out: Mapping[str, str]
     machine: Machine

@@ -23,7 +23,7 @@ class WriteFile:
     content: str
 
     def __str__(self) -> str:
-        return f"printf %s {shlex.quote(self.content)} | {SUDO}tee {self.path} >/dev/null"
+        return f"printf %s {shlex.quote(self.content)} | {SUDO}tee {shlex.quote(str(self.path))} >/dev/null"
 
 
 @dataclass(frozen=True)

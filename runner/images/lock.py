@@ -7,6 +7,7 @@ installs what is written there and nothing else.
 """
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -302,7 +303,7 @@ def _unusable(name: str, why: str) -> PackagesDrifted:
     return PackagesDrifted(
         what=f"the lock {name} cannot be used",
         why=why,
-        fix=f"git restore {name}, or write it anew: python -m runner lock",
+        fix=f"git restore {shlex.quote(name)}, or write it anew: python -m runner lock",
     )
 
 

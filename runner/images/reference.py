@@ -8,6 +8,7 @@ import hashlib
 import json
 import lzma
 import re
+import shlex
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -311,7 +312,8 @@ def _no_answer(reference: str, why: str) -> ImageNotFound:
     return ImageNotFound(
         what=f"there is no image {reference} to be had",
         why=why,
-        fix="see that the name is right and that you are logged in where it lies: docker pull " + reference,
+        fix="see that the name is right and that you are logged in where it lies: docker pull "
+        + shlex.quote(reference),
     )
 
 

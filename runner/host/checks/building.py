@@ -1,5 +1,6 @@
 """Whether images can be built and run: the builder, emulation, a base, a mirror, the pins."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 
 from runner.errors import EmulationMissing, MirrorUnreachable, PackagesDrifted, PinMismatch
@@ -92,7 +93,7 @@ def package_mirror(situation: Situation) -> Iterator[Finding]:
             why=f"{mirror.problem}; images that are not there yet are made from its packages"
             if needed
             else f"{mirror.problem}; the images are there, so nothing has to be fetched now",
-            commands=(f"curl -I {mirror.url}/dists/{mirror.suite}/Release",),
+            commands=(shlex.join(("curl", "-I", f"{mirror.url}/dists/{mirror.suite}/Release")),),
             advice="see that this machine has a network and resolves names",
             error=MirrorUnreachable,
         )

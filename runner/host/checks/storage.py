@@ -1,13 +1,19 @@
 """Whether what a run makes has a place to go, and what is there already is whole."""
 
+import shlex
 from collections.abc import Iterator
 
 from runner.errors import DamagedRecord, NoSpace
 from runner.host.finding import Finding, State
 from runner.host.root import SUDO
-from runner.host.situation import Situation
+from runner.host.situation import Remedy, Situation
 
 _GB = 1e9
+# Each changes the results directory itself and nothing above it.
+_OPENING = {
+    Remedy.MAKE: 'install -d -o "$(id -u)"',
+    Remedy.TAKE: 'chown -R "$(id -u)"',
+}
 
 
 def disk_space(situation: Situation) -> Iterator[Finding]:
@@ -24,7 +30,11 @@ def disk_space(situation: Situation) -> Iterator[Finding]:
             state=State.MISSING,
             found=sizes,
             why=f"it holds {what}; a build or a record that finds no room fails",
-            commands=(f"df -h {place.path}", "docker system df", "python -m runner clean --dry-run"),
+            commands=(
+                f"df -h {shlex.quote(str(place.path))}",
+                "docker system df",
+                "python -m runner clean --dry-run",
+            ),
             advice="free some, or give another disk (--results, TMPDIR, the daemon's data-root)",
             error=NoSpace,
         )
@@ -40,16 +50,18 @@ def disk_space(situation: Situation) -> Iterator[Finding]:
 
 def results_directory(situation: Situation) -> Iterator[Finding]:
     """Whether records can be written."""
-    path, problem = situation.results
+    results, problem = situation.results, situation.results.problem
     if problem is None:
-        yield Finding(check="results directory", state=State.OK, found=f"{path} can be written")
+        yield Finding(check="results directory", state=State.OK, found=f"{results.path} can be written")
     else:
         yield Finding(
             check="results directory",
             state=State.MISSING,
             found=problem.what,
             why=problem.why,
-            commands=(f"{SUDO}chown -R $(id -u) {path}",) if not isinstance(problem, NoSpace) else (),
+            commands=(f"{SUDO}{_OPENING[results.remedy]} {shlex.quote(str(results.path))}",)
+            if results.remedy is not None
+            else (),
             advice=problem.fix,
             error=type(problem),
         )
@@ -65,7 +77,7 @@ def records(situation: Situation) -> Iterator[Finding]:
         state=State.MISSING,
         found=f"{len(situation.damaged)} damaged",
         why=f"altered or cut off: {', '.join(path.name for path in situation.damaged[:3])}",
-        commands=tuple(f"rm {path}" for path in situation.damaged),
+        commands=tuple(f"rm {shlex.quote(str(path))}" for path in situation.damaged),
         advice="restore them from where they came; a deleted record's cell is run again",
         error=DamagedRecord,
     )

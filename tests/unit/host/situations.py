@@ -7,7 +7,7 @@ from typing import Any
 from hosts import ARM, READY
 
 from runner.host.mirror import Mirror
-from runner.host.situation import Daemon, Machine, Place, Situation, Wanted
+from runner.host.situation import Daemon, Machine, Place, Results, Situation, Wanted
 from runner.images.spec import Toolchain
 
 GIB, GB = 2**30, 10**9
@@ -60,7 +60,7 @@ WELL = Situation(
     mirrors=(MIRROR,),
     locked={"trixie": SERVED},
     places=(Place(path=Path("/"), holds=("images",), free_bytes=50 * GB, needed_bytes=8 * GB),),
-    results=(Path("/results"), None),
+    results=Results(path=Path("/results")),
     damaged=(),
     left_out={},
     machine=MACHINE,

@@ -1,6 +1,7 @@
 """What each check says, over invented situations, and what follows from all of them."""
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,8 @@ from runner.errors import (
 )
 from runner.host.checks import examine
 from runner.host.finding import Finding, State, exit_code
-from runner.host.situation import Daemon, Place, Situation, Wanted
+from runner.host.root import SUDO
+from runner.host.situation import Daemon, Place, Remedy, Results, Situation, Wanted
 
 NO_COMMAND = Daemon(
     problem=DockerMissing(what="there is no docker command here", why="not on PATH", fix="install it")
@@ -44,8 +46,12 @@ FORBIDDEN = replace(
 FULL = Place(path=Path("/var"), holds=("images", "records"), free_bytes=GB, needed_bytes=8 * GB)
 OLD_MIRROR = replace(MIRROR, served={**(MIRROR.served or {}), "pytorch": frozenset({"2.7.1"})})
 UNLOCKED = PackagesDrifted(what="not locked", why="there is no lock", fix=".venv/bin/python -m runner lock")
-CLOSED = StoreError(
-    what="the results directory /results cannot be written", why="Permission denied", fix="another"
+CLOSED = Results(
+    path=Path("/results"),
+    problem=StoreError(
+        what="the results directory /results cannot be written", why="Permission denied", fix="another"
+    ),
+    remedy=Remedy.TAKE,
 )
 UNPRIVILEGED = replace(READY, is_root=False, has_base=False)
 
@@ -128,7 +134,7 @@ MISSING: dict[str, tuple[Situation, str, type, str]] = {
         "python -m runner lock",
     ),
     "a full disk": (but(places=(FULL,)), "disk space on /var", NoSpace, "clean --dry-run"),
-    "closed results": (but(results=(Path("/results"), CLOSED)), "results directory", StoreError, "chown"),
+    "closed results": (but(results=CLOSED), "results directory", StoreError, "chown"),
     "an altered record": (
         but(damaged=(Path("/results/records/gae/x.json"),)),
         "records",
@@ -146,6 +152,39 @@ def test_what_would_stop_a_run_is_missing_with_its_reason_its_remedy_and_its_exi
     assert found.why
     assert remedy in " ".join([*found.commands, found.advice])
     assert exit_code(examine(situation)) == error.exit_code
+
+
+def test_a_results_directory_is_given_to_the_user_without_what_lies_around_it():
+    path = Path("/data/my results")
+    situation = but(results=replace(CLOSED, path=path, remedy=Remedy.MAKE))
+    assert finding(situation, "results directory").commands == (
+        f"{SUDO}install -d -o \"$(id -u)\" '/data/my results'",
+    )
+    situation = but(results=replace(CLOSED, path=path, remedy=Remedy.TAKE))
+    assert finding(situation, "results directory").commands == (
+        f"{SUDO}chown -R \"$(id -u)\" '/data/my results'",
+    )
+    situation = but(results=replace(CLOSED, path=Path("/"), remedy=None))
+    assert finding(situation, "results directory").commands == ()
+
+
+def test_a_command_is_for_pasting_whatever_the_names_in_it():
+    odd = "/data/a b; rm x/$(id)"
+    situation = but(
+        places=(replace(FULL, path=Path(odd)),),
+        results=replace(CLOSED, path=Path(odd)),
+        damaged=(Path(odd) / "records/gae/x y.json",),
+        mirrors=(replace(MIRROR, url="http://x/$(id) y", problem="no route", served=None),),
+        missing_images=("x",),
+    )
+    printed = [command for each in examine(situation) for command in each.commands]
+    words = [shlex.split(command)[-1] for command in printed if "data" in command or "curl" in command]
+    assert words == [
+        "http://x/$(id) y/dists/trixie/Release",
+        odd,
+        odd,
+        f"{odd}/records/gae/x y.json",
+    ]
 
 
 # What is wrong, the check that says so, a word of the reason.
@@ -321,7 +360,9 @@ _SITUATIONS = st.builds(
     locked=st.sampled_from([{}, {"trixie": SERVED}, {"trixie": {}}, {"trixie": UNLOCKED}]),
     mirrors=st.sampled_from([(), (MIRROR,), (OLD_MIRROR,), (replace(MIRROR, problem="x", served=None),)]),
     places=st.sampled_from([(), (FULL,)]),
-    results=st.sampled_from([(Path("/r"), None), (Path("/r"), CLOSED)]),
+    results=st.builds(
+        replace, st.sampled_from([WELL.results, CLOSED]), remedy=st.sampled_from([None, *Remedy])
+    ),
     damaged=st.sampled_from([(), (Path("/r/x.json"),)]),
     left_out=st.sampled_from([{}, {"gae/rust": "no program"}]),
 )

@@ -94,5 +94,9 @@ def test_a_printed_step_can_be_pasted_into_a_shell():
     assert str(step) == f"""printf %s 'a: b'"'"'s\nc\n' | {SUDO}tee /etc/x >/dev/null"""
 
 
+def test_a_printed_step_writes_to_the_very_file_whatever_its_name():
+    assert str(WriteFile(Path("/etc/x y"), "z")) == f"printf %s z | {SUDO}tee '/etc/x y' >/dev/null"
+
+
 def test_root_is_told_of_no_sudo():
     assert (sudo(0), sudo(1000)) == ("", "sudo ")
