@@ -28,6 +28,7 @@ from runner.executors.watch import Streams
 from runner.failure import Failure, FailureKind
 from runner.host.connection import BROKEN_CONNECTION, connect
 from runner.host.emulation import emulator_of
+from runner.host.limits import enforced_by
 from runner.host.space import is_full, no_space
 from runner.images.build import ensure_image
 from runner.images.identity import identify
@@ -37,7 +38,8 @@ from runner.orphans import end_orphans
 from runner.signals import uninterrupted
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-_ENFORCED = ("cpuset", "memory_bytes", "swap", "pids", "deadline", "network", "read-only", "outputs")
+# By the executor itself and by namespaces and mounts; what the kernel's control groups enforce, the daemon says.
+_ENFORCED = ("deadline", "network", "read-only", "outputs")
 _READING_BROKE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, ValueError)
 _GOING = ("removing", "dead")
 _INIT_FAILED = (126, 127)
@@ -58,6 +60,7 @@ class DockerExecutor:
         self._client, information = connect(timeout=60)
         self._architecture = _ARCHITECTURES.get(information["Architecture"], information["Architecture"])
         self._cpus = usable_cpus(int(information["NCPU"]))
+        self._enforced = (*enforced_by(information), *_ENFORCED)
 
     def execution(self, platform: Platform) -> Execution:
         """Native where the daemon's machine has that architecture."""
@@ -106,7 +109,7 @@ class DockerExecutor:
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Create, fill, run, watch, empty and remove one container, and the keeper beside it."""
         cpus = last_cpus(request.limits.cpus, self._cpus)
-        limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=_ENFORCED)
+        limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=self._enforced)
         try:
             # Left in the opposite order: a keeper's volumes can go only when nothing uses them any more.
             with contextlib.ExitStack() as stack:

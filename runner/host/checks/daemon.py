@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from runner.errors import DockerForbidden, DockerMissing, DockerUnavailable
 from runner.host.finding import Finding, State, skipped
+from runner.host.limits import enforced_by
 from runner.host.root import SUDO
 from runner.host.situation import Situation
 from runner.host.unavailable import command_for
@@ -80,10 +81,11 @@ def container_limits(situation: Situation) -> Iterator[Finding]:
     if situation.daemon is None or not situation.daemon.information:
         return
     said = situation.daemon.information
-    names = {"CPUSet": "the CPU set", "MemoryLimit": "memory", "PidsLimit": "the number of processes"}
-    lacking = [name for key, name in names.items() if said.get(key) is False]
-    if said.get("SwapLimit") is False and situation.machine.swap_bytes:
-        lacking.append("swap")
+    names = {"cpuset": "the CPU set", "memory_bytes": "memory", "pids": "the number of processes"}
+    if situation.machine.swap_bytes:
+        names["swap"] = "swap"
+    enforced = enforced_by(said)
+    lacking = [words for name, words in names.items() if name not in enforced]
     if not lacking:
         version = said.get("CgroupVersion", "")
         yield Finding(check="limits", state=State.OK, found=f"enforced by cgroup v{version}")
