@@ -57,7 +57,7 @@ def mend(architectures: Sequence[str], toolchain: Toolchain, *, say: Callable[[s
 def _look(architectures: Sequence[str], toolchain: Toolchain) -> tuple[Host, list[Need]]:
     foreign = frozenset(architectures) - {machine.architecture()}
     host = read_host(base_tag(toolchain), foreign)
-    return host, needs(host, foreign)
+    return host, needs(host, foreign, pulled=toolchain.base is not None)
 
 
 def _take(step: Step, need: Need) -> None:

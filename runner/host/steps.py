@@ -52,14 +52,20 @@ class Need:
     error: type[HostNotReady] = HostNotReady
 
 
-def needs(host: Host, foreign: frozenset[str]) -> list[Need]:
-    """Everything that this host lacks, in the order in which it is mended."""
+def needs(host: Host, foreign: frozenset[str], *, pulled: bool = False) -> list[Need]:
+    """Everything that this host lacks, in the order in which it is mended.
+
+    Args:
+        host: what is there.
+        foreign: the architectures that are to be emulated.
+        pulled: whether the base comes from a registry by its digest, so that nothing is needed to bootstrap it.
+    """
     found = []
     # A plugin of a command that is not there cannot be missed yet.
     if host.has_docker and not host.has_buildx:
         steps = tuple(_buildx(host))
         found.append(Need(BUILDX, "images are built with it", _if_apt(host, steps), BuildxMissing))
-    if not host.has_base and not (host.has_mmdebstrap and host.has_keyring):
+    if not host.has_base and not pulled and not (host.has_mmdebstrap and host.has_keyring):
         # Other systems lack Debian's keys, and without root mmdebstrap maps user ids.
         steps = (_update(), _install(BOOTSTRAP, "debian-archive-keyring", "uidmap"))
         found.append(

@@ -1,6 +1,7 @@
 """The base that images are built on: a local image, else a pull by digest, else a bootstrap from packages."""
 
 import os
+import shlex
 import subprocess
 import time
 from collections.abc import Callable
@@ -46,9 +47,15 @@ def ensure_base(toolchain: Toolchain, *, log_directory: Path, say: Callable[[str
     raise ImageBuildFailed(
         what=f"there is no base to build on for the suite {toolchain.suite}",
         why="; ".join(tried),
-        fix="run make setup, see that the Debian mirror is reachable, or docker pull and tag an image as "
-        + tag,
+        fix=f"{_way(toolchain)}, or docker pull and tag an image as {tag}",
     )
+
+
+def _way(toolchain: Toolchain) -> str:
+    """How a base is to be had: setup installs what bootstraps one only where none is named by its digest."""
+    if toolchain.base is None:
+        return "run make setup, see that the Debian mirror is reachable"
+    return f"see that docker pull {shlex.quote(toolchain.base)} works, install mmdebstrap"
 
 
 def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callable[[str], None]) -> str:
@@ -81,7 +88,7 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
                     check=False,
                 )
         except FileNotFoundError:
-            return "no mmdebstrap here to bootstrap one (make setup installs it)"
+            return "no mmdebstrap here to bootstrap one"
         if result.returncode != 0:
             _raise_if_known(log.read_text(encoding="utf-8", errors="replace"), toolchain, log)
             return f"mmdebstrap failed, see {log}"

@@ -53,14 +53,13 @@ def base_image(situation: Situation) -> Iterator[Finding]:
     if situation.host is None:
         return
     check, host = "base image", situation.host
-    pulled = [toolchain for toolchain in situation.wanted.toolchains if toolchain.base is not None]
     if host.has_base:
         yield Finding(check=check, state=State.OK, found="there")
         return
+    if _pulled(situation):
+        yield Finding(check=check, state=State.OK, found="will be pulled by its digest")
+        return
     if not (host.has_mmdebstrap and host.has_keyring):
-        if len(pulled) == len(situation.wanted.toolchains):
-            yield Finding(check=check, state=State.OK, found="will be pulled by its digest")
-            return
         yield from _by_need(situation, BOOTSTRAP, Finding(check=check, state=State.OK, found="there"))
         return
     if not host.is_root and situation.unprivileged is not None:
@@ -151,9 +150,14 @@ def _others(pinned: Mapping[str, str], held: Mapping[str, frozenset[str]]) -> li
     ]
 
 
+def _pulled(situation: Situation) -> bool:
+    return all(toolchain.base is not None for toolchain in situation.wanted.toolchains)
+
+
 def _by_need(situation: Situation, name: str, otherwise: Finding) -> Iterator[Finding]:
     """The need of this name as a finding: ``needs`` alone knows what is lacking and how it is mended."""
-    found = [] if situation.host is None else needs(situation.host, situation.wanted.foreign)
+    host, foreign = situation.host, situation.wanted.foreign
+    found = [] if host is None else needs(host, foreign, pulled=_pulled(situation))
     need = next((each for each in found if each.what.startswith(name)), None)
     if need is None:
         yield otherwise

@@ -286,9 +286,10 @@ def test_pins_are_those_of_the_lock_where_the_mirror_does_not_answer():
 
 def test_a_base_by_digest_is_a_way_to_a_base():
     pinned = replace(TOOLCHAIN, base="debian@sha256:" + "0" * 64)
-    nothing = replace(READY, has_base=False, has_mmdebstrap=False)
-    situation = but(host=nothing, wanted=replace(WELL.wanted, toolchains=(pinned,)))
-    assert finding(situation, "base image").state is State.OK
+    wanted = replace(WELL.wanted, toolchains=(pinned,))
+    for host in (replace(READY, has_base=False), replace(READY, has_base=False, has_mmdebstrap=False)):
+        found = finding(but(host=host, wanted=wanted), "base image")
+        assert (found.state, found.found) == (State.OK, "will be pulled by its digest")
 
 
 def test_a_base_that_can_be_bootstrapped_is_no_trouble():

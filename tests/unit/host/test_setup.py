@@ -115,6 +115,14 @@ def test_a_host_without_apt_is_told_what_to_install(live_in: Callable[[World], W
     assert "apt-get" not in caught.value.fix
 
 
+def test_a_base_that_is_named_by_its_digest_is_asked_for_no_mmdebstrap(
+    live_in: Callable[[World], World],
+) -> None:
+    live_in(World(replace(READY, has_base=False, has_mmdebstrap=False, has_keyring=False)))
+    pinned = replace(TOOLCHAIN, base="debian@sha256:" + "0" * 64)
+    setup.set_up(("amd64", "arm64"), pinned, say=lambda _: None, fix=False)
+
+
 def test_no_daemon_is_a_failure_of_its_own(live_in: Callable[[World], World]) -> None:
     live_in(World(READY, daemon=False))
     with pytest.raises(DockerUnavailable):
@@ -144,7 +152,7 @@ def test_what_no_command_is_known_for_does_not_keep_the_rest_from_being_mended(
 ) -> None:
     world = live_in(World(FRESH, READY))
     shown = [replace(need, steps=()) if need.what == "mmdebstrap" else need for need in needs(FRESH, ARM)]
-    monkeypatch.setattr(setup, "needs", lambda host, _: shown if host == FRESH else [])
+    monkeypatch.setattr(setup, "needs", lambda host, *_, **__: shown if host == FRESH else [])
     assert len(set_up(fix=True)) == 2
     assert not any("mmdebstrap" in command for command in world.ran)
 

@@ -79,6 +79,10 @@ def test_a_bootstrap_without_debians_keys_is_no_way_to_a_base():
     assert [need.what for need in needs(host, ARM)] == ["mmdebstrap"]
 
 
+def test_a_base_that_is_pulled_by_its_digest_needs_no_bootstrap():
+    assert "mmdebstrap" not in [need.what for need in needs(BARE, ARM, pulled=True)]
+
+
 def test_a_plugin_of_a_command_that_is_not_there_is_not_asked_for():
     assert needs(replace(READY, has_docker=False, has_buildx=False), ARM) == []
 

@@ -304,3 +304,6 @@ def test_a_missing_base_names_everything_that_was_tried(
         base.ensure_base(toolchain, log_directory=root, say=lambda _: None)
     for tried in ("no local image", "pulling debian@sha256", "no mmdebstrap"):
         assert tried in caught.value.why
+    # Setup installs no mmdebstrap for a base that is to be pulled.
+    assert "make setup" not in caught.value.fix
+    assert "docker pull debian@sha256" in caught.value.fix
