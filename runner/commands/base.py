@@ -113,8 +113,12 @@ class Context:
         """What becomes of each selected cell."""
         return make_plan(self.matrix, self.selection, self.executor, self.store, fresh=self.options.fresh)
 
-    def require_host(self, *, fix: bool = False) -> None:
+    def require_host(self, *, fix: bool = False, only_builds: bool = False) -> None:
         """See, where containers are used, that images can be built and run; install first if so asked.
+
+        Args:
+            fix: install what is lacking, also where the call did not ask for it.
+            only_builds: nothing of the images is started. A build runs no foreign binary, so it needs no emulation.
 
         Raises:
             HostNotReady, DockerUnavailable: with the exact commands.
@@ -126,6 +130,8 @@ class Context:
             from runner.host.setup import set_up  # noqa: PLC0415 (a host's business: no image needs it)
 
             wanted = self.architectures or matrix.architectures
+            if only_builds:
+                wanted = (machine.architecture(),)
             for toolchain in matrix.toolchains.values():
                 set_up(wanted, toolchain, say=self.progress.say, fix=fix or self._asked.set_up)
 
