@@ -8,6 +8,7 @@ The third ends the process at once; what it leaves behind the next runner remove
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ from typing import Any
 
 _STOPPING = b"\nforge-bench: stopping: the running launch is being removed (once more: leave at once)\n"
 _FORCE = 3
+# For the kernel to take away what it was told to kill: a process in the middle of a write goes when that is done.
+_END_SECONDS = 5.0
 
 
 def signal_name(number: int) -> str:
@@ -83,6 +86,31 @@ def die_with_parent() -> Callable[[], None]:
             os._exit(1)
 
     return ask
+
+
+def end_group(process: "subprocess.Popen[bytes]", *, grace_seconds: float) -> None:
+    """End a process that leads a group, and whatever is in it; its pipes are closed.
+
+    Args:
+        process: the leader, started in a session of its own.
+        grace_seconds: how long the group may take to end by itself once asked (SIGTERM); 0 asks nobody.
+    """
+    if grace_seconds > 0 and process.poll() is None:
+        _signal_group(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=grace_seconds)
+    # The leader may be gone; what it left behind in its group goes too.
+    _signal_group(process.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=_END_SECONDS)
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def _signal_group(group: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
 
 
 def _stop_signals() -> tuple[signal.Signals, ...]:

@@ -11,7 +11,6 @@ import os
 import resource
 import selectors
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Callable
@@ -31,7 +30,7 @@ from runner.images.identity import identify
 from runner.images.spec import ImageSpec, Toolchain
 from runner.matrix import Implementation, Limits, Platform
 from runner.orphans import end_orphans, owner_environment
-from runner.signals import die_with_parent, uninterrupted
+from runner.signals import die_with_parent, end_group, uninterrupted
 
 IMAGE_FILE = "image.json"
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
@@ -159,7 +158,7 @@ class LocalExecutor:
         finally:
             if process is not None:
                 with uninterrupted():
-                    _kill_group(process)
+                    end_group(process, grace_seconds=_GRACE_SECONDS)
 
     def _environment(self) -> dict[str, str]:
         """What every process gets. On a host ``python3`` is the Python that runs this, with the packages it has."""
@@ -202,7 +201,8 @@ def _watch(
             break
         stopped = _beyond_limits(request, process.pid)
     wall_seconds = time.monotonic() - started
-    _kill_group(process, politely=stopped is None or stopped.kind not in _GROWING)
+    growing = stopped is not None and stopped.kind in _GROWING
+    end_group(process, grace_seconds=0.0 if growing else _GRACE_SECONDS)
     streams.close(whole=True)
     return LaunchResult(
         limits=limits,
@@ -271,29 +271,6 @@ def _take_outputs(request: LaunchRequest, *, ended_well: bool) -> Failure | None
 
 def _deadline_failure(request: LaunchRequest) -> Failure:
     return Failure(kind=FailureKind.DEADLINE, detail=f"killed after {request.deadline_seconds:g} s")
-
-
-def _kill_group(process: "subprocess.Popen[bytes]", *, politely: bool = True) -> None:
-    """End the whole process group: politely first, where there is time for it."""
-    for number in (signal.SIGTERM, signal.SIGKILL) if politely else (signal.SIGKILL,):
-        if process.poll() is None:
-            _signal_group(process.pid, number)
-            try:
-                process.wait(timeout=_GRACE_SECONDS)
-            except subprocess.TimeoutExpired:
-                continue
-    # The leader is gone; whatever it left behind in its group goes too.
-    _signal_group(process.pid, signal.SIGKILL)
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
-
-
-def _signal_group(group: int, number: int) -> None:
-    try:
-        os.killpg(group, number)
-    except (ProcessLookupError, PermissionError):
-        return
 
 
 def _baked_image(root: Path) -> dict[str, Any] | None:

@@ -2,9 +2,10 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from runner import machine
@@ -14,8 +15,11 @@ from runner.images.diagnosis import diagnose
 from runner.images.spec import Toolchain
 from runner.orphans import owner_environment
 from runner.scratch import scratch_directory
+from runner.signals import end_group, uninterrupted
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+# For its mounts to be undone and some hundred megabytes to be removed.
+_GRACE_SECONDS = 15.0
 
 
 def base_tag(toolchain: Toolchain) -> str:
@@ -60,12 +64,15 @@ def _way(toolchain: Toolchain) -> str:
 
 def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callable[[str], None]) -> str:
     """Make the base from the suite's packages with mmdebstrap; returns what happened, in words."""
+    if shutil.which("mmdebstrap") is None:
+        return "no mmdebstrap here to bootstrap one"
     started = time.monotonic()
     log = log_directory / "base.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with scratch_directory("base") as temporary:
         archive = temporary / "base.tar"
         command = [
+            *_private_mounts(),
             "mmdebstrap",
             "--variant=minbase",
             # A mirror out of reach is given up within seconds, and not after minutes.
@@ -78,18 +85,7 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
             # A dated archive's index has run out; its signature still counts.
             f"deb {'[check-valid-until=no] ' if toolchain.snapshot else ''}{toolchain.mirror} {toolchain.suite} main",
         ]
-        try:
-            with log.open("w", encoding="utf-8") as file:
-                result = subprocess.run(
-                    command,
-                    stdout=file,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, **owner_environment()},
-                    check=False,
-                )
-        except FileNotFoundError:
-            return "no mmdebstrap here to bootstrap one"
-        if result.returncode != 0:
+        if _run(command, log=log, temporary=temporary) != 0:
             _raise_if_known(log.read_text(encoding="utf-8", errors="replace"), toolchain, log)
             return f"mmdebstrap failed, see {log}"
         imported = docker("import", str(archive), tag)
@@ -98,6 +94,46 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
             return f"docker import: {imported.stderr.strip()[-200:]}"
     say(f"base {tag}: bootstrapped from packages in {time.monotonic() - started:.0f} s")
     return "bootstrapped"
+
+
+def _run(command: Sequence[str], *, log: Path, temporary: Path) -> int:
+    """Run mmdebstrap to its end; one that is stopped removes what it made, and what it cannot is in ``temporary``."""
+    chroots = temporary / "chroots"
+    chroots.mkdir()
+    # Its own users work in there: apt's, and without root all of those that it maps.
+    chroots.chmod(0o1777)
+    temporary.chmod(0o711)
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        with log.open("wb") as file, uninterrupted():
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **owner_environment(), "TMPDIR": str(chroots)},
+                start_new_session=True,
+            )
+        return process.wait()
+    finally:
+        if process is not None:
+            with uninterrupted():
+                # It waits for its children whatever it is told: the wish to stop must reach those.
+                end_group(process, grace_seconds=_GRACE_SECONDS)
+
+
+def _private_mounts() -> tuple[str, ...]:
+    """For root, what mmdebstrap is to be started by: a mount namespace of its own.
+
+    Root's mmdebstrap mounts /dev/shm and others of this machine into its chroot. Were it killed, whoever removes that
+    chroot would remove what lies there; mounts of its own namespace are gone with it. Others have one anyway, and who
+    may not have one may not mount either.
+    """
+    own = ("unshare", "--mount")
+    if os.geteuid() != 0 or shutil.which(own[0]) is None:
+        return ()
+    tried = subprocess.run([*own, "true"], capture_output=True, check=False)
+    return own if tried.returncode == 0 else ()
 
 
 def _raise_if_known(said: str, toolchain: Toolchain, log: Path) -> None:

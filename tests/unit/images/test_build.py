@@ -293,10 +293,7 @@ def test_a_missing_base_names_everything_that_was_tried(
 ) -> None:
     daemon.images.clear()
 
-    def not_installed(*_: Any, **__: Any) -> None:
-        raise FileNotFoundError
-
-    monkeypatch.setattr(base.subprocess, "run", not_installed)
+    monkeypatch.setattr(base.shutil, "which", lambda _: None)
     toolchain = Toolchain(
         name="trixie", suite="trixie", rust="1", python="3", pytorch="2", base="debian@sha256:" + "0" * 64
     )
