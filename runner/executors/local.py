@@ -1,8 +1,9 @@
 """The local executor: launches are processes beside the runner, inside the pinned image or on a bare host.
 
-It is no sandbox. Of the limits the kernel enforces the CPU set and the size of a file; the deadline, the size of the
-output directory, memory and the number of processes are looked at once a second, and a launch that is beyond one is
-killed. In between it may go further, and a child that made a session of its own is neither counted nor killed.
+It is no sandbox. Of the limits the kernel enforces the CPU set (macOS has none) and the size of a file; the deadline,
+the size of the output directory, memory and the number of processes are looked at once a second, and a launch that is
+beyond one is killed. In between it may go further, and a child that made a session of its own is neither counted nor
+killed.
 """
 
 import contextlib
@@ -37,13 +38,6 @@ _OOM_SCORE = Path("/proc/self/oom_score_adj")
 EXECUTION_VARIABLE = "FORGE_BENCH_EXECUTION"
 _GRACE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
-_ENFORCED = (
-    "cpuset",
-    "deadline",
-    "file-size",
-    "outputs",
-    *(("memory_bytes", "pids") if can_be_seen() else ()),
-)
 # Where a launch takes more than the host has before it is looked at, the kernel is to end it and nothing else.
 _FIRST_TO_GO = "1000"
 # What grows while it is asked to end is not asked.
@@ -124,7 +118,7 @@ class LocalExecutor:
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Run the command in a process group of its own."""
         cpus = last_cpus(request.limits.cpus, usable_cpus(os.cpu_count() or 1))
-        limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=_ENFORCED)
+        limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=_enforced())
         command = list(request.command)
         if request.output_directory is not None:
             command += ["--output", str(request.output_directory)]
@@ -169,14 +163,28 @@ class LocalExecutor:
         return environment
 
 
+def _can_pin() -> bool:
+    """Whether this system pins a process to CPUs; macOS does not."""
+    return hasattr(os, "sched_setaffinity")
+
+
+def _enforced() -> tuple[str, ...]:
+    """Which limits are enforced here, by whomever."""
+    pinned = ("cpuset",) if _can_pin() else ()
+    seen = ("memory_bytes", "pids") if can_be_seen() else ()
+    return (*pinned, "deadline", "file-size", "outputs", *seen)
+
+
 def _confinement(cpus: tuple[int, ...], limits: Limits) -> Callable[[], None]:
     """What a child does to itself before its program starts, so that no child of its own escapes."""
     most = most_bytes(limits)
     die_with_runner = die_with_parent()
+    can_pin = _can_pin()
 
     def confine() -> None:
         die_with_runner()
-        os.sched_setaffinity(0, cpus)
+        if can_pin:
+            os.sched_setaffinity(0, cpus)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         with contextlib.suppress(OSError):

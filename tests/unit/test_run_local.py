@@ -1,6 +1,7 @@
 """The whole road on this machine, with real processes: plan, run, gate, record, reuse, tables."""
 
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -315,13 +316,24 @@ def test_what_a_record_calls_enforced_is_what_a_launch_meets(forge, store):
     forge(small_matrix(asks=program(asks)), "--profile", "smoke")
     launch = next(each.data["launch"] for each in store.records() if each.implementation == "asks")
     assert launch["limits"]["enforced"] == [
-        "cpuset",
+        *(["cpuset"] if sys.platform == "linux" else []),
         "deadline",
         "file-size",
         "outputs",
         *(["memory_bytes", "pids"] if sys.platform == "linux" else []),
     ]
     assert launch["stderr_tail"].split("\n")[0] == f"({2**29}, {2**29}) (0, 0) 1"
+
+
+def test_where_no_process_can_be_pinned_launches_run_and_no_record_calls_the_cpu_set_enforced(
+    forge, store, monkeypatch
+):
+    # As on macOS.
+    monkeypatch.delattr(os, "sched_setaffinity", raising=False)
+    assert forge(small_matrix(), "--profile", "smoke")[0] == 0
+    records = store.records()
+    assert records
+    assert not any("cpuset" in each.data["launch"]["limits"]["enforced"] for each in records)
 
 
 def test_the_page_shows_how_the_log_of_a_failed_launch_ended_and_nothing_breaks_it(forge, store):
