@@ -26,5 +26,6 @@ def make(name: str) -> gymnasium.Env[Any, Any]:
 
 
 if __name__ == "__main__":
+    protocol.check_instructions()
     age = protocol.seconds_since_process_start()
     sys.exit(torchforge.dqn_in(make, sys.argv[1:], time.perf_counter() - FIRST_LINE if age is None else age))

@@ -1,6 +1,7 @@
 """The Rust agent in Gymnasium's own environment does what it does in its own: runs inside the image."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -70,3 +71,20 @@ def test_an_environment_that_does_not_fit_is_an_error_of_its_own(tmp_path: Path)
         assert result.returncode == 2
         assert expected in result.stderr
         assert "Traceback" not in result.stderr
+
+
+def test_a_cap_on_instructions_reaches_the_agent_and_the_libraries_beside_it() -> None:
+    agent = "import sys, torchforge; sys.exit(torchforge.dqn_in(None, [], 0.0))"
+    for command, cap, expected in (
+        (["-c", agent], "sse9", "FORGE_BENCH_SIMD cannot be used"),
+        (["-m", "baselines.dqn_rust_gymnasium"], "avx512", "set it to avx2, or leave it unset"),
+    ):
+        result = subprocess.run(
+            [sys.executable, *command],
+            env={**os.environ, "FORGE_BENCH_SIMD": cap},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert result.returncode == 2
+        assert expected in result.stderr

@@ -121,8 +121,10 @@ impl Case {
 }
 
 impl Command {
-    /// Reads the words that follow the program's name.
+    /// Reads the words that follow the program's name. From here on nothing in this process chooses better instructions
+    /// than FORGE_BENCH_SIMD by itself: whoever starts a command has to pass here.
     pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, Failure> {
+        cap_instructions()?;
         let mut parser = lexopt::Parser::from_args(words);
         let command = match parser.next().map_err(usage)? {
             None => return Err(Failure::Usage("no benchmark is named; try `torchforge --help`".into())),
@@ -288,7 +290,7 @@ pub(crate) fn kernels(simd: Option<SimdPath>, threads: Option<NonZeroUsize>) -> 
 }
 
 /// The best instructions that the launch's limits allow: FORGE_BENCH_SIMD, the processor's where it is not set.
-pub(crate) fn cap_instructions() -> Result<(), Failure> {
+fn cap_instructions() -> Result<(), Failure> {
     let Some(text) = env::var_os("FORGE_BENCH_SIMD") else { return Ok(()) };
     let capped = text.to_string_lossy().parse::<SimdPath>().and_then(SimdPath::cap);
     capped.map_err(|error| Failure::Usage(format!("FORGE_BENCH_SIMD cannot be used: {error}")))

@@ -54,7 +54,6 @@ pub fn run(
     words: impl IntoIterator<Item = impl Into<std::ffi::OsString>>,
     started: Instant,
 ) -> Result<(), Failure> {
-    arguments::cap_instructions()?;
     match Command::parse(words)? {
         Command::Help => protocol::print_line(arguments::USAGE),
         Command::Version => protocol::print_line(&version()),
