@@ -12,7 +12,7 @@ pub enum Failure {
     /// A file or folder could not be read or written. Exit code 1.
     #[error("cannot {action} {}: {error}; check that it exists and is permitted", path.display())]
     File {
-        /// `read`, `write` or `make`.
+        /// `read`, `write`, `write into` or `make`.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,

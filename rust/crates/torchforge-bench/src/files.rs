@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::process;
 
 use torchforge_nn::{Error, TensorReader};
 
@@ -30,6 +31,19 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 /// Makes a folder and those above it, where they are not there.
 pub(crate) fn make_folder(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|error| Failure::File { action: "make", path: path.to_owned(), error })
+}
+
+/// Sees that a file can be written into a folder, which it makes if need be: before the work whose result goes there.
+pub(crate) fn try_folder(path: &Path) -> Result<(), Failure> {
+    make_folder(path)?;
+    try_writing(path).map_err(|error| Failure::File { action: "write into", path: path.to_owned(), error })
+}
+
+/// Writes a file and removes it again.
+pub(crate) fn try_writing(folder: &Path) -> io::Result<()> {
+    let trial = folder.join(format!(".torchforge-trial-{}", process::id()));
+    fs::write(&trial, [])?;
+    fs::remove_file(trial)
 }
 
 /// The case's folder below `output`, made if need be.

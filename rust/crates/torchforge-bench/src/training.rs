@@ -62,8 +62,14 @@ pub(crate) fn run<A: Agent>(
     parity: &impl Parity,
 ) -> Result<(), Failure> {
     let given = arguments.input()?.join(&case.id).join("parity.safetensors");
+    let folder = arguments.output.as_ref().map(|output| output.join(&case.id));
     let Made { mut agent, trace } = made.map_err(|e| failed(&case.id, &e))?;
     let mut episodes = Vec::new();
+    // What would make all of the training worth nothing at its end is met now. It is no part of the training's times.
+    let trying = Instant::now();
+    parity.try_file(&given)?;
+    folder.as_deref().map_or(Ok(()), files::try_folder)?;
+    let started = started + trying.elapsed();
     let mut progress = Progress::new(steps, "environment step");
 
     let clock = Clock::start(started);
@@ -76,8 +82,7 @@ pub(crate) fn run<A: Agent>(
     let times = clock.stop();
 
     let update = parity.of(&given)?;
-    if let Some(output) = &arguments.output {
-        let folder = output.join(&case.id);
+    if let Some(folder) = folder {
         write(&folder, &case.id, &agent, &episodes, trace)?;
         files::write(&folder.join("update.safetensors"), &update)?;
     }

@@ -475,6 +475,30 @@ fn dqn_trains_counts_its_steps_and_writes_its_outputs() {
 }
 
 #[test]
+fn a_training_whose_files_cannot_be_used_never_begins() {
+    let (right, wrong) = (dqn_input("tried", "CartPole-v1", SIZES), folder("tried-wrong"));
+    fs::write(wrong.join("file"), "").unwrap();
+    // It would take long enough to tell how far it is.
+    let parameters = r#"{"environment":"CartPole-v1","steps":100000000,"learning_starts":100000000,
+        "train_frequency":100000000,"parity_updates":1}"#;
+    let words = ["dqn", "--case", "CartPole-v1", "--parameters", parameters, "--seed", "1"];
+    let of_sac = sac_input("tried-sac");
+    fs::rename(of_sac.join("Pendulum-v1"), of_sac.join("CartPole-v1")).unwrap();
+    for (input, output, expected) in [
+        (&wrong, &right, "parity.safetensors"),
+        (&of_sac, &right, "tensor \"online.0.weight\" is missing"),
+        (&right, &wrong.join("file"), "cannot make"),
+    ] {
+        let folders = ["--input", input.to_str().unwrap(), "--output", output.to_str().unwrap()];
+        let refused = torchforge(&[&words[..], &folders].concat());
+        let stderr = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
+        assert!(refused.stdout.is_empty(), "the training had begun");
+    }
+}
+
+#[test]
 fn dqn_learns_in_every_environment_with_discrete_actions() {
     for (environment, sizes) in [("Acrobot-v1", [6, 120, 84, 3]), ("MountainCar-v0", [2, 120, 84, 3])] {
         let folder = dqn_input(environment, environment, sizes);

@@ -160,6 +160,31 @@ fn a_checkpoint_of_another_training_is_refused_in_one_line() {
 }
 
 #[test]
+fn what_a_training_is_to_write_is_tried_before_its_first_step() {
+    let here = folder("tried");
+    let (in_the_way, checkpoint) = (here.join("file"), here.join("checkpoint"));
+    fs::write(&in_the_way, "").unwrap();
+    let dqn = ["dqn", "--steps", "1000", "--checkpoint", text(&checkpoint), "--output"];
+    let said = complaint(&[&dqn[..], &[text(&in_the_way)]].concat(), 1);
+    assert!(said.contains("cannot make"), "{said}");
+    assert!(!checkpoint.exists(), "the training had begun");
+    let said = complaint(&["dqn", "--steps", "1000", "--checkpoint", text(&here)], 1);
+    assert!(said.contains("cannot write the checkpoint"), "{said}");
+    assert_eq!(fs::read_dir(&here).unwrap().count(), 1, "a trial leaves nothing behind");
+}
+
+#[test]
+fn what_was_learnt_is_told_even_where_it_cannot_be_written() {
+    let here = folder("unwritten");
+    fs::create_dir(here.join("episodes.json")).unwrap();
+    let words = ["dqn", "--steps", "100", "--output", text(&here)];
+    let Output { status, stdout, stderr } = command(&words).output().expect("the binary starts");
+    assert_eq!(status.code(), Some(1));
+    assert_eq!(cell(&String::from_utf8(stdout).unwrap(), "environment steps"), "100");
+    assert!(String::from_utf8(stderr).unwrap().contains("cannot write"));
+}
+
+#[test]
 fn what_was_learnt_is_evaluated_the_same_each_time() {
     let here = folder("evaluated");
     let weights = here.join("weights.safetensors");

@@ -7,7 +7,9 @@ mod options;
 
 pub use options::{Algorithm, Standalone};
 
+use std::io;
 use std::num::NonZeroU64;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use torchforge_nn::{SimdPath, TensorWriter};
@@ -23,7 +25,7 @@ use crate::memory::Memory;
 use crate::protocol::print_line;
 use crate::table::{grouped, mebibytes, table};
 use crate::training::{self, Agent, Made, failed};
-use crate::{Backend, Failure, dqn, ppo, sac};
+use crate::{Backend, Failure, dqn, files, ppo, sac};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// Parts of a training, with a checkpoint between two, where nobody says how many steps lie between them.
@@ -106,6 +108,7 @@ impl Course<'_> {
         if let Some(path) = &self.asked.resume {
             load_checkpoint(path, &training, &mut run).map_err(work)?;
         }
+        self.try_outputs()?;
         let begun = run.agent.environment_steps();
         let every = self.asked.checkpoint_every.map_or((steps / PARTS).max(1), NonZeroU64::get);
         let next_after = |step: u64| (step / every + 1).saturating_mul(every);
@@ -127,8 +130,25 @@ impl Course<'_> {
         }
         let seconds = started.elapsed().as_secs_f64();
 
-        self.write(&run, trace)?;
-        self.print(&run, begun, seconds)
+        let written = self.write(&run, trace);
+        // Whatever became of the files, what was learnt is told.
+        self.print(&run, begun, seconds)?;
+        written
+    }
+
+    /// Sees that what the training is to leave behind can be written, before its first step.
+    fn try_outputs(&self) -> Result<(), Failure> {
+        if let Some(path) = &self.asked.checkpoint {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let tried = if path.is_dir() {
+                Err(io::ErrorKind::IsADirectory.into())
+            } else {
+                files::try_writing(folder.unwrap_or(Path::new(".")))
+            };
+            let refused = |error| CheckpointError::File { action: "write", path: path.clone(), error };
+            tried.map_err(|error| Failure::Work(refused(error).to_string()))?;
+        }
+        self.asked.output.as_deref().map_or(Ok(()), files::try_folder)
     }
 
     fn write<A: Agent>(&self, run: &Run<A>, trace: TensorWriter) -> Result<(), Failure> {
