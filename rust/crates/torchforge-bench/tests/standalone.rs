@@ -185,6 +185,24 @@ fn what_was_learnt_is_told_even_where_it_cannot_be_written() {
 }
 
 #[test]
+fn a_checkpoint_that_would_never_be_written_is_refused() {
+    let here = folder("never");
+    let checkpoint = here.join("checkpoint");
+    for words in [
+        vec!["dqn", "--steps", "1000", "--checkpoint-every", "5000"],
+        vec!["sac", "--steps", "1000", "--checkpoint-every", "1000"],
+        // PPO stops after each 512 steps alone.
+        vec!["ppo", "--steps", "512"],
+        vec!["ppo", "--steps", "1024", "--checkpoint-every", "513"],
+    ] {
+        let said = complaint(&[&words[..], &["--checkpoint", text(&checkpoint)]].concat(), 2);
+        assert!(said.contains("--checkpoint would write nothing"), "{said}");
+    }
+    told(&["ppo", "--steps", "1024", "--checkpoint-every", "512", "--checkpoint", text(&checkpoint)]);
+    assert!(checkpoint.exists());
+}
+
+#[test]
 fn what_was_learnt_is_evaluated_the_same_each_time() {
     let here = folder("evaluated");
     let weights = here.join("weights.safetensors");

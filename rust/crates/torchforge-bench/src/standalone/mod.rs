@@ -28,8 +28,6 @@ use crate::training::{self, Agent, Made, failed};
 use crate::{Backend, Failure, dqn, files, ppo, sac};
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
-/// Parts of a training, with a checkpoint between two, where nobody says how many steps lie between them.
-const PARTS: u64 = 10;
 
 /// Trains and prints a Markdown table.
 pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
@@ -95,6 +93,7 @@ impl Course<'_> {
         steps: u64,
         options: String,
     ) -> Result<(), Failure> {
+        let every = self.asked.checkpoint_interval(steps)?;
         let failed = |error: TrainingError| failed(self.environment, &error);
         let work = |error: CheckpointError| Failure::Work(error.to_string());
         let training = [
@@ -110,7 +109,6 @@ impl Course<'_> {
         }
         self.try_outputs()?;
         let begun = run.agent.environment_steps();
-        let every = self.asked.checkpoint_every.map_or((steps / PARTS).max(1), NonZeroU64::get);
         let next_after = |step: u64| (step / every + 1).saturating_mul(every);
         let mut due = if self.asked.checkpoint.is_some() { next_after(begun) } else { u64::MAX };
 

@@ -13,6 +13,8 @@ use crate::arguments::{parsed, simd_path, text, usage};
 
 /// CleanRL's environments of PPO, stepped together.
 pub(super) const PPO_ENVIRONMENTS: usize = 4;
+/// Parts of a training, with a checkpoint between two, where nobody says how many steps lie between them.
+const PARTS: u64 = 10;
 
 /// An algorithm that trains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -135,5 +137,21 @@ impl Standalone {
             return Err(Failure::Usage("--checkpoint-every has no file; give --checkpoint FILE".into()));
         }
         Ok(Some(asked))
+    }
+
+    /// Environment steps from one checkpoint to the next in a training of `steps`. One in which none falls due is an
+    /// error: whoever names a file counts on it. At the end there is none, because nothing is left to go on with.
+    pub(super) fn checkpoint_interval(&self, steps: u64) -> Result<u64, Failure> {
+        let every = self.checkpoint_every.map_or((steps / PARTS).max(1), NonZeroU64::get);
+        // PPO stops between two iterations alone.
+        let at_once = if self.algorithm == Algorithm::Ppo { rollout() } else { 1 };
+        let first = every.checked_next_multiple_of(at_once).unwrap_or(u64::MAX);
+        if self.checkpoint.is_some() && first >= steps {
+            return Err(Failure::Usage(format!(
+                "--checkpoint would write nothing: its first is due after {first} steps, and the training ends after \
+                 {steps}; give more --steps, give --checkpoint-every fewer, or leave --checkpoint out"
+            )));
+        }
+        Ok(every)
     }
 }
