@@ -37,9 +37,8 @@ struct Parameters {
 impl Parameters {
     fn read(case: &Case) -> Result<Self, Failure> {
         let parameters: Self = case.parameters()?;
-        let least = parameters.environments.min(parameters.minibatches).min(parameters.parity_updates);
-        if least == 0 {
-            return Err(case.fault("environments, minibatches or parity_updates is 0; give at least 1"));
+        if parameters.environments == 0 || parameters.parity_updates == 0 {
+            return Err(case.fault("environments or parity_updates is 0; give at least 1"));
         }
         Ok(parameters)
     }
@@ -61,7 +60,8 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     let backend = arguments.backend()?;
     let actions = environments.action_space().count as usize;
     let parity = parity(environments.observation_len(), actions, parameters.parity_updates, backend);
-    let steps = parameters.iterations * (parameters.environments * parameters.rollout_steps) as u64;
+    let rows = parameters.environments.saturating_mul(parameters.rollout_steps);
+    let steps = parameters.iterations.saturating_mul(rows as u64);
     let made = agent(environments, options, arguments.seed, backend);
     training::run(arguments, case, started, made, steps, &parity)
 }
@@ -111,7 +111,7 @@ where
     let mut trace = TensorWriter::new();
     actor.write_grams("initial.actor.", &mut trace);
     critic.write_grams("initial.critic.", &mut trace);
-    let rows = environments.len() * options.rollout_steps / options.minibatches;
+    let rows = options.minibatch_rows(environments.len())?;
     let loss = PpoLossOptions::default();
     let networks = AnyPpo::new(backend, actor, critic, environments.len(), rows, loss, adam())?;
     Ok(Made { agent: Ppo::new(environments, networks, options, seed)?, trace })

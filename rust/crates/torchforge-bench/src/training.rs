@@ -52,6 +52,18 @@ pub(crate) fn failed(name: &str, error: &dyn std::fmt::Display) -> Failure {
     Failure::Work(format!("the training of {name} failed: {error}"))
 }
 
+/// A training of a case that could not even be made: what is refused of it stands in the parameters, but for memory and
+/// threads that there are not, and what another's environment or library says.
+fn unmade(case: &Case, error: &TrainingError) -> Failure {
+    match error {
+        TrainingError::Zero { .. }
+        | TrainingError::Minibatches { .. }
+        | TrainingError::Network(Error::Rows { .. })
+        | TrainingError::Replay(_) => case.fault(&error.to_string()),
+        _ => failed(&case.id, error),
+    }
+}
+
 /// The whole training of a case, timed: its files and its measurement. The process began at `started`.
 pub(crate) fn run<A: Agent>(
     arguments: &Arguments,
@@ -63,7 +75,7 @@ pub(crate) fn run<A: Agent>(
 ) -> Result<(), Failure> {
     let given = arguments.input()?.join(&case.id).join("parity.safetensors");
     let folder = arguments.output.as_ref().map(|output| output.join(&case.id));
-    let Made { mut agent, trace } = made.map_err(|e| failed(&case.id, &e))?;
+    let Made { mut agent, trace } = made.map_err(|e| unmade(case, &e))?;
     let mut episodes = Vec::new();
     // What would make all of the training worth nothing at its end is met now. It is no part of the training's times.
     let trying = Instant::now();

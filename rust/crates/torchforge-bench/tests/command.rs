@@ -569,6 +569,28 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
 }
 
 #[test]
+fn sizes_that_can_never_be_learnt_from_are_wrong_arguments_and_the_reason_is_true() {
+    let refused = |changed: &str, to: &str| {
+        let parameters = r#"{"environment":"CartPole-v1","environments":4,"rollout_steps":128,"minibatches":4,
+            "epochs":4,"iterations":1,"parity_updates":1}"#;
+        let changed_to = format!(r#""{changed}":{to},"#);
+        let begin = parameters.find(&format!(r#""{changed}""#)).unwrap();
+        let end = begin + parameters[begin..].find(',').unwrap() + 1;
+        let parameters = [&parameters[..begin], &changed_to, &parameters[end..]].concat();
+        let words = ["ppo", "--case", "a", "--parameters", &parameters, "--seed", "1", "--input", "."];
+        let output = torchforge(&words);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        stderr
+    };
+    assert!(refused("minibatches", "1000").contains("512 steps cannot be divided into 1000 minibatches"));
+    assert!(refused("minibatches", "512").contains("a minibatch has 1 rows and must have at least 2"));
+    assert!(refused("minibatches", "0").contains("minibatches is 0: give at least 1"));
+    assert!(refused("epochs", "0").contains("epochs is 0: give at least 1"));
+    assert!(refused("rollout_steps", "0").contains("a minibatch has 0 rows"));
+}
+
+#[test]
 fn what_the_launch_allows_must_be_a_number_of_threads() {
     for (allowed, works) in [("2", true), ("0", false), ("many", false)] {
         let output = Command::new(env!("CARGO_BIN_EXE_torchforge"))

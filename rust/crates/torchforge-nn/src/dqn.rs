@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 
-use crate::error::{check_actions, check_len};
+use crate::error::{check_actions, check_len, check_rows};
 use crate::learner::Learner;
 use crate::mlp::{Activations, RowActivations};
 use crate::processor::Processor;
@@ -89,9 +89,7 @@ impl DenseDqn {
         gamma: f64,
         adam: AdamOptions,
     ) -> Result<Self, Error> {
-        if batch == 0 {
-            return Err(Error::Sizes { sizes: vec![online.inputs(), online.outputs()], batch });
-        }
+        check_rows("a minibatch", 1, batch)?;
         check_len("the target network", online.parameters().len(), target.parameters().len())?;
         Ok(Self {
             target_activations: target.activations(batch),

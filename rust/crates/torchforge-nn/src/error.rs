@@ -3,15 +3,21 @@
 /// A network or a file of tensors that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// A network needs an input size, a hidden layer and an output size, all at least 1, and a batch of at least 1.
-    #[error(
-        "layer sizes {sizes:?} with batch {batch} make no network: give three or more sizes, all at least 1"
-    )]
+    /// A network needs an input size, a hidden layer and an output size, all at least 1.
+    #[error("layer sizes {sizes:?} make no network: give three or more sizes, all at least 1")]
     Sizes {
         /// The layer sizes given.
         sizes: Vec<usize>,
-        /// The batch size given.
-        batch: usize,
+    },
+    /// Of so few rows nothing can be computed.
+    #[error("{what} has {found} rows and must have at least {least}")]
+    Rows {
+        /// What the rows are of.
+        what: &'static str,
+        /// Rows needed.
+        least: usize,
+        /// Rows given.
+        found: usize,
     },
     /// A field of a minibatch has the wrong number of values.
     #[error("{what} has {found} values and must have {expected}")]
@@ -86,6 +92,11 @@ pub enum Error {
 /// Whether a field has the values that it must have.
 pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
+}
+
+/// Whether there are as many rows as are needed at least.
+pub(crate) fn check_rows(what: &'static str, least: usize, found: usize) -> Result<(), Error> {
+    if found >= least { Ok(()) } else { Err(Error::Rows { what, least, found }) }
 }
 
 /// Whether the network has an output for every action.

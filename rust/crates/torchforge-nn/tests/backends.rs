@@ -138,7 +138,10 @@ fn ppo_refuses_what_does_not_fit<B: PpoBackend>() {
         B::from_networks(&network(3), &network(1), Activation::Tanh, 1, batch, options, adam).map(drop)
     };
     assert!(made(2).is_ok());
-    assert!(matches!(made(1), Err(Error::Sizes { .. })), "of one row there is no standard deviation");
+    assert!(
+        matches!(made(1), Err(Error::Rows { least: 2, found: 1, .. })),
+        "of one row there is no standard deviation"
+    );
 }
 
 /// Values in an observation and in an action.

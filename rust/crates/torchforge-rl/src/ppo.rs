@@ -38,6 +38,16 @@ impl Default for PpoOptions {
 }
 
 impl PpoOptions {
+    /// Rows of a minibatch, where so many environments are stepped together.
+    pub fn minibatch_rows(&self, environments: usize) -> Result<usize, TrainingError> {
+        not_zero(&[("minibatches", self.minibatches as u64)])?;
+        let rows = environments.saturating_mul(self.rollout_steps);
+        if !rows.is_multiple_of(self.minibatches) {
+            return Err(TrainingError::Minibatches { rows, parts: self.minibatches });
+        }
+        Ok(rows / self.minibatches)
+    }
+
     /// The learning rate of an iteration, counted from 0.
     fn learning_rate(&self, iteration: u64) -> f64 {
         (1.0 - iteration as f64 / self.iterations as f64) * self.learning_rate
@@ -188,14 +198,11 @@ where
         not_zero(&[
             ("iterations", options.iterations),
             ("rollout steps", options.rollout_steps as u64),
-            ("minibatches", options.minibatches as u64),
             ("epochs", options.epochs as u64),
         ])?;
         let (count, width) = (environments.len(), environments.observation_len());
-        let rows = count * options.rollout_steps;
-        if !rows.is_multiple_of(options.minibatches) {
-            return Err(TrainingError::Minibatches { rows, parts: options.minibatches });
-        }
+        let minibatch_rows = options.minibatch_rows(count)?;
+        let rows = minibatch_rows * options.minibatches;
         let mut observations = vec![0.0; count * width];
         environments.reset(Some(seed), &mut observations)?;
         networks.evaluate(&observations)?;
@@ -220,7 +227,7 @@ where
                 dones: vec![0.0; rows],
                 ended_before: vec![false; rows],
             },
-            minibatch: Columns::zeroed(rows / options.minibatches, width),
+            minibatch: Columns::zeroed(minibatch_rows, width),
             order: (0..rows as u32).collect(),
             iteration: 0,
             environment_steps: 0,

@@ -142,7 +142,7 @@ impl Mlp {
 
     fn zeroed(sizes: &[usize], activation: Activation) -> Result<Self, Error> {
         if sizes.len() < 3 || sizes.contains(&0) {
-            return Err(Error::Sizes { sizes: sizes.to_vec(), batch: 1 });
+            return Err(Error::Sizes { sizes: sizes.to_vec() });
         }
         let mut layers = Vec::with_capacity(sizes.len() - 1);
         let mut len = 0;

@@ -1,7 +1,7 @@
 //! What PPO's networks and minibatches have to agree on, whichever library computes.
 
 use super::PpoMinibatch;
-use crate::error::{check_actions, check_len};
+use crate::error::{check_actions, check_len, check_rows};
 use crate::{Error, Mlp};
 
 #[derive(Debug, Clone, Copy)]
@@ -21,9 +21,8 @@ impl PpoSizes {
     pub(crate) fn of(actor: &Mlp, critic: &Mlp, rows: usize, batch: usize) -> Result<Self, Error> {
         let (observation, actions) = (actor.inputs(), actor.outputs());
         // Of one row there is no standard deviation.
-        if batch < 2 || rows == 0 {
-            return Err(Error::Sizes { sizes: vec![observation, actions], batch: batch.min(rows) });
-        }
+        check_rows("a minibatch", 2, batch)?;
+        check_rows("an evaluation", 1, rows)?;
         check_len("the critic's observation", observation, critic.inputs())?;
         check_len("the critic's output", 1, critic.outputs())?;
         Ok(Self { observation, actions, rows, batch })

@@ -2,7 +2,7 @@
 
 use super::{ActionRange, PolicyNoise, SacMinibatch, SacNetworks};
 use crate::Error;
-use crate::error::check_len;
+use crate::error::{check_len, check_rows};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SacSizes {
@@ -19,9 +19,9 @@ impl SacSizes {
     pub(crate) fn of(networks: &SacNetworks, range: &ActionRange, batch: usize) -> Result<Self, Error> {
         let SacNetworks { actor, critics, targets, .. } = networks;
         let (observation, action) = (actor.inputs(), actor.outputs() / 2);
-        if batch == 0 || actor.outputs() != 2 * action {
-            return Err(Error::Sizes { sizes: vec![observation, actor.outputs()], batch });
-        }
+        check_rows("a minibatch", 1, batch)?;
+        // A mean and a deviation for each value of an action.
+        check_len("the actor's output", actor.outputs().next_multiple_of(2), actor.outputs())?;
         check_len("the action's range", action, range.scale.len())?;
         check_len("the action's range", action, range.bias.len())?;
         for critic in critics.iter().chain(targets) {

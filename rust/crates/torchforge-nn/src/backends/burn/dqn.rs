@@ -6,7 +6,7 @@ use super::network::{Learner, Network};
 use super::{indices, rows, values};
 use crate::backends::DqnBackend;
 use crate::dqn::largest_difference;
-use crate::error::check_len;
+use crate::error::{check_len, check_rows};
 use crate::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp};
 
 /// [`DqnUpdate`] on burn's tensors and its automatic differentiation.
@@ -30,9 +30,7 @@ impl DqnBackend for BurnDqn {
         adam: AdamOptions,
     ) -> Result<Self, Error> {
         let (inputs, outputs) = (online.inputs(), online.outputs());
-        if batch == 0 {
-            return Err(Error::Sizes { sizes: vec![inputs, outputs], batch });
-        }
+        check_rows("a minibatch", 1, batch)?;
         check_len("the target network", online.parameters().len(), target.parameters().len())?;
         let device = Device::flex();
         let online = Learner::new(online, Activation::Relu, adam, &device);

@@ -1,0 +1,46 @@
+//! Networks and minibatches that do not fit, and what is said of them.
+
+mod common;
+
+use common::SplitMix;
+use torchforge_nn::{
+    ActionRange, AdamOptions, DenseDqn, DensePpo, DenseSac, Error, Mlp, PpoLossOptions, SacLossOptions,
+    SacNetworks,
+};
+
+fn network(sizes: &[usize]) -> Mlp {
+    Mlp::new(sizes, &mut SplitMix(1)).unwrap()
+}
+
+fn dqn(online: &[usize], target: &[usize], batch: usize) -> Result<(), Error> {
+    DenseDqn::from_networks(network(online), network(target), batch, 0.99, AdamOptions::default()).map(drop)
+}
+
+fn ppo(rows: usize, batch: usize) -> Result<(), Error> {
+    let (actor, critic) = (network(&[4, 8, 2]), network(&[4, 8, 1]));
+    DensePpo::new(actor, critic, rows, batch, PpoLossOptions::default(), AdamOptions::default()).map(drop)
+}
+
+fn sac(actor: &[usize], critics: [&[usize]; 2], batch: usize) -> Result<(), Error> {
+    let critics = critics.map(network);
+    let networks = SacNetworks { actor: network(actor), targets: critics.clone(), critics, log_alpha: 0.0 };
+    let range = ActionRange { bias: vec![0.0], scale: vec![1.0] };
+    DenseSac::new(networks, range, batch, SacLossOptions::default()).map(drop)
+}
+
+#[test]
+fn too_few_rows_are_said_to_be_too_few() {
+    let few = |what, least, found| Err(Error::Rows { what, least, found });
+    assert_eq!(dqn(&[4, 8, 2], &[4, 8, 2], 0), few("a minibatch", 1, 0));
+    assert_eq!(ppo(1, 1), few("a minibatch", 2, 1));
+    assert_eq!(ppo(0, 2), few("an evaluation", 1, 0));
+    assert_eq!(sac(&[3, 8, 2], [&[4, 8, 1]; 2], 0), few("a minibatch", 1, 0));
+    let said = ppo(1, 1).unwrap_err().to_string();
+    assert_eq!(said, "a minibatch has 1 rows and must have at least 2");
+}
+
+#[test]
+fn an_actor_without_a_deviation_for_each_mean_is_refused() {
+    let odd = sac(&[3, 8, 3], [&[4, 8, 1]; 2], 4);
+    assert_eq!(odd, Err(Error::Len { what: "the actor's output", expected: 4, found: 3 }));
+}
