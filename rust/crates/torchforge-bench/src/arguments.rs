@@ -129,14 +129,14 @@ impl Command {
         let command = match parser.next().map_err(usage)? {
             None => return Err(Failure::Usage("no benchmark is named; try `torchforge --help`".into())),
             Some(Long("help") | Short('h')) => return Ok(Self::Help),
-            Some(Long("version") | Short('V')) => return Ok(Self::Version),
+            Some(Long("version") | Short('V')) => return alone(parser, Self::Version),
             Some(Value(name)) => name.string().map_err(usage)?,
             Some(other) => return Err(usage(other.unexpected())),
         };
         match command.as_str() {
             "help" => Ok(Self::Help),
-            "version" => Ok(Self::Version),
-            "sleep" => Ok(Self::Sleep),
+            "version" => alone(parser, Self::Version),
+            "sleep" => alone(parser, Self::Sleep),
             "oracle" => oracle(parser),
             "gae" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Gae)),
             "update" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Update)),
@@ -232,6 +232,16 @@ impl Arguments {
         kernels(self.simd, self.threads)
     }
 
+    /// An error where anything was said of how networks are computed: `benchmark` has none.
+    pub(crate) fn refuse_kernels(&self, benchmark: &str) -> Result<(), Failure> {
+        if self.simd.is_none() && self.threads.is_none() && self.backend.is_none() {
+            return Ok(());
+        }
+        Err(Failure::Usage(format!(
+            "{benchmark} computes no network; leave --simd, --threads and --backend out"
+        )))
+    }
+
     /// The folder of the inputs, which this command cannot make itself.
     pub(crate) fn input(&self) -> Result<&PathBuf, Failure> {
         self.input.as_ref().ok_or_else(|| {
@@ -243,17 +253,37 @@ impl Arguments {
     }
 }
 
+/// The command, if no word follows it: what is ignored would be taken for obeyed.
+fn alone(mut parser: lexopt::Parser, command: Command) -> Result<Command, Failure> {
+    match parser.next().map_err(usage)? {
+        None => Ok(command),
+        Some(Long("help") | Short('h')) => Ok(Command::Help),
+        Some(other) => Err(usage(other.unexpected())),
+    }
+}
+
 fn oracle(mut parser: lexopt::Parser) -> Result<Command, Failure> {
-    let of = match text(&mut parser)?.as_str() {
-        "dqn" => Algorithm::Dqn,
-        "ppo" => Algorithm::Ppo,
-        "sac" => Algorithm::Sac,
-        other => {
-            return Err(Failure::Usage(format!("there is no oracle of {other:?}; give dqn, ppo or sac")));
+    let mut words = Vec::new();
+    while let Some(argument) = parser.next().map_err(usage)? {
+        match argument {
+            Long("help") | Short('h') => return Ok(Command::Help),
+            Value(word) => words.push(word),
+            other => return Err(usage(other.unexpected())),
         }
+    }
+    let [of, input, output] = <[OsString; 3]>::try_from(words).map_err(|words| {
+        let count = words.len();
+        Failure::Usage(format!(
+            "oracle takes an algorithm and two files, and {count} words are given; see `torchforge --help`"
+        ))
+    })?;
+    let of = match of.to_str() {
+        Some("dqn") => Algorithm::Dqn,
+        Some("ppo") => Algorithm::Ppo,
+        Some("sac") => Algorithm::Sac,
+        _ => return Err(Failure::Usage(format!("there is no oracle of {of:?}; give dqn, ppo or sac"))),
     };
-    let mut file = || parser.value().map(PathBuf::from).map_err(usage);
-    Ok(Command::Oracle { of, input: file()?, output: file()? })
+    Ok(Command::Oracle { of, input: input.into(), output: output.into() })
 }
 
 fn names_a_case(words: &[OsString]) -> bool {

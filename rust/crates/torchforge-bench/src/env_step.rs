@@ -42,11 +42,7 @@ impl Parameters {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let input = arguments.input()?;
-    if arguments.simd.is_some() || arguments.threads.is_some() || arguments.backend.is_some() {
-        return Err(Failure::Usage(
-            "env-step computes no network; leave --simd, --threads and --backend out".into(),
-        ));
-    }
+    arguments.refuse_kernels("env-step")?;
     operation::cases(arguments, Parameters::read, |case, (parameters, repetitions)| {
         measure(case, parameters, repetitions, &input.join(&case.id), arguments.output.as_deref())
     })

@@ -45,16 +45,7 @@ impl Parameters {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let input = arguments.input()?;
-    if let Some(path) = arguments.simd {
-        return Err(Failure::Usage(format!(
-            "gae has one path, and --simd {path} names another; leave it out"
-        )));
-    }
-    if let Some(threads) = arguments.threads {
-        return Err(Failure::Usage(format!(
-            "gae has one thread, and --threads asks for {threads}; leave it out"
-        )));
-    }
+    arguments.refuse_kernels("gae")?;
     operation::cases(arguments, Parameters::read, |case, (parameters, repetitions)| {
         measure(case, parameters, repetitions, &input.join(&case.id), arguments.output.as_deref())
     })

@@ -540,7 +540,12 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
         (vec!["dqn", "--steps", "0"], "see `torchforge --help`"),
         (vec!["dqn", "--threads", "0"], "see `torchforge --help`"),
         (vec!["oracle", "td3", "in", "out"], "there is no oracle of \"td3\""),
-        (vec!["oracle", "sac", "in"], "see `torchforge --help`"),
+        (vec!["oracle", "sac", "in"], "2 words are given; see `torchforge --help`"),
+        (vec!["oracle", "sac", "in", "out", "more"], "4 words are given"),
+        (vec!["oracle", "sac", "in", "out", "--simd"], "see `torchforge --help`"),
+        (vec!["version", "more"], "see `torchforge --help`"),
+        (vec!["--version", "--seed"], "see `torchforge --help`"),
+        (vec!["sleep", "10"], "see `torchforge --help`"),
         (vec!["dqn", "--seed", "1", "--input", "."], "no case is given, and --input belongs to one"),
         (vec!["dqn", "--case", "a", "--resume", "x"], "--resume is of a training with no case"),
         (vec!["ppo", "--steps", "511"], "give 512 or more"),
@@ -632,12 +637,29 @@ fn what_the_launch_caps_is_the_best_that_is_chosen_and_must_be_here() {
 }
 
 #[test]
-fn env_step_refuses_what_it_would_ignore() {
-    for [option, value] in [["--simd", "portable"], ["--threads", "2"]] {
-        let words = ["env-step", "--case", "a", "--parameters", "{}", "--seed", "1", "--input", "."];
-        let output = torchforge(&[&words[..], &[option, value]].concat());
-        assert_eq!(output.status.code(), Some(2));
-        assert!(String::from_utf8(output.stderr).unwrap().contains("env-step computes no network"));
+fn a_benchmark_without_networks_refuses_what_it_would_ignore() {
+    for benchmark in ["env-step", "gae"] {
+        for [option, value] in [
+            ["--simd", "portable"],
+            ["--threads", "2"],
+            #[cfg(feature = "candle")]
+            ["--backend", "candle"],
+        ] {
+            let words = [benchmark, "--case", "a", "--parameters", "{}", "--seed", "1", "--input", "."];
+            let output = torchforge(&[&words[..], &[option, value]].concat());
+            assert_eq!(output.status.code(), Some(2));
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(stderr.contains(&format!("{benchmark} computes no network")), "{stderr}");
+        }
+    }
+}
+
+#[test]
+fn help_is_given_wherever_it_is_asked_for() {
+    for command in ["oracle", "version", "sleep", "dqn", "gae", "evaluate"] {
+        let output = torchforge(&[command, "--help"]);
+        assert!(output.status.success(), "{command}");
+        assert!(String::from_utf8(output.stdout).unwrap().starts_with("Usage: torchforge"), "{command}");
     }
 }
 
