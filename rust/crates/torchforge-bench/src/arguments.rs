@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use lexopt::prelude::*;
 use serde::de::DeserializeOwned;
-use torchforge_nn::SimdPath;
+use torchforge_nn::{MOST_THREADS, SimdPath};
 
 use crate::backend::{Kernels, Library};
 use crate::{Algorithm, Backend, Evaluation, Failure, Standalone};
@@ -30,7 +30,8 @@ evaluate plays episodes with final weights of any of the three: the greedy or li
 dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in training.
 --simd takes a training through these instructions instead of the processor's best; the bytes stay the same.
 FORGE_BENCH_SIMD is the best that is chosen without it.
---threads gives a training so many threads, or else FORGE_BENCH_THREADS, or else one; the bytes stay the same.
+--threads gives a training so many threads (16 at most), or else those that FORGE_BENCH_THREADS allows, or else one; the
+bytes stay the same.
 --backend has another library compute the networks, where this program was compiled with it.
 oracle makes the first parity update of such an input in double precision, without any kernel.
 
@@ -196,7 +197,7 @@ impl Arguments {
                 Long("seed") => seed = Some(parsed(&mut parser)?),
                 Long("input") => arguments.input = Some(parser.value().map_err(usage)?.into()),
                 Long("simd") => arguments.simd = Some(simd_path(&mut parser)?),
-                Long("threads") => arguments.threads = Some(parsed(&mut parser)?),
+                Long("threads") => arguments.threads = Some(threads(&mut parser)?),
                 Long("backend") => arguments.backend = Some(backend(&mut parser)?),
                 Long("output") => arguments.output = Some(parser.value().map_err(usage)?.into()),
                 Long(alone @ ("environment" | "steps" | "checkpoint" | "checkpoint-every" | "resume")) => {
@@ -311,6 +312,17 @@ pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, Failure> {
 pub(crate) fn simd_path(parser: &mut lexopt::Parser) -> Result<SimdPath, Failure> {
     let path = text(parser)?.parse::<SimdPath>().and_then(SimdPath::require);
     path.map_err(|error| Failure::Usage(error.to_string()))
+}
+
+/// Threads, if so many can be used.
+pub(crate) fn threads(parser: &mut lexopt::Parser) -> Result<NonZeroUsize, Failure> {
+    let found: NonZeroUsize = parsed(parser)?;
+    if found.get() <= MOST_THREADS {
+        return Ok(found);
+    }
+    Err(Failure::Usage(format!(
+        "--threads is {found}, and no training divides its work among so many; give 1 to {MOST_THREADS}"
+    )))
 }
 
 /// What was asked for; else the processor's best instructions, and as many threads as the launch's limits allow.

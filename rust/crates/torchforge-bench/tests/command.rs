@@ -539,6 +539,8 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
         (vec!["dqn", "--case", "a", "--backend", "burn"], "compiled without burn"),
         (vec!["dqn", "--steps", "0"], "see `torchforge --help`"),
         (vec!["dqn", "--threads", "0"], "see `torchforge --help`"),
+        (vec!["dqn", "--threads", "17"], "--threads is 17, and no training divides"),
+        (vec!["sac", "--case", "a", "--threads", "17"], "give 1 to 16"),
         (vec!["oracle", "td3", "in", "out"], "there is no oracle of \"td3\""),
         (vec!["oracle", "sac", "in"], "2 words are given; see `torchforge --help`"),
         (vec!["oracle", "sac", "in", "out", "more"], "4 words are given"),
@@ -597,7 +599,7 @@ fn sizes_that_can_never_be_learnt_from_are_wrong_arguments_and_the_reason_is_tru
 
 #[test]
 fn what_the_launch_allows_must_be_a_number_of_threads() {
-    for (allowed, works) in [("2", true), ("0", false), ("many", false)] {
+    for (allowed, works) in [("2", true), ("64", true), ("0", false), ("many", false)] {
         let output = Command::new(env!("CARGO_BIN_EXE_torchforge"))
             .args(["dqn", "--steps", "10"])
             .env("FORGE_BENCH_THREADS", allowed)

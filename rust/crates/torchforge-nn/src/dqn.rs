@@ -108,7 +108,7 @@ impl DenseDqn {
         Ok(Self { path: path.require()?, ..self })
     }
 
-    /// The same network on so many threads (16 at most), the caller's among them; the bytes stay the same.
+    /// The same network on so many threads ([`MOST_THREADS`](crate::MOST_THREADS) at most), the caller's among them; the bytes stay the same.
     pub fn on_threads(self, threads: usize) -> Result<Self, Error> {
         Ok(Self { pool: ThreadPool::new(threads)?, ..self })
     }

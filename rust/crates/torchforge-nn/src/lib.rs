@@ -73,3 +73,4 @@ pub use sac::{
 pub use simd::SimdPath;
 pub use state::{NetworkState, Numbers, Visit};
 pub use tensors::{Element, TensorFile, TensorReader, TensorWriter};
+pub use thread_pool::MOST_THREADS;

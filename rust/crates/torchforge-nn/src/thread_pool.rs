@@ -15,8 +15,8 @@ use std::thread::{self, JoinHandle, Thread};
 
 use crate::Error;
 
-/// Threads of the largest pool, the caller among them: there must be room for the parts on the stack.
-const MOST_THREADS: usize = 16;
+/// Threads that are used at most, the caller's among them: there must be room for the parts on the stack.
+pub const MOST_THREADS: usize = 16;
 
 /// Looks at a counter before a thread sleeps. It stays awake through what one thread does alone in an update: to wake it
 /// takes longer than most pieces of work.
@@ -51,6 +51,7 @@ struct Apart<T>(T);
 impl ThreadPool {
     /// A pool of so many threads, the caller's among them, but of 16 at most; none where the caller's is the only one.
     pub(crate) fn new(threads: usize) -> Result<Option<Self>, Error> {
+        let threads = threads.min(MOST_THREADS);
         // Where threads must share a processor, one that spins keeps another from working.
         let processors = thread::available_parallelism().map_or(1, usize::from);
         Self::with_spins(threads, if threads <= processors { SPINS } else { 0 })
@@ -72,7 +73,7 @@ impl ThreadPool {
         });
         // Workers are added one by one, so that those already started end if the next one cannot be.
         let mut pool = Self { shared, workers: Vec::new(), not_sync: PhantomData };
-        for number in 1..threads.min(MOST_THREADS) {
+        for number in 1..threads {
             let shared = Arc::clone(&pool.shared);
             let worker = thread::Builder::new()
                 .name(format!("torchforge-{number}"))

@@ -9,7 +9,7 @@ use torchforge_nn::SimdPath;
 use torchforge_rl::{DqnOptions, PpoOptions, SacOptions};
 
 use crate::Failure;
-use crate::arguments::{parsed, simd_path, text, usage};
+use crate::arguments::{parsed, simd_path, text, threads, usage};
 
 /// CleanRL's environments of PPO, stepped together.
 pub(super) const PPO_ENVIRONMENTS: usize = 4;
@@ -120,7 +120,7 @@ impl Standalone {
                 Long("seed") => asked.seed = parsed(&mut parser)?,
                 Long("steps") => asked.steps = Some(parsed(&mut parser)?),
                 Long("simd") => asked.simd = Some(simd_path(&mut parser)?),
-                Long("threads") => asked.threads = Some(parsed(&mut parser)?),
+                Long("threads") => asked.threads = Some(threads(&mut parser)?),
                 Long("output") => asked.output = Some(parser.value().map_err(usage)?.into()),
                 Long("checkpoint") => asked.checkpoint = Some(parser.value().map_err(usage)?.into()),
                 Long("checkpoint-every") => asked.checkpoint_every = Some(parsed(&mut parser)?),

@@ -134,7 +134,7 @@ impl DensePpo {
         Ok(Self { path: path.require()?, ..self })
     }
 
-    /// The same networks on so many threads (16 at most), the caller's among them; the bytes stay the same.
+    /// The same networks on so many threads ([`MOST_THREADS`](crate::MOST_THREADS) at most), the caller's among them; the bytes stay the same.
     pub fn on_threads(self, threads: usize) -> Result<Self, Error> {
         Ok(Self { pool: ThreadPool::new(threads)?, ..self })
     }
