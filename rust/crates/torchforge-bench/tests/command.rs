@@ -498,6 +498,89 @@ fn a_training_whose_files_cannot_be_used_never_begins() {
     }
 }
 
+/// A parity file with one tensor in the place of another.
+fn with_tensor(bytes: &[u8], name: &str, shape: &[usize], value: Option<u64>) -> Vec<u8> {
+    let (given, mut tensors) = (TensorReader::new(bytes).unwrap(), TensorWriter::new());
+    for each in given.names().iter().filter(|each| *each != name) {
+        let shape = given.shape(each).unwrap();
+        match given.f32(each, &shape) {
+            Ok(values) => tensors.push(each.clone(), shape, values),
+            Err(_) => {
+                let values: Vec<u64> =
+                    given.i64(each, &shape).unwrap().into_iter().map(i64::cast_unsigned).collect();
+                tensors.push_whole_as(each, shape, &values);
+            }
+        }
+    }
+    match value {
+        Some(value) => tensors.push_whole_as(name, shape.to_vec(), &vec![value; shape.iter().product()]),
+        None => tensors.push(name.into(), shape.to_vec(), vec![0.0; shape.iter().product()]),
+    }
+    tensors.into_bytes()
+}
+
+#[test]
+fn a_file_whose_tensors_do_not_fit_is_an_error_and_no_crash() {
+    let (dqn, ppo, sac) =
+        (dqn_input("unfit-dqn", "CartPole-v1", SIZES), ppo_input("unfit-ppo"), sac_input("unfit-sac"));
+    for (algorithm, folder, case, name, shape, value) in [
+        ("dqn", &dqn, "CartPole-v1", "actions", &[0, 1 << 40][..], Some(0)),
+        ("dqn", &dqn, "CartPole-v1", "actions", &[0, 1 << 40, 1 << 40], Some(0)),
+        ("dqn", &dqn, "CartPole-v1", "rewards", &[0, 1 << 40], None),
+        ("dqn", &dqn, "CartPole-v1", "actions", &[MINIBATCHES, 16], Some(2)),
+        ("dqn", &dqn, "CartPole-v1", "actions", &[MINIBATCHES, 16], Some(u64::MAX)),
+        ("dqn", &dqn, "CartPole-v1", "online.2.weight", &[120 * 84], None),
+        ("dqn", &dqn, "CartPole-v1", "online.2.weight", &[84, 0], None),
+        ("ppo", &ppo, "CartPole-v1", "rollout.rewards", &[8, 0], None),
+        ("ppo", &ppo, "CartPole-v1", "rollout.next_value", &[0], None),
+        ("ppo", &ppo, "CartPole-v1", "actions", &[MINIBATCHES, 16], Some(2)),
+        ("ppo", &ppo, "CartPole-v1", "returns", &[MINIBATCHES, 15], None),
+        ("ppo", &ppo, "CartPole-v1", "critic.4.weight", &[64], None),
+        ("sac", &sac, "Pendulum-v1", "rewards", &[0, 1 << 40], None),
+        ("sac", &sac, "Pendulum-v1", "noise.policy", &[MINIBATCHES, 2, 0, 1], None),
+        ("sac", &sac, "Pendulum-v1", "log_alpha", &[0], None),
+    ] {
+        let file = folder.join(case).join("parity.safetensors");
+        let whole = fs::read(&file).unwrap();
+        let oracle = ["oracle", algorithm, file.to_str().unwrap(), "/dev/null"];
+        assert!(torchforge(&oracle).status.success(), "{algorithm}: the whole file");
+        fs::write(&file, with_tensor(&whole, name, shape, value)).unwrap();
+        let parameters = format!(r#"{{"algorithm":"{algorithm}","calls":1,"warmup":0,"repetitions":1}}"#);
+        let path = folder.to_str().unwrap();
+        let update = [
+            "update",
+            "--case",
+            case,
+            "--parameters",
+            &parameters,
+            "--seed",
+            "1",
+            "--input",
+            path,
+            "--output",
+            path,
+        ];
+        for words in [&update[..], &oracle] {
+            let output = torchforge(words);
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(1), "{name} {shape:?} {words:?}: {stderr}");
+            assert!(stderr.contains("parity.safetensors cannot be used"), "{name} {shape:?}: {stderr}");
+        }
+        fs::write(&file, whole).unwrap();
+    }
+}
+
+#[test]
+fn a_minibatch_that_no_memory_holds_is_a_wrong_argument() {
+    let parameters = r#"{"environment":"Pendulum-v1","learning_starts":200,"batch":4611686018427387904,"steps":211,
+        "parity_updates":3}"#;
+    let words = ["sac", "--case", "a", "--parameters", parameters, "--seed", "1", "--input", "."];
+    let output = torchforge(&words);
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("a minibatch has 4611686018427387904 rows"), "{stderr}");
+}
+
 #[test]
 fn dqn_learns_in_every_environment_with_discrete_actions() {
     for (environment, sizes) in [("Acrobot-v1", [6, 120, 84, 3]), ("MountainCar-v0", [2, 120, 84, 3])] {
@@ -591,7 +674,7 @@ fn sizes_that_can_never_be_learnt_from_are_wrong_arguments_and_the_reason_is_tru
         stderr
     };
     assert!(refused("minibatches", "1000").contains("512 steps cannot be divided into 1000 minibatches"));
-    assert!(refused("minibatches", "512").contains("a minibatch has 1 rows and must have at least 2"));
+    assert!(refused("minibatches", "512").contains("a minibatch has 1 rows and must have 2 to 16777216"));
     assert!(refused("minibatches", "0").contains("minibatches is 0: give at least 1"));
     assert!(refused("epochs", "0").contains("epochs is 0: give at least 1"));
     assert!(refused("rollout_steps", "0").contains("a minibatch has 0 rows"));

@@ -9,8 +9,8 @@ pub enum Error {
         /// The layer sizes given.
         sizes: Vec<usize>,
     },
-    /// Of so few rows nothing can be computed.
-    #[error("{what} has {found} rows and must have at least {least}")]
+    /// Of so few rows nothing can be computed, and for so many there is no memory.
+    #[error("{what} has {found} rows and must have {least} to {MOST_ROWS}")]
     Rows {
         /// What the rows are of.
         what: &'static str,
@@ -94,9 +94,12 @@ pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Re
     if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
 }
 
-/// Whether there are as many rows as are needed at least.
+/// Rows are counted in `f32` too, exactly up to here; and no product of sizes is larger than a number can be.
+const MOST_ROWS: usize = 1 << 24;
+
+/// Whether rows are so many as are needed at least, and no more than there can be.
 pub(crate) fn check_rows(what: &'static str, least: usize, found: usize) -> Result<(), Error> {
-    if found >= least { Ok(()) } else { Err(Error::Rows { what, least, found }) }
+    if (least..=MOST_ROWS).contains(&found) { Ok(()) } else { Err(Error::Rows { what, least, found }) }
 }
 
 /// Whether the network has an output for every action.

@@ -36,7 +36,18 @@ fn too_few_rows_are_said_to_be_too_few() {
     assert_eq!(ppo(0, 2), few("an evaluation", 1, 0));
     assert_eq!(sac(&[3, 8, 2], [&[4, 8, 1]; 2], 0), few("a minibatch", 1, 0));
     let said = ppo(1, 1).unwrap_err().to_string();
-    assert_eq!(said, "a minibatch has 1 rows and must have at least 2");
+    assert_eq!(said, "a minibatch has 1 rows and must have 2 to 16777216");
+}
+
+#[test]
+fn more_rows_than_memory_has_room_for_are_an_error_and_no_crash() {
+    for rows in [(1 << 24) + 1, 1 << 62, usize::MAX] {
+        let many = |what, least| Err(Error::Rows { what, least, found: rows });
+        assert_eq!(dqn(&[4, 8, 2], &[4, 8, 2], rows), many("a minibatch", 1));
+        assert_eq!(ppo(1, rows), many("a minibatch", 2));
+        assert_eq!(ppo(rows, 2), many("an evaluation", 1));
+        assert_eq!(sac(&[3, 8, 2], [&[4, 8, 1]; 2], rows), many("a minibatch", 1));
+    }
 }
 
 #[test]

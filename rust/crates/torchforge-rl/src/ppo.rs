@@ -84,7 +84,7 @@ pub struct Rollout<'a> {
 
 /// Generalised advantages and returns, (steps, environments), with flags as PPO keeps them: those before a step.
 ///
-/// In `f32`, as the reference. Lengths are the caller's to keep: all as the rollout's fields.
+/// In `f32`, as the reference. Lengths are the caller's to keep: all as the rollout's fields, of one environment at least.
 pub fn advantages_and_returns(
     rollout: Rollout<'_>,
     options: GaeOptions,

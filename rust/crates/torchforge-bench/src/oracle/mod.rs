@@ -12,6 +12,7 @@ use std::path::Path;
 
 use torchforge_nn::{Error, TensorReader};
 
+use crate::parity::len_of_one;
 use crate::{Algorithm, Failure, files};
 
 /// Reads weights and minibatches from one file and writes the first update to another.
@@ -24,11 +25,19 @@ pub(crate) fn run(of: Algorithm, input: &Path, output: &Path) -> Result<(), Fail
     files::write(output, &found.into_bytes())
 }
 
-/// A tensor of the first minibatch: the file's tensor has one axis more, which is that of the minibatches.
-fn first(given: &TensorReader<'_>, name: &str) -> Result<Vec<f64>, Error> {
-    let shape = given.shape(name)?;
-    let len = shape.iter().skip(1).product();
-    Ok(all(given, name)?.into_iter().take(len).collect())
+/// A tensor of the first minibatch, which has `len` values: the file's tensor has one axis more, which is that of the
+/// minibatches.
+fn first(given: &TensorReader<'_>, name: &str, len: usize) -> Result<Vec<f64>, Error> {
+    let (values, shape) = (all(given, name)?, given.shape(name)?);
+    if len == 0 || len_of_one(&values, &shape) != len {
+        return Err(unfit(name, format!("of {len} values a minibatch, one at least"), &shape));
+    }
+    Ok(values.into_iter().take(len).collect())
+}
+
+/// A tensor whose shape is not that of the others.
+fn unfit(name: &str, expected: String, found: &[usize]) -> Error {
+    Error::TensorKind { name: name.to_owned(), expected, found: format!("{found:?}") }
 }
 
 /// A whole tensor.
@@ -36,11 +45,15 @@ fn all(given: &TensorReader<'_>, name: &str) -> Result<Vec<f64>, Error> {
     Ok(given.f32(name, &given.shape(name)?)?.into_iter().map(f64::from).collect())
 }
 
-/// The actions of the first minibatch, of a discrete kind.
-fn first_actions(given: &TensorReader<'_>) -> Result<Vec<usize>, Error> {
+/// The actions of the first minibatch, each below `count`.
+fn first_actions(given: &TensorReader<'_>, count: usize) -> Result<Vec<usize>, Error> {
     let shape = given.shape("actions")?;
-    let len = shape.iter().skip(1).product();
-    Ok(given.i64("actions", &shape)?.into_iter().take(len).map(|action| action as usize).collect())
+    let actions = given.i64("actions", &shape)?;
+    let first = actions.iter().take(len_of_one(&actions, &shape)).map(|&action| action as usize);
+    match first.clone().find(|&action| action >= count) {
+        Some(action) => Err(Error::Action { action: u32::try_from(action).unwrap_or(u32::MAX), count }),
+        None => Ok(first.collect()),
+    }
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {

@@ -2,6 +2,8 @@
 
 use torchforge_nn::{AdamOptions, Error, TensorReader, TensorWriter};
 
+use super::unfit;
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Activation {
     Relu,
@@ -127,15 +129,41 @@ impl Network {
         (hidden, heads): (&[&str], &[&str]),
         activation: Activation,
     ) -> Result<Self, Error> {
-        let layer = |name: &&str| {
+        let layer = |name: &&str, inputs: Option<usize>| {
             let tensor = |part| Parameter::read(given, format!("{prefix}{name}.{part}"));
-            Ok(Linear { weight: tensor("weight")?, bias: tensor("bias")? })
+            let (weight, bias) = (tensor("weight")?, tensor("bias")?);
+            match weight.shape[..] {
+                [outputs @ (1..), width @ (1..)]
+                    if outputs == bias.values.len() && width == inputs.unwrap_or(width) =>
+                {
+                    Ok(Linear { weight, bias })
+                }
+                _ => Err(unfit(&weight.name, "(outputs, inputs) of its layer".into(), &weight.shape)),
+            }
         };
-        Ok(Self {
-            hidden: hidden.iter().map(layer).collect::<Result<_, Error>>()?,
-            heads: heads.iter().map(layer).collect::<Result<_, Error>>()?,
-            activation,
-        })
+        let mut layers: Vec<Linear> = Vec::new();
+        for name in hidden {
+            layers.push(layer(name, layers.last().map(Linear::outputs))?);
+        }
+        let last = layers.last().map(Linear::outputs);
+        let heads = heads.iter().map(|name| layer(name, last)).collect::<Result<_, Error>>()?;
+        Ok(Self { hidden: layers, heads, activation })
+    }
+
+    /// Whether it takes and gives so many values.
+    pub(super) fn check(&self, name: &str, inputs: usize, outputs: usize) -> Result<(), Error> {
+        if (self.inputs(), self.outputs()) == (inputs, outputs) {
+            return Ok(());
+        }
+        Err(unfit(
+            name,
+            format!("of {inputs} inputs and {outputs} outputs"),
+            &[self.inputs(), self.outputs()],
+        ))
+    }
+
+    pub(super) fn inputs(&self) -> usize {
+        self.hidden[0].inputs()
     }
 
     pub(super) fn outputs(&self) -> usize {

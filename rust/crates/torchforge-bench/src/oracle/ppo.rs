@@ -3,7 +3,7 @@
 use torchforge_nn::{AdamOptions, Error, PpoLossOptions, TensorReader, TensorWriter};
 
 use super::network::{Activation, Network};
-use super::{all, first, first_actions, mean};
+use super::{first, first_actions, mean, unfit};
 
 const GAMMA: f64 = 0.99;
 const LAMBDA: f64 = 0.95;
@@ -14,11 +14,14 @@ pub(super) fn update(given: &TensorReader<'_>) -> Result<TensorWriter, Error> {
 
     let network = |name| Network::read(given, name, (&["0", "2"], &["4"]), Activation::Tanh);
     let (mut actor, mut critic) = (network("actor.")?, network("critic.")?);
-    let field = |name| first(given, name);
-    let (observations, actions) = (field("observations")?, first_actions(given)?);
+    let (inputs, count) = (actor.inputs(), actor.outputs());
+    critic.check("the critic", inputs, 1)?;
+    let actions = first_actions(given, count)?;
+    let field = |name| first(given, name, actions.len());
+    let observations = first(given, "observations", actions.len() * inputs)?;
     let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm } =
         PpoLossOptions::default();
-    let (rows, count) = (actions.len() as f64, actor.outputs());
+    let rows = actions.len() as f64;
 
     let policy = actor.forward(&observations);
     let advantages = normalised(&field("advantages")?);
@@ -99,10 +102,17 @@ fn normalised(advantages: &[f64]) -> Vec<f64> {
 
 /// Advantages and returns of (steps, environments); flags are those before each step.
 fn look_back(given: &TensorReader<'_>, found: &mut TensorWriter) -> Result<(), Error> {
-    let field = |name| all(given, &format!("rollout.{name}"));
-    let (rewards, values, dones) = (field("rewards")?, field("values")?, field("dones")?);
-    let (mut following, mut done) = (field("next_value")?, field("next_done")?);
-    let environments = following.len();
+    let shape = given.shape("rollout.rewards")?;
+    let [_, environments @ (1..)] = shape[..] else {
+        return Err(unfit("rollout.rewards", "(steps, environments), one at least".into(), &shape));
+    };
+    let field = |name, shape: &[usize]| -> Result<Vec<f64>, Error> {
+        Ok(given.f32(&format!("rollout.{name}"), shape)?.into_iter().map(f64::from).collect())
+    };
+    let (rewards, values, dones) =
+        (field("rewards", &shape)?, field("values", &shape)?, field("dones", &shape)?);
+    let (mut following, mut done) =
+        (field("next_value", &[environments])?, field("next_done", &[environments])?);
     let mut last = vec![0.0; environments];
     let mut advantages = vec![0.0; rewards.len()];
     for place in (0..rewards.len()).rev() {
@@ -114,7 +124,6 @@ fn look_back(given: &TensorReader<'_>, found: &mut TensorWriter) -> Result<(), E
         (following[environment], done[environment]) = (values[place], dones[place]);
     }
     let returns: Vec<f64> = advantages.iter().zip(&values).map(|(a, v)| a + v).collect();
-    let shape = given.shape("rollout.rewards")?;
     found.push_f64_as("advantages".into(), shape.clone(), &advantages);
     found.push_f64_as("returns".into(), shape, &returns);
     Ok(())

@@ -4,7 +4,8 @@
 use torchforge_nn::{Error, SacLossOptions, TensorReader, TensorWriter};
 
 use super::network::{Activation, Network, Parameter, Pass};
-use super::{first, mean};
+use super::{all, first, mean, unfit};
+use crate::parity::len_of_one;
 
 /// Half the range of the actions, whose middle is zero: as the parity updates have it.
 const SCALE: f64 = 2.0;
@@ -70,14 +71,23 @@ pub(super) fn update(given: &TensorReader<'_>) -> Result<TensorWriter, Error> {
         targets: [critic("qf1_target.")?, critic("qf2_target.")?],
         log_alpha: Parameter::read(given, "log_alpha".into())?,
     };
+    if sac.log_alpha.values.len() != 1 {
+        return Err(unfit("log_alpha", "one number".into(), &given.shape("log_alpha")?));
+    }
     let mut found = TensorWriter::new();
     let mut write = |name: &str, value| found.push_f64_as(name.into(), vec![], &[value]);
 
-    write("qf_loss", sac.update_critics(given)?);
+    let width = sac.actor.inputs();
+    sac.actor.check("the actor", width, 2)?;
+    for critic in sac.critics.iter().chain(&sac.targets) {
+        critic.check("a critic", width + 1, 1)?;
+    }
+    let round = len_of_one(&all(given, "rewards")?, &given.shape("rewards")?);
+    let field = |name: &str, width| first(given, name, round * width);
+    write("qf_loss", sac.update_critics(field)?);
     let critics = sac.critics.clone();
-    let observations = first(given, "observations")?;
-    let (policy_noise, alpha_noise) = (first(given, "noise.policy")?, first(given, "noise.alpha")?);
-    let round = policy_noise.len() / ROUNDS;
+    let observations = field("observations", width)?;
+    let (policy_noise, alpha_noise) = (field("noise.policy", ROUNDS)?, field("noise.alpha", ROUNDS)?);
     let mut first_round = None;
     for (policy_noise, alpha_noise) in policy_noise.chunks(round).zip(alpha_noise.chunks(round)) {
         let actor_loss = sac.update_actor(&observations, policy_noise);
@@ -106,20 +116,26 @@ impl Sac {
     }
 
     /// One step of both critics towards the targets' smaller value; returns the sum of their losses.
-    fn update_critics(&mut self, given: &TensorReader<'_>) -> Result<f64, Error> {
-        let next_observations = first(given, "next_observations")?;
-        let next = draw(&self.actor.forward(&next_observations), &first(given, "noise.next")?);
+    ///
+    /// `field` reads a tensor of the first minibatch, of so many values a row.
+    fn update_critics(
+        &mut self,
+        field: impl Fn(&str, usize) -> Result<Vec<f64>, Error>,
+    ) -> Result<f64, Error> {
+        let width = self.actor.inputs();
+        let next_observations = field("next_observations", width)?;
+        let next = draw(&self.actor.forward(&next_observations), &field("noise.next", 1)?);
         let rows = next.len();
         let next_inputs = beside(&next_observations, next.iter().map(|drawn| drawn.action));
         let [one, other] = self.targets.each_ref().map(|target| target.forward(&next_inputs).outputs);
-        let (rewards, terminations) = (first(given, "rewards")?, first(given, "terminations")?);
+        let (rewards, terminations) = (field("rewards", 1)?, field("terminations", 1)?);
         let wanted: Vec<f64> = (0..rows)
             .map(|row| {
                 let soft = one[row].min(other[row]) - self.alpha() * next[row].log_probability;
                 rewards[row] + (1.0 - terminations[row]) * self.options.gamma * soft
             })
             .collect();
-        let inputs = beside(&first(given, "observations")?, first(given, "actions")?.into_iter());
+        let inputs = beside(&field("observations", width)?, field("actions", 1)?.into_iter());
         let mut loss = 0.0;
         for critic in &mut self.critics {
             let pass = critic.forward(&inputs);

@@ -80,8 +80,8 @@ impl Minibatches {
     /// Reads a tensor whose first axis is that of the minibatches.
     fn read(given: &TensorReader<'_>, name: &str) -> Result<Self, Error> {
         let shape = given.shape(name)?;
-        let len = shape.iter().skip(1).product();
-        Ok(Self { values: given.f32(name, &shape)?, len })
+        let values = given.f32(name, &shape)?;
+        Ok(Self { len: len_of_one(&values, &shape), values })
     }
 
     /// The values of one; none where there are fewer.
@@ -93,7 +93,13 @@ impl Minibatches {
 /// Discrete actions of consecutive minibatches, and how many there are in each.
 fn actions(given: &TensorReader<'_>) -> Result<(Vec<u32>, usize), Error> {
     let shape = given.shape("actions")?;
+    let actions = given.i64("actions", &shape)?;
+    let batch = len_of_one(&actions, &shape);
     // An action beyond the range of u32 becomes one that the update refuses.
-    let actions = given.i64("actions", &shape)?.into_iter().map(|a| u32::try_from(a).unwrap_or(u32::MAX));
-    Ok((actions.collect(), shape.iter().skip(1).product()))
+    Ok((actions.into_iter().map(|action| u32::try_from(action).unwrap_or(u32::MAX)).collect(), batch))
+}
+
+/// Values of one minibatch: by those that are there, because a shape with a zero in it may promise any number.
+pub(crate) fn len_of_one<T>(values: &[T], shape: &[usize]) -> usize {
+    values.len().checked_div(shape.first().copied().unwrap_or(1)).unwrap_or(0)
 }

@@ -48,10 +48,10 @@ impl Parity for PpoParity {
     /// The advantages of a rollout.
     fn beside(&self, given: &TensorReader<'_>, found: &mut TensorWriter) -> Result<(), Error> {
         let shape = given.shape("rollout.rewards")?;
-        let [_, environments] = shape[..] else {
+        let [_, environments @ (1..)] = shape[..] else {
             return Err(Error::TensorKind {
                 name: "rollout.rewards".into(),
-                expected: "F32 of (steps, environments)".into(),
+                expected: "F32 of (steps, environments), one at least".into(),
                 found: format!("{shape:?}"),
             });
         };
