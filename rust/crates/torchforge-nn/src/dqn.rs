@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 
-use crate::error::{check_actions, check_len, check_rows};
+use crate::error::{check_actions, check_alike, check_len, check_rows};
 use crate::learner::Learner;
 use crate::mlp::{Activations, RowActivations};
 use crate::processor::Processor;
@@ -26,15 +26,37 @@ pub struct Minibatch<'a> {
     pub terminations: &'a [f32],
 }
 
-impl Minibatch<'_> {
-    /// That every field holds `rows` rows, for a network of so many inputs and actions.
-    pub(crate) fn check(&self, rows: usize, inputs: usize, actions: usize) -> Result<(), Error> {
-        check_len("observations", rows * inputs, self.observations.len())?;
-        check_len("next observations", rows * inputs, self.next_observations.len())?;
-        check_len("actions", rows, self.actions.len())?;
-        check_len("rewards", rows, self.rewards.len())?;
-        check_len("terminations", rows, self.terminations.len())?;
-        check_actions(self.actions, actions)
+/// What DQN's networks and minibatches have to agree on, whichever library computes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DqnSizes {
+    /// Values in an observation.
+    pub(crate) observation: usize,
+    /// Actions that have a value.
+    pub(crate) actions: usize,
+    /// Rows of a minibatch.
+    pub(crate) batch: usize,
+}
+
+impl DqnSizes {
+    /// Those of two networks, if they are alike.
+    pub(crate) fn of(online: &Mlp, target: &Mlp, batch: usize) -> Result<Self, Error> {
+        check_rows("a minibatch", 1, batch)?;
+        check_alike("the target network", online, target)?;
+        Ok(Self { observation: online.inputs(), actions: online.outputs(), batch })
+    }
+
+    pub(crate) fn check_row(&self, observation: &[f32]) -> Result<(), Error> {
+        check_len("the observation", self.observation, observation.len())
+    }
+
+    pub(crate) fn check_minibatch(&self, minibatch: &Minibatch<'_>) -> Result<(), Error> {
+        let values = self.batch * self.observation;
+        check_len("observations", values, minibatch.observations.len())?;
+        check_len("next observations", values, minibatch.next_observations.len())?;
+        check_len("actions", self.batch, minibatch.actions.len())?;
+        check_len("rewards", self.batch, minibatch.rewards.len())?;
+        check_len("terminations", self.batch, minibatch.terminations.len())?;
+        check_actions(minibatch.actions, self.actions)
     }
 }
 
@@ -63,7 +85,7 @@ pub struct DenseDqn {
     target_activations: Activations,
     row_activations: RowActivations,
     gamma: f32,
-    batch: usize,
+    sizes: DqnSizes,
     path: SimdPath,
     pool: Option<ThreadPool>,
 }
@@ -89,15 +111,14 @@ impl DenseDqn {
         gamma: f64,
         adam: AdamOptions,
     ) -> Result<Self, Error> {
-        check_rows("a minibatch", 1, batch)?;
-        check_len("the target network", online.parameters().len(), target.parameters().len())?;
+        let sizes = DqnSizes::of(&online, &target, batch)?;
         Ok(Self {
             target_activations: target.activations(batch),
             row_activations: online.row_activations(),
             online: Learner::new(online, adam, batch),
             target,
             gamma: gamma as f32,
-            batch,
+            sizes,
             path: SimdPath::detect(),
             pool: None,
         })
@@ -137,12 +158,12 @@ impl DenseDqn {
     /// Writes the loss's gradient with respect to the online outputs and returns the loss.
     fn loss(&mut self, minibatch: &Minibatch<'_>) -> f32 {
         let width = self.online.activations.width();
-        let scale = 2.0 / self.batch as f32;
+        let scale = 2.0 / self.sizes.batch as f32;
         let mut sum = 0.0_f64;
         let (values, next_values) = (self.online.activations.output(), self.target_activations.output());
         let errors = self.online.errors.output_mut();
         errors.fill(0.0);
-        for row in 0..self.batch {
+        for row in 0..self.sizes.batch {
             let chosen = minibatch.actions[row] as usize * width + row;
             let best = largest(next_values[row..].iter().step_by(width));
             let target = minibatch.rewards[row] + self.gamma * best * (1.0 - minibatch.terminations[row]);
@@ -150,19 +171,19 @@ impl DenseDqn {
             errors[chosen] = scale * difference;
             sum += f64::from(difference * difference);
         }
-        (sum / self.batch as f64) as f32
+        (sum / self.sizes.batch as f64) as f32
     }
 }
 
 impl DqnUpdate for DenseDqn {
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
-        check_len("the observation", self.online().inputs(), observation.len())?;
+        self.sizes.check_row(observation)?;
         dispatch(self.path, Act { dqn: self, observation });
         Ok(self.row_activations.output())
     }
 
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
-        minibatch.check(self.batch, self.online().inputs(), self.online().outputs())?;
+        self.sizes.check_minibatch(&minibatch)?;
         Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch }))
     }
 

@@ -1,5 +1,7 @@
 //! What can go wrong, and why.
 
+use crate::Mlp;
+
 /// A network or a file of tensors that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -18,6 +20,16 @@ pub enum Error {
         least: usize,
         /// Rows given.
         found: usize,
+    },
+    /// Two networks that are to be alike are not.
+    #[error("{what} has layers of {found:?} and must have {expected:?}")]
+    Unlike {
+        /// The network's name.
+        what: &'static str,
+        /// The other's layer sizes.
+        expected: Vec<usize>,
+        /// Its layer sizes.
+        found: Vec<usize>,
     },
     /// A field of a minibatch has the wrong number of values.
     #[error("{what} has {found} values and must have {expected}")]
@@ -92,6 +104,12 @@ pub enum Error {
 /// Whether a field has the values that it must have.
 pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
+}
+
+/// Whether a network has the sizes of another.
+pub(crate) fn check_alike(what: &'static str, expected: &Mlp, found: &Mlp) -> Result<(), Error> {
+    let (expected, found) = (expected.sizes(), found.sizes());
+    if found == expected { Ok(()) } else { Err(Error::Unlike { what, expected, found }) }
 }
 
 /// Rows are counted in `f32` too, exactly up to here; and no product of sizes is larger than a number can be.

@@ -51,6 +51,18 @@ fn more_rows_than_memory_has_room_for_are_an_error_and_no_crash() {
 }
 
 #[test]
+fn networks_that_have_only_as_many_parameters_are_not_alike() {
+    let (online, target) = ([4, 4, 3, 2], [4, 5, 2, 2]);
+    assert_eq!(network(&online).parameters().len(), network(&target).parameters().len());
+    let unlike =
+        Error::Unlike { what: "the target network", expected: online.to_vec(), found: target.to_vec() };
+    assert_eq!(dqn(&online, &target, 4), Err(unlike));
+    assert_eq!(dqn(&online, &online, 4), Ok(()));
+    let critics: [&[usize]; 2] = [&[4, 4, 3, 1], &[4, 6, 1, 1]];
+    assert!(matches!(sac(&[3, 8, 2], critics, 4), Err(Error::Unlike { what: "a critic", .. })));
+}
+
+#[test]
 fn an_actor_without_a_deviation_for_each_mean_is_refused() {
     let odd = sac(&[3, 8, 3], [&[4, 8, 1]; 2], 4);
     assert_eq!(odd, Err(Error::Len { what: "the actor's output", expected: 4, found: 3 }));

@@ -2,7 +2,7 @@
 
 use super::{ActionRange, PolicyNoise, SacMinibatch, SacNetworks};
 use crate::Error;
-use crate::error::{check_len, check_rows};
+use crate::error::{check_alike, check_len, check_rows};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SacSizes {
@@ -27,7 +27,7 @@ impl SacSizes {
         for critic in critics.iter().chain(targets) {
             check_len("the critic's input", observation + action, critic.inputs())?;
             check_len("the critic's output", 1, critic.outputs())?;
-            check_len("the critic", critics[0].parameters().len(), critic.parameters().len())?;
+            check_alike("a critic", &critics[0], critic)?;
         }
         Ok(Self { observation, action, batch })
     }

@@ -5,8 +5,7 @@ use candle_core::{Device, Tensor};
 use super::network::{Learner, Network};
 use super::rows;
 use crate::backends::DqnBackend;
-use crate::dqn::largest_difference;
-use crate::error::{check_len, check_rows};
+use crate::dqn::{DqnSizes, largest_difference};
 use crate::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp};
 
 /// [`DqnUpdate`] on candle's tensors and its automatic differentiation.
@@ -14,20 +13,21 @@ pub struct CandleDqn {
     online: Learner,
     target: Network,
     gamma: f64,
-    batch: usize,
-    inputs: usize,
-    outputs: usize,
+    sizes: DqnSizes,
     values: Vec<f32>,
 }
 
 impl CandleDqn {
     fn learn(&mut self, minibatch: &Minibatch<'_>) -> candle_core::Result<f32> {
-        let next = self.target.compute(&rows(minibatch.next_observations, self.inputs)?)?.max_keepdim(1)?;
+        let next = self
+            .target
+            .compute(&rows(minibatch.next_observations, self.sizes.observation)?)?
+            .max_keepdim(1)?;
         let follows = rows(minibatch.terminations, 1)?.affine(-1.0, 1.0)?;
         let target = (rows(minibatch.rewards, 1)? + (next.affine(self.gamma, 0.0)? * follows)?)?;
 
-        let actions = Tensor::from_slice(minibatch.actions, (self.batch, 1), &Device::Cpu)?;
-        let values = self.online.network.record(&rows(minibatch.observations, self.inputs)?)?;
+        let actions = Tensor::from_slice(minibatch.actions, (self.sizes.batch, 1), &Device::Cpu)?;
+        let values = self.online.network.record(&rows(minibatch.observations, self.sizes.observation)?)?;
         let loss = (values.gather(&actions, 1)? - target)?.sqr()?.mean_all()?;
 
         self.online.take(&mut loss.backward()?)?;
@@ -36,7 +36,7 @@ impl CandleDqn {
     }
 
     fn act(&self, observation: &[f32]) -> candle_core::Result<Vec<f32>> {
-        self.online.network.compute(&rows(observation, self.inputs)?)?.flatten_all()?.to_vec1()
+        self.online.network.compute(&rows(observation, self.sizes.observation)?)?.flatten_all()?.to_vec1()
     }
 }
 
@@ -48,12 +48,10 @@ impl DqnBackend for CandleDqn {
         gamma: f64,
         adam: AdamOptions,
     ) -> Result<Self, Error> {
-        let (inputs, outputs) = (online.inputs(), online.outputs());
-        check_rows("a minibatch", 1, batch)?;
-        check_len("the target network", online.parameters().len(), target.parameters().len())?;
+        let sizes = DqnSizes::of(online, target, batch)?;
         let online = Learner::new(online, Activation::Relu, adam)?;
         let target = Network::new(target, Activation::Relu)?;
-        Ok(Self { online, target, gamma, batch, inputs, outputs, values: vec![0.0; outputs] })
+        Ok(Self { online, target, gamma, sizes, values: vec![0.0; sizes.actions] })
     }
 
     fn parameters(&self) -> Result<Vec<f32>, Error> {
@@ -67,13 +65,13 @@ impl DqnBackend for CandleDqn {
 
 impl DqnUpdate for CandleDqn {
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
-        check_len("the observation", self.inputs, observation.len())?;
+        self.sizes.check_row(observation)?;
         self.values = self.act(observation)?;
         Ok(&self.values)
     }
 
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
-        minibatch.check(self.batch, self.inputs, self.outputs)?;
+        self.sizes.check_minibatch(&minibatch)?;
         Ok(self.learn(&minibatch)?)
     }
 
