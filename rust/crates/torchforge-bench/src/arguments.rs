@@ -123,7 +123,7 @@ impl Case {
 
 impl Command {
     /// Reads the words that follow the program's name. From here on nothing in this process chooses better instructions
-    /// than FORGE_BENCH_SIMD by itself: whoever starts a command has to pass here.
+    /// than FORGE_BENCH_SIMD or `--simd` by itself: whoever starts a command has to pass here.
     pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, Failure> {
         cap_instructions()?;
         let mut parser = lexopt::Parser::from_args(words);
@@ -309,8 +309,9 @@ pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, Failure> {
     parser.value().and_then(ValueExt::string).map_err(usage)
 }
 
+/// The instructions asked for, which the whole process is held to: initialisations and random numbers choose by themselves.
 pub(crate) fn simd_path(parser: &mut lexopt::Parser) -> Result<SimdPath, Failure> {
-    let path = text(parser)?.parse::<SimdPath>().and_then(SimdPath::require);
+    let path = text(parser)?.parse::<SimdPath>().and_then(|path| path.cap().map(|()| path));
     path.map_err(|error| Failure::Usage(error.to_string()))
 }
 

@@ -12,4 +12,6 @@ fn no_faster_path_than_the_cap_is_chosen_and_none_that_is_not_here_can_be_the_ca
         path.cap().unwrap();
         assert_eq!(SimdPath::detect(), path);
     }
+    best.cap().unwrap();
+    assert_eq!(SimdPath::detect(), SimdPath::Portable, "a cap is never lifted");
 }

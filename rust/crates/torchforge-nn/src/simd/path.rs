@@ -33,11 +33,11 @@ impl SimdPath {
         left.find(|path| path.is_available()).unwrap_or(Self::Portable)
     }
 
-    /// From now on nothing in this process chooses a faster path than this one by itself.
+    /// From now on nothing in this process chooses a faster path than this one by itself, whatever the next cap says.
     pub fn cap(self) -> Result<(), Error> {
         let path = self.require()?;
         let first = Self::ALL.into_iter().take_while(|&faster| faster != path).count();
-        FIRST.store(first, Ordering::Relaxed);
+        FIRST.fetch_max(first, Ordering::Relaxed);
         Ok(())
     }
 
