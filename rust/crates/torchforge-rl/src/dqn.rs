@@ -8,7 +8,7 @@ use crate::stream::below;
 use crate::training::{not_zero, with_room};
 use crate::{Archive, Episode, State, Stream, TrainingError, TruncationTrace};
 
-/// DQN's constants; the defaults are CleanRL's for CartPole, but for the number of steps.
+/// DQN's constants; the defaults are CleanRL's, for CartPole.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DqnOptions {
     /// Environment steps of the whole training, which the exploration schedule is stretched over.

@@ -7,7 +7,7 @@ use crate::stream::below;
 use crate::training::{Unfinished, not_zero, with_room};
 use crate::{Archive, Episode, GaeOptions, State, Stream, TrainingError};
 
-/// PPO's constants; the defaults are CleanRL's, but for the number of iterations.
+/// PPO's constants; the defaults are CleanRL's, for CartPole: its 500,000 steps are 976 iterations of four environments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PpoOptions {
     /// Iterations of the whole training, over which the learning rate falls.

@@ -7,7 +7,8 @@ use crate::experience::Experience;
 use crate::training::{not_zero, with_room};
 use crate::{Archive, Episode, State, Stream, TrainingError, TruncationTrace};
 
-/// SAC's constants; the defaults are CleanRL's, but for the number of steps and where learning starts.
+/// SAC's constants; the defaults are CleanRL's, but for the number of steps and where learning starts, which are fewer: for
+/// Pendulum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SacOptions {
     /// Environment steps of the whole training.

@@ -45,7 +45,7 @@ impl Algorithm {
         }
     }
 
-    /// As CleanRL has it.
+    /// As CleanRL has it, but for SAC's, which are fewer.
     pub(super) fn steps(self) -> u64 {
         match self {
             Self::Dqn => DqnOptions::default().steps,
@@ -94,7 +94,7 @@ pub struct Standalone {
 }
 
 impl Standalone {
-    /// The whole training, as CleanRL has it.
+    /// The whole training: the algorithm's own environment and number of steps, seed 1.
     pub fn new(algorithm: Algorithm) -> Self {
         Self {
             algorithm,
