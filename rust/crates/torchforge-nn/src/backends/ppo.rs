@@ -56,11 +56,3 @@ impl PpoBackend for DensePpo {
         Some(self)
     }
 }
-
-/// What gradients of this length are multiplied by, so that they are no longer than `largest`: as
-/// `torch.nn.utils.clip_grad_norm_` has it.
-#[cfg(any(feature = "burn", feature = "candle"))]
-pub(super) fn largest_share(largest: f64, length: f64) -> f64 {
-    let share = largest / (length + 1e-6);
-    if share < 1.0 { share } else { 1.0 }
-}

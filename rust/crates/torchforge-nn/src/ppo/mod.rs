@@ -198,8 +198,7 @@ impl DensePpo {
         let squares =
             sum_of_squares(simd, &self.actor.gradients) + sum_of_squares(simd, &self.critic.gradients);
         let gradient_norm = squares.sqrt();
-        let shrink = self.options.largest_gradient_norm / (gradient_norm + 1e-6);
-        let shrink = if shrink < 1.0 { shrink as f32 } else { 1.0 };
+        let shrink = largest_share(self.options.largest_gradient_norm, gradient_norm) as f32;
         for learner in [&mut self.actor, &mut self.critic] {
             learner.step_shrunk(simd, shrink, learning_rate);
         }
@@ -391,6 +390,14 @@ impl<S: Simd> Softmax<S> {
         let shifted = simd.sub(simd.load(&logits[action * width..]), self.largest);
         (simd.div(exp(simd, shifted), self.sum), simd.sub(shifted, self.logarithm))
     }
+}
+
+/// What gradients of this length are multiplied by, so that they are no longer than `largest`: as
+/// `torch.nn.utils.clip_grad_norm_` has it.
+#[inline(always)]
+pub(crate) fn largest_share(largest: f64, length: f64) -> f64 {
+    let share = largest / (length + 1e-6);
+    if share < 1.0 { share } else { 1.0 }
 }
 
 /// The mean, and the standard deviation of a sample.

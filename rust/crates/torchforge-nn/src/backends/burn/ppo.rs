@@ -6,8 +6,7 @@ use burn::tensor::{Device, Tensor};
 use super::network::Learner;
 use super::{indices, rows, values};
 use crate::backends::PpoBackend;
-use crate::backends::ppo::largest_share;
-use crate::ppo::PpoSizes;
+use crate::ppo::{PpoSizes, largest_share};
 use crate::{
     Activation, AdamOptions, Error, Evaluation, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
 };

@@ -5,8 +5,7 @@ use candle_core::{Device, Result, Tensor};
 use super::network::Learner;
 use super::rows;
 use crate::backends::PpoBackend;
-use crate::backends::ppo::largest_share;
-use crate::ppo::PpoSizes;
+use crate::ppo::{PpoSizes, largest_share};
 use crate::{
     Activation, AdamOptions, Error, Evaluation, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
 };
