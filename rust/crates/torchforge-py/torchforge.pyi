@@ -74,7 +74,7 @@ class Environment:
 
         Raises:
             RuntimeError: no episode is under way.
-            ValueError: there is no such action, or it has another type or shape.
+            ValueError: there is no such action, or it has another type, layout or shape.
         """
 
 class VectorEnvironment:
@@ -86,6 +86,10 @@ class VectorEnvironment:
         """Begin an episode everywhere, or where `reset_mask`, (n,), is true.
 
         Environment i gets the seed `seed + i`. Returns all observations, (n, values), and an empty dictionary.
+
+        Raises:
+            RuntimeError: the first reset came without a seed.
+            ValueError: `reset_mask` has another type, layout or shape.
         """
 
     def step(
@@ -105,7 +109,7 @@ class VectorEnvironment:
 
         Raises:
             RuntimeError: no episode is under way; in the mode Disabled also where one ended and was not begun anew.
-            ValueError: there is no such action, or they have another type or shape.
+            ValueError: there is no such action, or they have another type, layout or shape; none are converted.
         """
 
 def make(id: str) -> Environment:  # noqa: A002 - Gymnasium's name

@@ -1,10 +1,12 @@
 //! One environment for Python, as Gymnasium's `Env`.
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use torchforge_env::{AnyEnvironment, Environment as _, Error, ids};
+use torchforge_env::{ActionSpace as _, AnyEnvironment, Environment as _, Error, ids};
+
+use crate::{check_shape, read};
 
 /// Observation, reward, terminated, truncated, and what Gymnasium calls info.
 type StepTuple<'py> = (Bound<'py, PyArray1<f32>>, f64, bool, bool, Bound<'py, PyDict>);
@@ -49,10 +51,19 @@ impl Environment {
     fn step<'py>(&mut self, py: Python<'py>, action: &Bound<'py, PyAny>) -> PyResult<StepTuple<'py>> {
         let step = match &mut self.inner {
             AnyEnvironment::Discrete(environment) => {
-                environment.step(&discrete(action.extract()?), &mut self.observation)
+                let action = action.extract().map_err(|error: PyErr| {
+                    let n = environment.action_space().count;
+                    PyValueError::new_err(format!(
+                        "action is no whole number that can be taken ({error}); give one from 0 to {}",
+                        n - 1
+                    ))
+                })?;
+                environment.step(&discrete(action), &mut self.observation)
             }
             AnyEnvironment::Continuous(environment) => {
-                environment.step(continuous(action)?.as_slice()?, &mut self.observation)
+                let given = read("action", action)?;
+                check_shape("action", &given, &[environment.action_space().width()])?;
+                environment.step(given.as_slice()?, &mut self.observation)
             }
         }
         .map_err(error)?;
@@ -82,13 +93,4 @@ pub(crate) fn error(error: Error) -> PyErr {
 /// What no `u32` can be is no action: made one that every environment refuses.
 pub(crate) fn discrete(action: i64) -> u32 {
     u32::try_from(action).unwrap_or(u32::MAX)
-}
-
-fn continuous<'py>(action: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArray1<'py, f32>> {
-    action.extract().map_err(|_| {
-        PyValueError::new_err(
-            "the action is not a NumPy array of float32 with one axis; Gymnasium computes with other types in \
-             other bits: convert it with numpy.asarray(action, dtype=numpy.float32)",
-        )
-    })
 }

@@ -10,7 +10,9 @@ mod environment;
 mod gymnasium;
 mod vector;
 
-use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods};
+use numpy::{
+    Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
@@ -144,10 +146,13 @@ impl<'py> Inputs<'py> {
     }
 }
 
-fn cast<'py>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
-    let array = value.cast::<PyArrayDyn<f64>>().map_err(|_| {
+/// An argument as an array of this type whose rows lie one after the other: its values are a slice.
+fn cast<'py, T: Element>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let array = value.cast::<PyArrayDyn<T>>().map_err(|_| {
+        let wanted = T::get_dtype(value.py());
         PyValueError::new_err(format!(
-            "{name} is not a NumPy array of float64; convert it with numpy.asarray({name}, dtype=numpy.float64)"
+            "{name} is not a NumPy array of {wanted}, and none is converted unasked, for that changes values; give \
+             numpy.asarray({name}, dtype=\"{wanted}\")"
         ))
     })?;
     if !array.is_c_contiguous() {
@@ -155,10 +160,16 @@ fn cast<'py>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Array<'py>> {
             "{name} is not C-contiguous; copy it with numpy.ascontiguousarray({name})"
         )));
     }
+    if !array.is_aligned() {
+        return Err(PyValueError::new_err(format!(
+            "{name} lies at an address where no such number may; copy it with numpy.array({name})"
+        )));
+    }
     Ok(array.clone())
 }
 
-fn read<'py>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArrayDyn<'py, f64>> {
+/// An argument that is read: its type and layout are checked, its shape is the caller's to check.
+fn read<'py, T: Element>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
     cast(name, value)?.try_readonly().map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
 }
 
@@ -172,7 +183,7 @@ fn write<'py>(name: &str, array: &Array<'py>, shape: &[usize]) -> PyResult<PyRea
     Ok(array)
 }
 
-fn check_shape<'py>(name: &str, array: &Array<'py>, shape: &[usize]) -> PyResult<()> {
+fn check_shape<T: Element>(name: &str, array: &Bound<'_, PyArrayDyn<T>>, shape: &[usize]) -> PyResult<()> {
     if array.shape() == shape {
         return Ok(());
     }

@@ -1,8 +1,6 @@
 //! Several environments for Python, as Gymnasium's `SyncVectorEnv`.
 
-use numpy::{
-    Element, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods,
-};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,6 +10,7 @@ use torchforge_env::{
 };
 
 use crate::environment::{discrete, error, named};
+use crate::{check_shape, read};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;
 type Flags<'py> = Bound<'py, PyArray1<bool>>;
@@ -85,9 +84,13 @@ impl VectorEnvironment {
         &mut self,
         py: Python<'py>,
         seed: Option<u64>,
-        reset_mask: Option<PyReadonlyArray1<'py, bool>>,
+        reset_mask: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Observations<'py>, Bound<'py, PyDict>)> {
-        let mask = reset_mask.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+        let mask = reset_mask.map(|mask| read("reset_mask", mask)).transpose()?;
+        if let Some(mask) = &mask {
+            check_shape("reset_mask", mask, &[self.n])?;
+        }
+        let mask = mask.as_ref().map(|mask| mask.as_slice()).transpose()?;
         match &mut self.kind {
             Kind::Discrete(environments) => reset(environments, seed, mask, &mut self.observations),
             Kind::Continuous(environments) => reset(environments, seed, mask, &mut self.observations),
@@ -109,21 +112,16 @@ impl VectorEnvironment {
         };
         match &mut self.kind {
             Kind::Discrete(environments) => {
-                let given = array::<i64>(actions, "int64")?;
+                let given = read::<i64>("actions", actions)?;
+                check_shape("actions", &given, &[self.n])?;
                 let given = given.as_slice()?;
                 self.actions.clear();
                 self.actions.extend(given.iter().map(|&action| discrete(action)));
                 environments.step(&self.actions, &mut batch)
             }
             Kind::Continuous(environments) => {
-                let given = array::<f32>(actions, "float32")?;
-                let shape = [self.n, environments.action_space().width()];
-                if given.shape() != shape {
-                    let found = given.shape();
-                    return Err(PyValueError::new_err(format!(
-                        "the actions have shape {found:?} and must have {shape:?}"
-                    )));
-                }
+                let given = read("actions", actions)?;
+                check_shape("actions", &given, &[self.n, environments.action_space().width()])?;
                 environments.step(given.as_slice()?, &mut batch)
             }
         }
@@ -161,17 +159,4 @@ fn reset<E: Environment>(
 /// A copy of (rows, values) for Python.
 fn matrix<'py>(py: Python<'py>, values: &[f32], rows: usize) -> PyResult<Observations<'py>> {
     PyArray1::from_slice(py, values).reshape([rows, values.len() / rows])
-}
-
-fn array<'py, T: Element>(
-    actions: &Bound<'py, PyAny>,
-    dtype: &str,
-) -> PyResult<numpy::PyReadonlyArrayDyn<'py, T>> {
-    let array = actions.cast::<PyArrayDyn<T>>().map_err(|_| {
-        PyValueError::new_err(format!(
-            "the actions are not a NumPy array of {dtype}; convert them with \
-             numpy.asarray(actions, dtype=numpy.{dtype})"
-        ))
-    })?;
-    Ok(array.readonly())
 }
