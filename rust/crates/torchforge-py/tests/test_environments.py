@@ -66,7 +66,9 @@ class Arguments(unittest.TestCase):
         cart_pole.reset(seed=1)
         pendulum.reset(seed=1)
         for given in (0.5, "0", None, 1 << 70):
-            self.refused(cart_pole.step, given, "action is no whole number that can be taken .*give one from 0 to 1")
+            self.refused(
+                cart_pole.step, given, "action is no whole number that can be taken .*give one from 0 to 1"
+            )
         action = np.zeros(1, dtype=np.float32)
         pendulum.step(action)
         for given, expected in (
