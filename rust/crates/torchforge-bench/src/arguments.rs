@@ -24,8 +24,8 @@ Usage: torchforge gae|env-step|update|act|dqn|ppo|sac --case ID --parameters JSO
        torchforge version | sleep
 
 Without a case dqn, ppo and sac train with nothing else given (dqn and ppo on CartPole-v1, sac on Pendulum-v1) and print
-a table. --checkpoint writes the whole state every so many steps (a tenth of all), but not at the end; --resume goes on from
-there, in a training of the same options, and ends with the bytes of one that was never stopped.
+a table. --checkpoint writes the whole state every so many steps (a tenth of all), but not at the end; --resume goes on
+from there, in a training of the same options, and ends with the bytes of one that was never stopped.
 evaluate plays episodes with final weights of any of the three: the greedy or likeliest action, unless --epsilon gives
 dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in training.
 --simd takes a training through these instructions instead of the processor's best; the bytes stay the same.
