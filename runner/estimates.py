@@ -46,16 +46,21 @@ class Total:
 
 
 class Durations:
-    """What earlier launches on this machine took, by what they did."""
+    """What earlier launches on one machine took, by what they did."""
 
-    def __init__(self, records: Iterable[Record] = ()) -> None:
-        """Learn from ``records``, oldest first. Launches that did not end well say nothing of a good one's time."""
+    def __init__(self, records: Iterable[Record] = (), *, here: Mapping[str, Any] | None = None) -> None:
+        """Learn from ``records``, oldest first. Launches that did not end well say nothing of a good one's time.
+
+        Args:
+            records: of whatever machine.
+            here: the machine that counts, as a record describes it; None for this one.
+        """
         self._seen: dict[_Kind, dict[_Cases, list[float]]] = defaultdict(lambda: defaultdict(list))
         launches: dict[str, list[Record]] = defaultdict(list)
-        here = machine.fingerprint()
+        counts = machine.fingerprint(here)
         for record in records:
             there = machine.fingerprint(record.data["machine"])
-            if record.data["launch"]["exit_code"] == 0 and there == here:
+            if record.data["launch"]["exit_code"] == 0 and there == counts:
                 launches[record.data["launch"]["id"]].append(record)
         for members in launches.values():
             first = members[0]

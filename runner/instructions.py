@@ -42,9 +42,10 @@ def left_out(limits: Limits, platform: Platform) -> str | None:
     return f"{wanted.value} is no instruction set of {platform.architecture}"
 
 
-def left_out_here(limits: Limits, platform: Platform, simd: Collection[str]) -> str | None:
+def left_out_here(limits: Limits, platform: Platform, simd: Collection[str] | None) -> str | None:
     """Why this machine cannot, or None. ``simd`` is what its processor has, as `machine.describe` names it."""
     wanted = limits.instructions
-    if wanted is None or wanted.value in simd:
+    # Of a processor that is not known nothing is held to be lacking: the launch finds out.
+    if wanted is None or simd is None or wanted.value in simd:
         return left_out(limits, platform)
     return left_out(limits, platform) or f"this machine has no {wanted.value}"

@@ -54,10 +54,13 @@ def fingerprint(described: Mapping[str, Any] | None = None) -> dict[str, Any]:
     Args:
         described: a machine as a record holds it; None for this one.
 
+    A machine that cannot be looked at is told by its daemon besides, which no other record has.
     Memory counts in whole GiB: another kernel, or the same one after a reboot, keeps a few kB more or less for itself.
     """
     whole = describe() if described is None else described
     found = {key: whole.get(key) for key in ("cpu_model", "architecture", "logical_cpus")}
+    if whole.get("daemon") is not None:
+        found["daemon"] = whole["daemon"]
     memory = whole.get("memory_bytes")
     return {**found, "memory_bytes": None if memory is None else round(memory / _GIB) * _GIB}
 

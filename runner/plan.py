@@ -165,7 +165,7 @@ def _contents(
     hashes: dict[ImageKey, str],
 ) -> Iterable[tuple[Cell, Content]]:
     """Each selected cell with what its key is the hash of; ``hashes`` is filled as images are met."""
-    fingerprint = machine.fingerprint()
+    fingerprint = machine.fingerprint(executor.machine())
     for cell in _with_references(list(select(matrix, selection, executions))):
         image = (cell.implementation.image, cell.toolchain.name, cell.platform.name)
         if image not in hashes:
@@ -222,7 +222,7 @@ def _decide(
     key = content_hash(parts)
     reason = (
         cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name)
-        or instructions.left_out_here(cell.limits, cell.platform, machine.describe()["simd"])
+        or instructions.left_out_here(cell.limits, cell.platform, executor.machine()["simd"])
         or executor.left_out(cell.implementation, cell.platform)
     )
     decision, record = Decision.RUN, known.get(key)

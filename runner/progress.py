@@ -2,8 +2,8 @@
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from typing import TextIO
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
 from runner import terminal
 from runner.estimates import Durations, duration
@@ -37,12 +37,14 @@ class Progress:
         self._stream.write(shown + "\n")
         self._stream.flush()
 
-    def begin(self, launches: Sequence[Launch], store: Store) -> None:
-        """Learn from earlier records how long such launches took."""
+    def begin(
+        self, launches: Sequence[Launch], store: Store, *, here: Mapping[str, Any] | None = None
+    ) -> None:
+        """Learn from earlier records how long such launches took on the machine that they run on, None for this."""
         self._launches, self._done = launches, 0
         if not launches:
             return
-        self._durations = Durations(store.records())
+        self._durations = Durations(store.records(), here=here)
         word = "launch" if len(launches) == 1 else "launches"
         self.say(f"{len(launches)} {word} to run, {self._durations.total(launches)}")
 

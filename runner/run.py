@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from runner import machine
 from runner.executors.base import Executor, ImageFacts, LaunchRequest, LaunchResult
 from runner.failure import Failure, FailureKind
 from runner.hashes import file_hashes
@@ -49,7 +48,7 @@ def run(plan: Plan, executor: Executor, store: Store, progress: Progress) -> Sum
     _sweep(executor, store, progress.say)
     images = _prepare(plan, executor, store, progress.say)
     records: list[Record] = []
-    progress.begin(plan.launches, store)
+    progress.begin(plan.launches, store, here=executor.machine())
     for launch in plan.launches:
         records += _run_launch(launch, plan, images, executor, store, progress)
     progress.end()
@@ -100,7 +99,7 @@ def _run_launch(
     cells = list(launch.cells)
     random.Random(f"{cell.benchmark.name} {cell.seed}").shuffle(cells)  # noqa: S311 (an order, not a secret)
     reader = Reader(cases=[each.cell.case.name for each in cells], on_progress=progress.within)
-    state = machine.state()
+    state = executor.state()
     started_at = datetime.now(UTC)
     progress.start(launch)
     with scratch_directory("launch") as temporary, ExitStack() as keeping:
@@ -171,7 +170,7 @@ def _run_launch(
                             },
                             "image": asdict(image),
                             "software": dict(software),
-                            "machine": machine.describe(),
+                            "machine": executor.machine(),
                             "launch": facts,
                             "inputs": _below(input_hashes, case),
                             "outputs": _below(output_hashes, case),

@@ -44,7 +44,9 @@ def _run(context: Context) -> int:
         judged=judge(_pairs(records, works, stands, outcome)),
         stands=tuple(stands.values()),
         launches=outcome.launches,
-        machine=str(machine.describe()["cpu_model"] or "an unknown CPU"),
+        machine=str(
+            (context.executor.machine() if jobs else machine.describe())["cpu_model"] or "an unknown CPU"
+        ),
     )
     print(as_json(report) if own.json else as_text(report))
     differing = report.counts[Verdict.DIFFERS]

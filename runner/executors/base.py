@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from runner.execution import Execution
 from runner.failure import Failure, FailureKind
@@ -137,6 +137,12 @@ class Executor(Protocol):
 
     def execution(self, platform: Platform) -> Execution:
         """How code of this platform is executed here."""
+
+    def machine(self) -> dict[str, Any]:
+        """What the machine is that launches run on: a record's ``machine``."""
+
+    def state(self) -> dict[str, Any]:
+        """What that machine is doing just now: a record's ``launch.state``."""
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """Why this implementation cannot run on this platform here, or None."""

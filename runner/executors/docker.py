@@ -16,7 +16,7 @@ from typing import Any
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from runner import instructions, threads
+from runner import instructions, machine, threads
 from runner.errors import DockerUnavailable
 from runner.execution import Execution, ExecutionKind
 from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
@@ -28,8 +28,10 @@ from runner.executors.watch import Streams
 from runner.failure import Failure, FailureKind
 from runner.host.connection import BROKEN_CONNECTION, connect
 from runner.host.emulation import emulator_of
+from runner.host.endpoint import current_endpoint
 from runner.host.limits import enforced_by
 from runner.host.space import is_full, no_space
+from runner.host.whereabouts import Whereabouts, architecture_of, machine_of_daemon, whereabouts
 from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec, Toolchain
@@ -37,7 +39,6 @@ from runner.matrix import Implementation, Platform
 from runner.orphans import end_orphans
 from runner.signals import uninterrupted
 
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # By the executor itself and by namespaces and mounts; what the kernel's control groups enforce, the daemon says.
 _ENFORCED = ("deadline", "network", "read-only", "outputs")
 _READING_BROKE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, ValueError)
@@ -58,15 +59,31 @@ class DockerExecutor:
         self._log_directory = log_directory
         # The very daemon that the command line builds on: it may be a context's.
         self._client, information = connect(timeout=60)
-        self._architecture = _ARCHITECTURES.get(information["Architecture"], information["Architecture"])
-        self._cpus = usable_cpus(int(information["NCPU"]))
+        self._architecture = architecture_of(information)
+        self._place = whereabouts(information, current_endpoint())
+        self._machine = machine_of_daemon(information, self._place)
+        cpus = int(information["NCPU"])
+        # What this process may use says nothing of another machine's.
+        self._cpus = usable_cpus(cpus) if self._place is Whereabouts.HERE else tuple(range(cpus))
         self._enforced = (*enforced_by(information), *_ENFORCED)
 
     def execution(self, platform: Platform) -> Execution:
-        """Native where the daemon's machine has that architecture."""
-        if platform.architecture == self._architecture:
-            return Execution(kind=ExecutionKind.NATIVE)
-        return Execution(kind=ExecutionKind.EMULATED, emulator=emulator_of(platform.architecture))
+        """Native where the daemon's machine has that architecture and is this one: of another nobody can say."""
+        if platform.architecture != self._architecture:
+            here = self._place is Whereabouts.HERE
+            emulator = emulator_of(platform.architecture) if here else None
+            return Execution(kind=ExecutionKind.EMULATED, emulator=emulator)
+        elsewhere = self._place is Whereabouts.ELSEWHERE
+        return Execution(kind=ExecutionKind.UNKNOWN if elsewhere else ExecutionKind.NATIVE)
+
+    def machine(self) -> dict[str, Any]:
+        """The daemon's."""
+        return self._machine
+
+    def state(self) -> dict[str, Any]:
+        """This machine's, where containers run on it; of another's nothing is known."""
+        state = machine.state()
+        return dict.fromkeys(state) if self._place is Whereabouts.ELSEWHERE else state
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """Every image can be built here."""

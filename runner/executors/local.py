@@ -70,6 +70,14 @@ class LocalExecutor:
         except ValueError:
             return Execution(kind=ExecutionKind.UNKNOWN)
 
+    def machine(self) -> dict[str, Any]:
+        """This one."""
+        return machine.describe()
+
+    def state(self) -> dict[str, Any]:
+        """What this one does."""
+        return machine.state()
+
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """Another architecture, another image's implementation, or a program that is not there."""
         if platform.architecture != machine.architecture():

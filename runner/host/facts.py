@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.errors import DockerUnavailable
+from runner.host.daemon import information
 from runner.host.endpoint import current_endpoint
+from runner.host.whereabouts import Whereabouts, whereabouts
 from runner.images.command import docker, inspect_images
 
 _SECONDS = 20.0
@@ -85,12 +87,11 @@ def daemon_is_elsewhere() -> bool:
     This kernel's registrations say nothing of that one, and nothing can be installed there from here.
     """
     try:
-        if current_endpoint().socket is None:
-            return True
-        answer = docker("info", "--format", "{{.OperatingSystem}}", timeout=_SECONDS)
+        endpoint, said = current_endpoint(), information()
     except DockerUnavailable:
         return False
-    return "Docker Desktop" in answer.stdout
+    # One that says nothing of itself is judged by its address.
+    return endpoint.socket is None if not said else whereabouts(said, endpoint) is not Whereabouts.HERE
 
 
 def _is_elsewhere(foreign: frozenset[str]) -> bool:

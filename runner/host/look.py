@@ -17,11 +17,12 @@ from runner.errors import DockerUnavailable, PackagesDrifted, StoreError
 from runner.executors.cpus import usable_cpus
 from runner.host.daemon import information, require_client, require_daemon
 from runner.host.endpoint import current_endpoint
-from runner.host.facts import daemon_is_elsewhere, read_host
+from runner.host.facts import read_host
 from runner.host.foreign import runs
 from runner.host.mirror import Mirror, ask, packages_of_pins, upstream
 from runner.host.situation import Daemon, Machine, Place, Remedy, Results, Situation, Wanted
 from runner.host.space import refused
+from runner.host.whereabouts import Whereabouts, whereabouts
 from runner.images.base import base_tag
 from runner.images.build import locks_of
 from runner.images.command import inspect_images
@@ -96,15 +97,16 @@ def _daemon() -> Daemon:
         require_daemon()
     except DockerUnavailable as error:
         problem = error
+    said = {} if problem else information()
     # The top-level folder docker/ of a checkout is a package of that name too, and an empty one.
     sdk = importlib.util.find_spec("docker")
     return Daemon(
         problem=problem,
         host=host,
-        elsewhere=problem is None and daemon_is_elsewhere(),
+        place=whereabouts(said, current_endpoint()) if said else Whereabouts.HERE,
         sdk=None if sdk is not None and sdk.origin is not None else "it has no module docker",
         client=client,
-        information={} if problem else information(),
+        information=said,
     )
 
 

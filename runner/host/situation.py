@@ -9,6 +9,7 @@ from typing import Any
 from runner.errors import DockerUnavailable, ForgeBenchError, PackagesDrifted
 from runner.host.facts import Host
 from runner.host.mirror import Mirror
+from runner.host.whereabouts import Whereabouts
 from runner.images.spec import Toolchain
 
 
@@ -30,7 +31,7 @@ class Daemon:
     Attributes:
         problem: why it cannot be spoken to; None where it answers.
         host: its address; empty where not even that is known.
-        elsewhere: whether its containers run on another kernel than this one.
+        place: where its containers run.
         sdk: why the Python library cannot be used; None where it can.
         client: the version of the command line; None where there is none.
         information: what ``docker info`` says; empty where it does not answer.
@@ -38,10 +39,15 @@ class Daemon:
 
     problem: DockerUnavailable | None
     host: str = ""
-    elsewhere: bool = False
+    place: Whereabouts = Whereabouts.HERE
     sdk: str | None = None
     client: str | None = None
     information: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether its containers run on another kernel than this one."""
+        return self.place is not Whereabouts.HERE
 
 
 @dataclass(frozen=True, kw_only=True)

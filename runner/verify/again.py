@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from runner import machine
 from runner.cells import Cell, content_key
@@ -57,6 +58,14 @@ class OnGivenImages:
     def execution(self, platform: Platform) -> Execution:
         """As the inner one says."""
         return self._inner.execution(platform)
+
+    def machine(self) -> dict[str, Any]:
+        """As the inner one says."""
+        return self._inner.machine()
+
+    def state(self) -> dict[str, Any]:
+        """As the inner one says."""
+        return self._inner.state()
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """As the inner one says."""
@@ -119,7 +128,7 @@ def run_again(jobs: Sequence[Job], executor: Executor, store: Store, progress: P
     launches, runnable = 0, []
     for job in jobs:
         cell = job.cell
-        why = left_out_here(cell.limits, cell.platform, machine.describe()["simd"]) or executor.left_out(
+        why = left_out_here(cell.limits, cell.platform, executor.machine()["simd"]) or executor.left_out(
             cell.implementation, cell.platform
         )
         if why is None:
@@ -221,7 +230,7 @@ def _plan(bundle: _Bundle, executor: Executor) -> tuple[Plan, dict[str, str]]:
             execution_hash=executor.identify(cell.implementation.image, cell.toolchain, cell.platform),
             execution=executions[cell.platform.name],
             executor=executor.name,
-            machine=machine.fingerprint(),
+            machine=machine.fingerprint(executor.machine()),
         )
         return PlannedCell(cell=cell, key=key, decision=Decision.RUN, why=why)
 

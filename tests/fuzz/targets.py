@@ -273,6 +273,12 @@ class Still:
     def execution(self, platform: Any) -> Execution:
         return Execution(kind=ExecutionKind.NATIVE if platform.name == "amd64" else ExecutionKind.EMULATED)
 
+    def machine(self) -> dict[str, Any]:
+        return machine.describe()
+
+    def state(self) -> dict[str, Any]:
+        return machine.state()
+
     def left_out(self, implementation: Any, platform: Any) -> str | None:
         del implementation, platform
         return None

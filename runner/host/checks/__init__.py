@@ -10,6 +10,7 @@ CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
     daemon.docker_command,
     daemon.docker_daemon,
     daemon.docker_library,
+    daemon.containers_machine,
     building.buildx,
     building.emulation,
     building.base_image,

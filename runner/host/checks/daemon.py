@@ -8,6 +8,7 @@ from runner.host.limits import enforced_by
 from runner.host.root import SUDO
 from runner.host.situation import Situation
 from runner.host.unavailable import command_for
+from runner.host.whereabouts import Whereabouts
 
 _WITHOUT = "without Docker, for what this host can run: python -m runner --executor local"
 
@@ -58,6 +59,19 @@ def docker_daemon(situation: Situation) -> Iterator[Finding]:
     else:
         yield _trouble(check, daemon.problem, daemon.host)
         yield skipped(right, "no daemon answers")
+
+
+def containers_machine(situation: Situation) -> Iterator[Finding]:
+    """Whether the machine that containers run on can be looked at; only one that cannot is worth a line."""
+    if situation.daemon is None or situation.daemon.place is not Whereabouts.ELSEWHERE:
+        return
+    yield Finding(
+        check="machine of the containers",
+        state=State.WARNING,
+        found="another one than this",
+        why="what it is and does cannot be seen from here: times are shown as unknown, and ranked with nobody",
+        advice="call forge-bench on that machine",
+    )
 
 
 def docker_library(situation: Situation) -> Iterator[Finding]:

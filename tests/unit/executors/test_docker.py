@@ -7,14 +7,24 @@ from typing import Any
 import pytest
 from docker.errors import APIError
 
+from runner import machine
+from runner.execution import ExecutionKind
 from runner.executors import docker
 from runner.executors.base import ImageFacts, LaunchRequest
 from runner.executors.docker import DockerExecutor
+from runner.host import whereabouts
+from runner.host.endpoint import Endpoint
 from runner.matrix import Limits, Platform
 
+GIB = 2**30
 INFORMATION: dict[str, Any] = {
     "Architecture": "x86_64",
+    "OperatingSystem": "Debian GNU/Linux 13 (trixie)",
+    "KernelVersion": "6.12.1",
+    "ID": "7TRN:IPZB:QYBB",
+    "Name": "secret-name",
     "NCPU": 8,
+    "MemTotal": 16 * GIB,
     "CPUSet": True,
     "MemoryLimit": True,
     "SwapLimit": True,
@@ -28,10 +38,11 @@ IMAGE = ImageFacts(
     config_digest="sha256:" + "0" * 64,
     manifest_digest=None,
 )
+AMD, ARM = (Platform(name=name, architecture=name) for name in ("amd64", "arm64"))
 REQUEST = LaunchRequest(
     name="x",
     image=IMAGE,
-    platform=Platform(name="amd64", architecture="amd64"),
+    platform=AMD,
     command=("true",),
     limits=Limits(name="one", cpus=1, memory_bytes=2**30, pids=64, threads=1),
     deadline_seconds=10.0,
@@ -41,7 +52,20 @@ REQUEST = LaunchRequest(
 )
 
 
-def executor_of(monkeypatch: pytest.MonkeyPatch, **said: Any) -> DockerExecutor:
+SOCKET = "unix:///var/run/docker.sock"
+
+
+@pytest.fixture(autouse=True)
+def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine as INFORMATION says of it."""
+    monkeypatch.setattr(machine, "architecture", lambda: "amd64")
+    monkeypatch.setattr(whereabouts.platform, "release", lambda: "6.12.1")
+    monkeypatch.setattr(whereabouts.os, "cpu_count", lambda: 8)
+    memory = SimpleNamespace(total=16 * GIB)
+    monkeypatch.setattr(whereabouts, "psutil", SimpleNamespace(virtual_memory=lambda: memory))
+
+
+def executor_of(monkeypatch: pytest.MonkeyPatch, host: str = SOCKET, **said: Any) -> DockerExecutor:
     """An executor on a daemon that says this of itself, and that starts no container."""
 
     def refuse(*_: Any, **__: Any) -> None:
@@ -49,6 +73,7 @@ def executor_of(monkeypatch: pytest.MonkeyPatch, **said: Any) -> DockerExecutor:
 
     client = SimpleNamespace(containers=SimpleNamespace(create=refuse))
     monkeypatch.setattr(docker, "connect", lambda **_: (client, {**INFORMATION, **said}))
+    monkeypatch.setattr(docker, "current_endpoint", lambda: Endpoint(context="default", host=host))
     return DockerExecutor(Path("/checkout"), Path("/logs"))
 
 
@@ -62,3 +87,80 @@ def test_a_record_of_a_rootless_daemon_without_delegation_does_not_call_its_limi
     rootless = dict.fromkeys(("CPUSet", "MemoryLimit", "SwapLimit", "PidsLimit"), False)
     enforced = executor_of(monkeypatch, **rootless).launch(REQUEST).limits.enforced
     assert set(enforced) == {"deadline", "network", "read-only", "outputs"}
+
+
+@pytest.mark.parametrize("host", [SOCKET, "tcp://docker:2376"])
+@pytest.mark.parametrize("cpus", [8, 6], ids=["all CPUs", "a daemon pinned to some"])
+def test_a_daemon_on_this_kernel_runs_natively_on_this_machine_however_it_is_reached(monkeypatch, host, cpus):
+    executor = executor_of(monkeypatch, host, NCPU=cpus)
+    assert executor.execution(AMD).kind is ExecutionKind.NATIVE
+    assert executor.machine() == machine.describe()
+    assert set(executor.state()) == set(machine.state())
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "another kernel": {"KernelVersion": "6.12.2"},
+    "more CPUs": {"NCPU": 64},
+    "other memory": {"MemTotal": 16 * GIB - 4096},
+    "more memory": {"MemTotal": 64 * GIB},
+    "says nothing": {"KernelVersion": None, "MemTotal": None},
+}
+
+
+@pytest.mark.parametrize("host", ["ssh://me@server", "tcp://server:2376", "unix:///tmp/forwarded.sock"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_times_of_another_machine_are_ranked_with_nobody_and_bear_no_fact_of_this_one(
+    monkeypatch, host, name
+):
+    executor = executor_of(monkeypatch, host, **OTHERS[name])
+    assert executor.execution(AMD).kind is ExecutionKind.UNKNOWN
+    assert executor.execution(ARM).kind is ExecutionKind.EMULATED
+    assert executor.execution(ARM).emulator is None, "this kernel's emulator is not that one's"
+    described = executor.machine()
+    said = {**INFORMATION, **OTHERS[name]}
+    assert (described["kernel"], described["memory_bytes"]) == (said["KernelVersion"], said["MemTotal"])
+    assert {described[key] for key in ("cpu_model", "governor", "simd", "caches", "hypervisor")} == {None}
+    assert set(executor.state().values()) == {None}
+    assert "secret-name" not in str(described)
+
+
+def test_two_servers_of_one_kind_are_two_machines_and_one_is_itself_after_a_new_kernel(monkeypatch):
+    def fingerprint(identifier: str, kernel: str) -> dict[str, Any]:
+        executor = executor_of(monkeypatch, "ssh://server", ID=identifier, KernelVersion=kernel)
+        return machine.fingerprint(executor.machine())
+
+    assert fingerprint("A", "6.1") != fingerprint("B", "6.1")
+    assert fingerprint("A", "6.1") == fingerprint("A", "6.2")
+    assert "A" not in fingerprint("A", "6.1").values()
+
+
+DESKTOP = {
+    "OperatingSystem": "Docker Desktop",
+    "KernelVersion": "6.10.14-linuxkit",
+    "NCPU": 4,
+    "MemTotal": 8 * GIB,
+}
+
+
+def test_docker_desktop_runs_natively_on_a_part_of_this_machine(monkeypatch):
+    executor = executor_of(monkeypatch, **DESKTOP)
+    assert executor.execution(AMD).kind is ExecutionKind.NATIVE
+    described, here = executor.machine(), machine.describe()
+    assert described["cpu_model"] == here["cpu_model"]
+    assert (described["logical_cpus"], described["memory_bytes"]) == (4, 8 * GIB)
+    assert (described["kernel"], described["os"], described["hypervisor"]) == (
+        "6.10.14-linuxkit",
+        "Docker Desktop",
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [("ssh://me@mac", {}), (SOCKET, {"NCPU": 12}), (SOCKET, {"Architecture": "aarch64"})],
+    ids=["over SSH", "larger than this machine", "of another architecture"],
+)
+def test_docker_desktop_of_another_machine_is_another_machine(monkeypatch, host, said):
+    executor = executor_of(monkeypatch, host, **{**DESKTOP, **said})
+    own = ARM if said.get("Architecture") else AMD
+    assert executor.execution(own).kind is ExecutionKind.UNKNOWN

@@ -31,6 +31,7 @@ from runner.host.checks import examine
 from runner.host.finding import Finding, State, exit_code
 from runner.host.root import SUDO
 from runner.host.situation import Daemon, Place, Remedy, Results, Situation, Wanted
+from runner.host.whereabouts import Whereabouts
 
 NO_COMMAND = Daemon(
     problem=DockerMissing(what="there is no docker command here", why="not on PATH", fix="install it")
@@ -237,6 +238,11 @@ WARNED: dict[str, tuple[Situation, str, str]] = {
         "limits",
         "what swaps is slow",
     ),
+    "containers on another machine": (
+        but(daemon=replace(DAEMON, place=Whereabouts.ELSEWHERE)),
+        "machine of the containers",
+        "ranked with nobody",
+    ),
     "a busy machine": (but(machine=replace(MACHINE, load_1m=6.0)), "load", "other work"),
     "a sleepy processor": (but(machine=replace(MACHINE, governor="powersave")), "governor", "frequency"),
     "implementations that cannot run": (
@@ -298,8 +304,9 @@ def test_a_base_that_can_be_bootstrapped_is_no_trouble():
 
 
 def test_another_kernels_emulation_is_not_judged_from_here():
-    elsewhere = replace(DAEMON, elsewhere=True)
-    assert finding(but(daemon=elsewhere, trial={"arm64": False}), "emulation").state is State.SKIPPED
+    for place in (Whereabouts.DESKTOP, Whereabouts.ELSEWHERE):
+        away = replace(DAEMON, place=place)
+        assert finding(but(daemon=away, trial={"arm64": False}), "emulation").state is State.SKIPPED
 
 
 def test_nothing_foreign_needs_no_emulation():
