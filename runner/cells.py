@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
+from itertools import product
 from typing import Any
 
 from runner.execution import Execution
@@ -57,6 +58,13 @@ class Selection:
         """Whether ``--only BENCHMARK[/IMPLEMENTATION[/CASE]]`` names this one (globs)."""
         name = (benchmark, implementation, case)
         return not self.only or any(_names(pattern, name) for pattern in self.only)
+
+    def takes_some_of(self, matrix: Matrix, benchmark: Benchmark) -> bool:
+        """Whether any of a benchmark is selected, by its names and by its limits."""
+        names = product(benchmark.implementations, benchmark.cases)
+        return bool(self.limits_of(matrix, benchmark)) and any(
+            self.takes(benchmark.name, *each) for each in names
+        )
 
     def limits_of(self, matrix: Matrix, benchmark: Benchmark) -> tuple[Limits, ...]:
         """Those of a benchmark's limits that are selected: what ``--limits`` names, else the first."""

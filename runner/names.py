@@ -1,7 +1,6 @@
 """Names on the command line against the matrix, before anything is started."""
 
 from collections.abc import Sequence
-from itertools import product
 
 from runner.cells import Selection
 from runner.errors import UsageError
@@ -50,9 +49,7 @@ def _check_limits(options: Options, matrix: Matrix) -> None:
         limits.name
         for benchmark in matrix.benchmarks.values()
         for limits in matrix.limits_of(benchmark)
-        if any(
-            only.takes(benchmark.name, *rest) for rest in product(benchmark.implementations, benchmark.cases)
-        )
+        if only.takes_some_of(matrix, benchmark)
     ]
     for limits in options.limits:
         if limits not in known:

@@ -50,7 +50,7 @@ class Context:
 
     @cached_property
     def shown_architectures(self) -> tuple[str, ...]:
-        """Those that the written tables are limited to, none for all: a process runs on what the host is alone."""
+        """Those that the tables of a run are limited to, none for all: a process runs on what the host is alone."""
         return self.options.architectures if self.executor_name == "local" else ()
 
     @cached_property

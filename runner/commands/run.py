@@ -24,7 +24,8 @@ def _run(context: Context) -> int:
     summary = run(plan, context.executor, store, progress)
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{summary.ran} cells run, {reused} reused, {len(summary.failed)} failed")
-    show(context, _of_today(context, store.records() if summary.ran else plan.records))
+    records = _of_today(context, store.records() if summary.ran else plan.records)
+    show(context, records, written=context.shown_architectures)
     if summary.failed:
         kinds = {f"{each.implementation}: {each.data['failure']['kind']}" for each in summary.failed}
         raise CellsFailed(

@@ -13,27 +13,29 @@ from runner.tables.write import write_tables
 from runner.terminal import width_of
 
 
-def show(context: Context, records: Sequence[Record]) -> None:
+def show(context: Context, records: Sequence[Record], *, written: Sequence[str] = ()) -> None:
     """Write all tables of the profile, and print on stdout those that were asked for.
 
     Args:
         context: of the call.
         records: those that the tables are of, oldest first.
+        written: the architectures that the written tables are limited to; none for all.
     """
-    options, matrix, plan, store = context.options, context.matrix, context.plan, context.store
-    here = context.shown_architectures
+    options, matrix, store = context.options, context.matrix, context.store
+    asked = context.architectures or written
     # A cell that was run again counts as it was then, not as an older one beside it.
     records = list(newest_by_key(records).values())
     directory = store.tables_directory / options.profile
-    write_tables(_of_architectures(matrix, here), records, directory, profile=options.profile)
-    selected = _of_architectures(matrix, options.architectures)
+    write_tables(_of_architectures(matrix, written), records, directory, profile=options.profile)
+    selected = _of_architectures(matrix, asked)
     # Imported here, and only where a page of the profile does not do: reading it takes longer than reading pages.
     if options.only:
         from runner.tables.pages import render_benchmark  # noqa: PLC0415
 
-        for benchmark in dict.fromkeys(each.cell.benchmark.name for each in plan.cells):
-            _print(render_benchmark(selected, records, benchmark, profile=options.profile))
-    elif options.architectures == here:
+        for benchmark in matrix.benchmarks.values():
+            if context.selection.takes_some_of(matrix, benchmark):
+                _print(render_benchmark(selected, records, benchmark.name, profile=options.profile))
+    elif asked == written:
         _print((directory / "overview.md").read_text(encoding="utf-8"))
     else:
         from runner.tables.pages import render_overview  # noqa: PLC0415

@@ -23,9 +23,9 @@ def forge(tmp_path, write_matrix, capsys):
 
     def call(data: dict, *arguments: str) -> tuple[int, str, str]:
         path = write_matrix(data)
-        code = main(
-            [*arguments, "--matrix", str(path), "--results", str(tmp_path / "results"), "--executor", "local"]
-        )
+        # Rendering starts nothing, so it takes no executor.
+        here = [] if "render" in arguments else ["--executor", "local"]
+        code = main([*arguments, "--matrix", str(path), "--results", str(tmp_path / "results"), *here])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 

@@ -80,7 +80,7 @@ def test_logs_and_files_stay_as_they_are():
 
 def test_render_on_a_terminal_fits_and_leaves_the_markdown_wide(tmp_path):
     shutil.copytree(PUBLISHED / "records", tmp_path / "records")
-    code, shown = forge_bench("render", "--executor", "local", "--results", str(tmp_path), columns=80)
+    code, shown = forge_bench("render", "--results", str(tmp_path), columns=80)
     assert code == 0, shown
     assert "gae, T=2048" in shown
     assert "| benchmark" not in shown
