@@ -1,7 +1,7 @@
 """Cells, and the content key by which a finished one is found again."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
@@ -14,7 +14,11 @@ from runner.record import content_hash
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One point of the matrix. ``parameters`` are the case's with the profile's sizes added."""
+    """One point of the matrix. ``parameters`` are the case's with the profile's sizes added.
+
+    ``aside`` are the names of its toolchain and limits, each where it is not the first that there is: what a line
+    about it has to add.
+    """
 
     benchmark: Benchmark
     case: Case
@@ -24,6 +28,12 @@ class Cell:
     limits: Limits
     seed: int
     parameters: Mapping[str, Any]
+    aside: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Its platform, and what stands aside, in words."""
+        return " ".join((self.platform.name, *self.aside))
 
     def names(self) -> dict[str, str | int]:
         """The cell as a record names it."""
@@ -39,8 +49,7 @@ class Cell:
 
     def __str__(self) -> str:
         return (
-            f"{self.benchmark.name} {self.case.name} {self.implementation.name} "
-            f"{self.platform.name} seed {self.seed}"
+            f"{self.benchmark.name} {self.case.name} {self.implementation.name} {self.place} seed {self.seed}"
         )
 
 
@@ -96,9 +105,12 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
                     asked_for = bool(selection.only or selection.limits) or not benchmark.on_request
                     if asked_for and limits in selection.limits_of(matrix, benchmark):
                         execution = executions[platform.name]
-                        yield from _of_benchmark(
+                        firsts = (next(iter(matrix.toolchains.values())), matrix.limits_of(benchmark)[0])
+                        aside = tuple(each.name for each in (toolchain, limits) if each not in firsts)
+                        for cell in _of_benchmark(
                             benchmark, toolchain, limits, platform, profile, selection, execution
-                        )
+                        ):
+                            yield replace(cell, aside=aside)
 
 
 def _of_benchmark(

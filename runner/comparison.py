@@ -202,12 +202,21 @@ def as_json(results: Sequence[Comparison]) -> str:
     return json.dumps(objects[0] if len(objects) == 1 else objects, indent=1, allow_nan=False)
 
 
-def as_text(results: Sequence[Comparison]) -> str:
-    """For people: a heading a benchmark and platform, a line a case, within 80 columns."""
+def as_text(results: Sequence[Comparison], *, toolchain: str, limits: str) -> str:
+    """For people: a heading a benchmark and platform, a line a case, within 80 columns.
+
+    Args:
+        results: what is shown.
+        toolchain: the one that no heading names.
+        limits: those that no heading names.
+    """
     lines: list[str] = []
     heading = ""
     for each in results:
-        title = f"{each.benchmark} on {each.platform}: {each.against} against {each.base}"
+        aside = [name for name in (each.toolchain, each.limits) if name not in (toolchain, limits)]
+        title = (
+            f"{each.benchmark} on {', '.join((each.platform, *aside))}: {each.against} against {each.base}"
+        )
         if title != heading:
             lines += ["", title] if lines else [title]
             lines.append(

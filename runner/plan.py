@@ -59,7 +59,7 @@ class Launch:
 
     def __str__(self) -> str:
         cell = self.first
-        return f"{cell.benchmark.name} {cell.implementation.name} {cell.platform.name} seed {cell.seed}"
+        return f"{cell.benchmark.name} {cell.implementation.name} {cell.place} seed {cell.seed}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,19 +193,7 @@ def _with_references(cells: Sequence[Cell]) -> list[Cell]:
         missing: dict[str, Cell] = {}
         for each in members:
             if (reference.name, each.case.name, first_seed) not in present:
-                missing.setdefault(
-                    each.case.name,
-                    Cell(
-                        benchmark=each.benchmark,
-                        case=each.case,
-                        implementation=reference,
-                        toolchain=each.toolchain,
-                        platform=each.platform,
-                        limits=each.limits,
-                        seed=first_seed,
-                        parameters=each.parameters,
-                    ),
-                )
+                missing.setdefault(each.case.name, replace(each, implementation=reference, seed=first_seed))
         result += [*missing.values(), *members]
     return result
 

@@ -69,9 +69,9 @@ def _grouped(outlook: Outlook, width: int | None) -> Iterator[str]:
 
 
 def _group_of(each: PlannedCell) -> tuple[str, ...]:
-    """Platform, benchmark and implementation; toolchain and limits where a matrix has several of them."""
+    """Platform, benchmark and implementation; toolchain and limits where they are not the first."""
     cell = each.cell
-    return (cell.platform.name, cell.benchmark.name, cell.implementation.name)
+    return (cell.platform.name, cell.benchmark.name, cell.implementation.name, *cell.aside)
 
 
 def _of_group(

@@ -26,7 +26,11 @@ def _run(context: Context) -> int:
         architectures=context.architectures,
         metric=own.metric or benchmark.headline,
     )
-    print(comparison.as_json(results) if own.format == "json" else comparison.as_text(results))
+    if own.format == "json":
+        print(comparison.as_json(results))
+    else:
+        first = {"toolchain": next(iter(matrix.toolchains)), "limits": matrix.limits_of(benchmark)[0].name}
+        print(comparison.as_text(results, **first))
     return 0
 
 

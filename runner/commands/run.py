@@ -59,7 +59,7 @@ def _left_out(plan: Plan) -> list[tuple[str, str]]:
             name = f"{each.cell.benchmark.name}/{implementation.name}"
             if each.why == implementation.without.get(case):
                 name += f" {case}"
-            found[f"{name} on {each.cell.platform.name}"] = each.why
+            found[f"{name} on {each.cell.place}"] = each.why
     return list(found.items())
 
 

@@ -12,6 +12,7 @@ from runner.statistics import Verdict
 
 CASE = "T=128"
 KNOWN = {"benchmark": "gae", "base": "numpy", "against": "rust", "metric": "seconds"}
+FIRST = {"toolchain": "trixie", "limits": "default"}
 
 
 def five(
@@ -51,7 +52,7 @@ def test_where_more_is_better_the_ratio_turns_round() -> None:
     (found,) = compare(records, **{**KNOWN, "metric": "steps_per_second"})
     assert found.ratio == pytest.approx(3, rel=0.05)
     assert found.direction is Direction.MORE
-    assert "more is better" in as_text([found])
+    assert "more is better" in as_text([found], **FIRST)
 
 
 def test_seconds_and_bytes_are_better_when_less() -> None:
@@ -79,16 +80,24 @@ def test_a_single_process_has_null_bounds_in_json() -> None:
 
 
 def test_text_fits_eighty_columns_and_names_the_verdict() -> None:
-    text = as_text(compare(pair() + pair(case="T=2048") + pair(platform="arm64"), **KNOWN))
+    text = as_text(compare(pair() + pair(case="T=2048") + pair(platform="arm64"), **KNOWN), **FIRST)
     assert max(map(len, text.splitlines())) <= 80
     assert text.count("faster") == 3
     assert "gae on arm64: rust against numpy" in text
 
 
+def test_limits_and_toolchains_other_than_the_first_stand_in_the_heading() -> None:
+    found = compare(pair() + pair(under="avx2", minute=1), **KNOWN)
+    headings = [line for line in as_text(found, **FIRST).splitlines() if line.startswith("gae on ")]
+    assert headings == ["gae on amd64, avx2: rust against numpy", "gae on amd64: rust against numpy"]
+    (other, *_) = as_text(found[1:], **{**FIRST, "toolchain": "bookworm"}).splitlines()
+    assert other == "gae on amd64, trixie: rust against numpy"
+
+
 def test_too_few_processes_are_compared_and_not_ranked() -> None:
     (found,) = compare(pair(seeds=[1, 2, 3, 4]), **KNOWN)
     assert found.verdict is Verdict.NOT_RANKED
-    assert "n<5" in as_text([found])
+    assert "n<5" in as_text([found], **FIRST)
 
 
 def test_the_order_of_the_records_changes_nothing() -> None:

@@ -44,6 +44,26 @@ def test_all_is_a_line_a_cell_with_its_reason(plan):
     assert lines[-1] == "4 run, 0 reuse, 4 leave out; 2 launches"
 
 
+def with_another_toolchain_and_limits() -> dict:
+    data = small_matrix()
+    data["toolchains"]["there"] = data["toolchains"]["here"]
+    data["limits"]["small"] = {"cpus": 1, "memory": "64MiB", "pids": 64, "threads": 1}
+    data["benchmarks"]["double"]["limits"] = ["default", "small"]
+    return data
+
+
+def test_limits_and_toolchains_other_than_the_first_have_lines_of_their_own(plan):
+    data = with_another_toolchain_and_limits()
+    both = ("--limits", "default", "--limits", "small")
+    text = plan(data, *both)
+    groups = [line.split("  ")[1] for line in text.splitlines() if line.startswith("  double")]
+    assert groups == ["double plain", "double plain small", "double plain there", "double plain there small"]
+    lines = [line.partition(":")[0] for line in plan(data, "--all", *both).splitlines() if " seed " in line]
+    assert len(lines) == len(set(lines)) == 16
+    [platform] = data["platforms"]
+    assert f"run       double n=4 plain {platform} there small seed 1" in lines
+
+
 def test_a_group_with_one_reason_is_one_line(plan):
     text = plan(small_matrix(absent=["no-such-program-anywhere"]))
     assert "  double plain   4 run in 2 launches, unknown time: no record of this cell" in text

@@ -160,3 +160,15 @@ def test_nothing_to_run_says_nothing(tmp_path):
     stream = io.StringIO()
     Progress(stream).begin((), Store(tmp_path / "results"))
     assert stream.getvalue() == ""
+
+
+def test_launches_that_differ_in_their_limits_alone_are_told_apart(write_matrix, tmp_path):
+    data = small_matrix()
+    data["limits"]["small"] = {"cpus": 1, "memory": "64MiB", "pids": 64, "threads": 1}
+    data["benchmarks"]["double"]["limits"] = ["default", "small"]
+    both = Selection(profile="smoke", limits=("default", "small"))
+    store = Store(tmp_path / "results")
+    plan = make_plan(load_matrix(write_matrix(data)), both, LocalExecutor(tmp_path), store)
+    names = [str(launch) for launch in plan.launches]
+    [platform] = data["platforms"]
+    assert names == [f"double plain {platform} seed 1", f"double plain {platform} small seed 1"]
