@@ -141,6 +141,7 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[F
             yield from _limits_faults(benchmark, data["limits"], fault)
             if isinstance(data.get("platforms"), dict):
                 yield from _implementation_faults(benchmark, data["platforms"], data["limits"], fault)
+        yield from _headline_faults(benchmark, fault)
         yield from _gate_faults(benchmark, fault)
         yield from _parameter_faults(benchmark, fault)
         if "roofline" in benchmark:
@@ -299,6 +300,17 @@ def _implementation_faults(
             if case not in benchmark["cases"]:
                 hint = did_you_mean(case, benchmark["cases"])
                 yield fault(*here, "without", case, message=f'no case "{case}"{hint}')
+
+
+def _headline_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
+    headline = benchmark["headline"]
+    if headline != "seconds" and not headline.endswith("_seconds"):
+        # Of anything else the gate could not tell what was measured from what was made up.
+        message = (
+            f'"{headline}" is no time in seconds, and the gate holds a headline against the life of its process; '
+            "name such a time (seconds, or ending in _seconds): compare --metric takes any other metric"
+        )
+        yield fault("headline", message=message)
 
 
 def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:

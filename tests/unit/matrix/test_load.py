@@ -74,6 +74,15 @@ def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_pat
     assert 'no platform "amd46"; did you mean "amd64"?' in what
 
 
+@pytest.mark.parametrize("name", ["environment_steps_per_second", "milliseconds", "peak_bytes"])
+def test_a_headline_that_no_gate_could_judge_is_a_fault(tmp_path, name):
+    what = faults_of(tmp_path, SHIPPED.replace("headline: seconds", f"headline: {name}", 1))
+    assert (
+        f'line {line_of("headline: seconds")}, benchmarks.gae.headline: "{name}" is no time in seconds'
+        in what
+    )
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
