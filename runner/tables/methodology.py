@@ -9,6 +9,7 @@ from runner.matrix import Matrix
 from runner.record import Record
 from runner.statistics import LEAST_PROCESSES, RESAMPLES
 from runner.tables import coverage, texts, units
+from runner.tables.machines import by_machine
 from runner.tables.markdown import Table
 from runner.tables.selection import Room
 from runner.tables.units import NOTHING, UNKNOWN, or_unknown
@@ -115,7 +116,7 @@ def _platform(matrix: Matrix, rooms: Sequence[Room]) -> PlatformView:
 
 def _machines(records: Iterable[Record]) -> Table:
     """One column a machine: benchmarks of one platform may have been run on different ones."""
-    machines = _distinct(record.data["machine"] for record in records)
+    machines = [machine for machine, _ in by_machine(records)]
     return Table(
         headers=("machine", *(("",) if len(machines) == 1 else map(str, range(1, len(machines) + 1)))),
         rows=(

@@ -1,10 +1,12 @@
 """What a reader should know about the circumstances of the figures of one platform."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from runner.record import Record
 from runner.statistics import LEAST_PROCESSES, outliers
 from runner.tables import units
+from runner.tables.machines import by_machine
 from runner.tables.selection import Room
 
 # Above this share of the logical processors, the launch before left out, something else was running too.
@@ -18,11 +20,24 @@ def warnings(rooms: Sequence[Room]) -> tuple[str, ...]:
     records = [record for room in rooms for record in room.records]
     if not records:
         return ()
-    return (*_of_machine(records), *_of_state(records), *_of_limits(records), *_of_figures(rooms))
+    return (*_of_machines(records), *_of_state(records), *_of_limits(records), *_of_figures(rooms))
 
 
-def _of_machine(records: Sequence[Record]) -> Iterator[str]:
-    machine = records[0].data["machine"]
+def _of_machines(records: Sequence[Record]) -> Iterator[str]:
+    """The warnings about each machine; those that are not about all of them name theirs by the page's numbers."""
+    machines = by_machine(records)
+    about: dict[str, list[int]] = {}
+    for number, (machine, members) in enumerate(machines, start=1):
+        for text in (*_of_machine(machine), *_of_throttling(members)):
+            about.setdefault(text, []).append(number)
+    for text, numbers in about.items():
+        if len(numbers) == len(machines):
+            yield text
+        else:
+            yield f"Machine{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: {text}"
+
+
+def _of_machine(machine: Mapping[str, Any]) -> Iterator[str]:
     governor = machine.get("governor")
     if governor is None:
         yield "The CPU frequency governor is unknown: the frequency may have moved during the runs."
@@ -54,8 +69,12 @@ def _of_state(records: Sequence[Record]) -> Iterator[str]:
     ):
         if count:
             yield f"{count} of {total} launches {meaning}."
-    throttled = {value for record in records if (value := _state(record, "throttle_count")) is not None}
-    if len(throttled) > 1:
+
+
+def _of_throttling(records: Iterable[Record]) -> Iterator[str]:
+    """Of one machine: each counts for itself."""
+    counts = {value for record in records if (value := _state(record, "throttle_count")) is not None}
+    if len(counts) > 1:
         yield "The processor throttled between launches: its throttle count rose."
 
 

@@ -374,6 +374,42 @@ def test_the_circumstances_become_warnings(matrix: Matrix) -> None:
     assert "not enforced in every launch: cpuset, memory_bytes, pids" in text
 
 
+def on_two_machines(*throttled: int) -> list[Record]:
+    """gae on a quiet machine and dqn on another one, whose counts of throttling begin at five."""
+    quiet = {**MACHINE, "cpu_model": "A CPU", "governor": "performance", "hypervisor": False}
+    training = {"environment": "CartPole-v1", "steps": 5000}
+    return gae(1e-3, machine=quiet, state={**STATE, "throttle_count": 0}) + [
+        make_record(
+            benchmark="dqn",
+            case="CartPole-v1",
+            seed=seed,
+            implementation="rust",
+            parameters=training,
+            metrics={"training_seconds": 1.0},
+            machine={**MACHINE, "governor": "powersave"},
+            state={**STATE, "throttle_count": count},
+        )
+        for seed, count in enumerate(throttled, start=1)
+    ]
+
+
+def test_a_warning_names_the_machines_that_it_is_about_by_the_pages_numbers(matrix: Matrix) -> None:
+    text = page(matrix, on_two_machines(5, 5), "methodology")
+    assert row(text, "machine") == ["machine", "1", "2"]
+    assert row(text, "CPU") == ["CPU", "A CPU", "Example CPU 9000"]
+    found = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+    assert (
+        "Machine 2: The CPU frequency governor is powersave, not performance: the frequency moves." in found
+    )
+    assert "Machine 2: The machine is virtual: neighbours may share its processor." in found
+    assert "SMT is on." in found
+
+
+def test_a_throttle_count_is_compared_with_those_of_its_own_machine_alone(matrix: Matrix) -> None:
+    assert "throttled" not in page(matrix, on_two_machines(5, 5), "methodology")
+    assert "Machine 2: The processor throttled" in page(matrix, on_two_machines(5, 6), "methodology")
+
+
 def test_what_is_null_is_shown_as_unknown(matrix: Matrix) -> None:
     machine = dict.fromkeys(MACHINE)
     state = dict.fromkeys(STATE)
