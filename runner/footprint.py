@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from runner.cells import Cell
-from runner.images.build import IDENTITY_LABEL
+from runner.images.build import identity_of
 from runner.images.command import inspect_images
 from runner.images.identity import identify
-from runner.images.spec import ImageSpec
+from runner.images.spec import ARCHITECTURES, ImageSpec
 from runner.inputs import inputs_key
 from runner.plan import Decision, Launch, Plan, PlannedCell
 from runner.record import Record
@@ -53,13 +53,13 @@ def images_needed(plan: Plan, root: Path) -> tuple[ImageNeed, ...]:
     others = [
         ImageSpec(target=spec.target, architecture=architecture, toolchain=spec.toolchain)
         for spec in specs
-        for architecture in ("amd64", "arm64")
+        for architecture in ARCHITECTURES
     ]
     found = inspect_images([spec.tag for spec in dict.fromkeys([*specs, *others])])
     return tuple(
         ImageNeed(
             tag=spec.tag,
-            there=_identity(found.get(spec.tag)) == identify(spec, root).identity,
+            there=identity_of(found.get(spec.tag)) == identify(spec, root).identity,
             size_bytes=_size(spec, found),
         )
         for spec in specs
@@ -148,12 +148,6 @@ def _work_of(record: Record) -> _Work:
         record.implementation,
         json.dumps(record.data["parameters"], sort_keys=True),
     )
-
-
-def _identity(image: Mapping[str, Any] | None) -> str | None:
-    labels = (image or {}).get("Config", {}).get("Labels") or {}
-    value = labels.get(IDENTITY_LABEL)
-    return None if value is None else str(value)
 
 
 def _size(spec: ImageSpec, found: Mapping[str, Mapping[str, Any]]) -> int | None:

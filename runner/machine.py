@@ -18,9 +18,9 @@ _CPU = Path("/sys/devices/system/cpu")
 _GIB = 2**30
 
 
-def architecture() -> str:
-    """This machine's architecture by Docker's name: amd64 or arm64."""
-    machine = platform.machine()
+def architecture(said: str | None = None) -> str:
+    """An architecture by Docker's name, amd64 or arm64: the one that a kernel calls ``said``, else this machine's."""
+    machine = platform.machine() if said is None else said
     return _ARCHITECTURES.get(machine, machine)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from runner import terminal
 from runner.errors import UsageError
+from runner.images.spec import ARCHITECTURES
 from runner.matrix.faults import did_you_mean
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def common_parser(takes: Container[str] = EVERY_COMMON) -> argparse.ArgumentPars
     add(
         "--arch",
         action="append",
-        choices=["amd64", "arm64"],
+        choices=ARCHITECTURES,
         help="only this architecture; repeat for several",
     )
     add(

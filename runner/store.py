@@ -27,11 +27,9 @@ from runner.host.space import no_space
 from runner.owner import Fate, Owner
 from runner.path_names import component
 from runner.reading import read_bounded
-from runner.record import SCHEMA, Record, is_intact
-from runner.schema import schema
+from runner.record import Record
+from runner.record_file import read_record
 
-# A measurement may fill 64 MiB of stdout, and a record writes each of its figures on a line of its own.
-_LARGEST_RECORD = 512 * 2**20
 _LARGEST_PROBE = 2**20
 _PART = ".part-"
 _AREAS = frozenset({"records", "references", "inputs", "probes", "logs", "tables"})
@@ -103,7 +101,7 @@ class Store:
             DamagedRecord: a file under records/ is not a record, or was altered.
         """
         read = (_read_record(path) for path in sorted(self.records_directory.glob("*/*.json")))
-        found = [Record(data=data) for data in read if data is not None]
+        found = (record for record in read if record is not None)
         return sorted(found, key=lambda record: (record.data["created_at"], record.identifier))
 
     def damaged(self) -> tuple[Path, ...]:
@@ -285,23 +283,14 @@ def _age_seconds(path: Path) -> float:
         return os.fstat(now.fileno()).st_mtime - path.lstat().st_mtime
 
 
-def _read_record(path: Path) -> dict[str, Any] | None:
+def _read_record(path: Path) -> Record | None:
     """The record in a file; None where the file has gone since it was listed."""
     try:
-        data = json.loads(read_bounded(path, _LARGEST_RECORD))
-        intact = isinstance(data, dict) and is_intact(data)
+        return read_record(path)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise _damaged(path, str(error)) from error
-    except RecursionError as error:
-        raise _damaged(path, "it is nested more deeply than any record") from error
-    if not intact:
-        raise _damaged(path, "its content does not match its own hash: it was altered or cut off")
-    # Anybody can seal anything: whoever reads on from here relies on the form.
-    if not schema(SCHEMA).allows(data):
-        raise _damaged(path, f"it is no record: {schema(SCHEMA).why_not(data)}")
-    return data  # type: ignore[no-any-return]  # the schema has spoken
 
 
 def _damaged(path: Path, why: str) -> DamagedRecord:

@@ -11,7 +11,7 @@ from typing import Any
 from runner.cells import Cell
 from runner.errors import StoreError
 from runner.executors.base import ImageFacts
-from runner.images.spec import Toolchain
+from runner.images.spec import ARCHITECTURES, Toolchain
 from runner.matrix import (
     Benchmark,
     Case,
@@ -29,7 +29,6 @@ from runner.record import Record
 
 # Inputs are made and references run in the image of this target, whatever image an implementation needs.
 CORE = "core"
-ARCHITECTURES = ("amd64", "arm64")
 
 
 @dataclass(frozen=True, kw_only=True)

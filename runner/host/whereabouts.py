@@ -13,7 +13,6 @@ from runner import machine
 from runner.host.endpoint import Endpoint
 
 _DESKTOP = "Docker Desktop"
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 class Whereabouts(Enum):
@@ -29,8 +28,7 @@ class Whereabouts(Enum):
 
 def architecture_of(information: Mapping[str, Any]) -> str:
     """The architecture of the daemon's machine by Docker's name of images: amd64 or arm64."""
-    said = str(information.get("Architecture"))
-    return _ARCHITECTURES.get(said, said)
+    return machine.architecture(str(information.get("Architecture")))
 
 
 def whereabouts(information: Mapping[str, Any], endpoint: Endpoint) -> Whereabouts:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,9 @@ def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Calla
     identity = identify(spec, root)
     tags = (spec.tag, *_aliases(spec))
     found = inspect_images(tags)
-    if all(_label(found.get(tag)) == identity.identity for tag in tags):
+    if all(identity_of(found.get(tag)) == identity.identity for tag in tags):
         return _image(spec, identity, found[spec.tag], None)
-    if _label(found.get(spec.tag)) == identity.identity:
+    if identity_of(found.get(spec.tag)) == identity.identity:
         # Only a short name is gone, or stands for something else.
         for alias in tags[1:]:
             docker("tag", spec.tag, alias)
@@ -150,7 +150,8 @@ def _aliases(spec: ImageSpec) -> tuple[str, ...]:
     return (f"forge-bench:{spec.target}",) if own else ()
 
 
-def _label(image: dict[str, Any] | None) -> str | None:
+def identity_of(image: Mapping[str, Any] | None) -> str | None:
+    """The identity that an image of the daemon bears; None where it bears none, or is not there."""
     labels = (image or {}).get("Config", {}).get("Labels") or {}
     value = labels.get(IDENTITY_LABEL)
     return None if value is None else str(value)

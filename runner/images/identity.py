@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.images.lock import ARCHITECTURES, read_lock
-from runner.images.spec import ImageSpec
+from runner.images.lock import read_lock
+from runner.images.spec import ARCHITECTURES, ImageSpec
 from runner.record import content_hash
 
 # What an implementation executes, and what only the runner inside the image reads.

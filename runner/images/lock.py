@@ -16,7 +16,6 @@ from urllib.parse import unquote
 from runner.errors import PackagesDrifted
 from runner.images.spec import Toolchain
 
-ARCHITECTURES = ("amd64", "arm64")
 KINDS = ("image", "compile", "tools")
 # What is asked of apt, by kind, relative to docker/.
 REQUESTS = {"image": "packages.txt", "compile": "compile.txt", "tools": "tools.txt"}

@@ -10,9 +10,9 @@ from runner.errors import ForgeBenchError, ImageBuildFailed
 from runner.images.base import ensure_base
 from runner.images.command import builder, docker
 from runner.images.diagnosis import diagnose
-from runner.images.lock import ARCHITECTURES, KINDS, Lock, asked_for, beyond, parse_uris
+from runner.images.lock import KINDS, Lock, asked_for, beyond, parse_uris
 from runner.images.network import network_arguments
-from runner.images.spec import Toolchain
+from runner.images.spec import ARCHITECTURES, Toolchain
 
 _TAIL_LINES = 15
 _LACKING = re.compile(

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+# By the names that Docker has for them.
+ARCHITECTURES = ("amd64", "arm64")
 MIRROR = "http://deb.debian.org/debian"
 # Plain HTTP both: the index is signed, and every package is compared with the lock's checksum.
 SNAPSHOTS = "http://snapshot.debian.org/archive/debian"

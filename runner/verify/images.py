@@ -16,7 +16,8 @@ from runner.images.reference import (
     obtain,
     with_label,
 )
-from runner.work import ARCHITECTURES, Work
+from runner.images.spec import ARCHITECTURES
+from runner.work import Work
 
 _SHORT = 12
 

@@ -1,16 +1,12 @@
 """From a file or a directory to its records, each by its own content hash and by the schema."""
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from runner.errors import DamagedRecord, UsageError
-from runner.reading import read_bounded
-from runner.record import SCHEMA, Record, is_intact
-from runner.schema import schema
+from runner.record import Record
+from runner.record_file import read_record
 
-_LARGEST_RECORD = 2**28
 _MOST_NAMED = 10
 
 
@@ -35,8 +31,8 @@ def read_records(path: Path) -> tuple[Record, ...]:
     damaged = []
     for file in files:
         try:
-            _add(records, Record(data=_read(file)))
-        except (OSError, ValueError, RecursionError) as error:
+            _add(records, read_record(file))
+        except (OSError, ValueError) as error:
             damaged.append((file, str(error) or type(error).__name__))
     if damaged:
         raise _damaged(damaged)
@@ -51,48 +47,10 @@ def _files(path: Path) -> list[Path]:
     return stored or [file for file in found if file.parent == path]
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """One record.
-
-    Raises:
-        ValueError: it was altered, or is none.
-        OSError: it cannot be read.
-    """
-    data = json.loads(
-        read_bounded(path, _LARGEST_RECORD),
-        object_pairs_hook=_without_doubles,
-        parse_float=_as_written,
-        parse_constant=_as_written,
-    )
-    if not isinstance(data, dict) or "content_sha256" not in data:
-        raise ValueError("it is not a record: it has no content hash")
-    if not is_intact(data):
-        raise ValueError("its content does not match its own hash: it was altered or cut off")
-    if not schema(SCHEMA).allows(data):
-        raise ValueError(f"its hash is right, but it is not a record: {schema(SCHEMA).why_not(data)}")
-    return data
-
-
 def _add(records: dict[str, Record], record: Record) -> None:
     """A copy of a record counts once; another record may not go by its name."""
     if records.setdefault(record.identifier, record).data != record.data:
         raise ValueError(f"another record has its name, {record.identifier}: one of them was made up")
-
-
-def _without_doubles(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """A person reads the first of two equal keys, a parser the last: such a file says two things."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("it holds a key twice: it was altered")
-    return found
-
-
-def _as_written(text: str) -> float:
-    """The last of seventeen digits may change and the number stay the same: that too is an alteration."""
-    number = float(text)
-    if repr(number) != text:
-        raise ValueError(f"the number {text} is not written as it was sealed: it was altered")
-    return number
 
 
 def _damaged(damaged: Iterable[tuple[Path, str]]) -> DamagedRecord:

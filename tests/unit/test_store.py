@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from runner.errors import DamagedRecord, NoSpace, StoreError
 from runner.owner import Owner
-from runner.record import content_hash, seal
+from runner.record import content_hash, is_intact, seal
 from runner.store import Store, write_atomically
 
 ROOT = Path(__file__).parents[2]
@@ -327,6 +328,28 @@ def test_a_record_that_was_cut_off_or_altered_is_found_and_named(tmp_path):
         path.write_text(bent)
         with pytest.raises(DamagedRecord, match=str(path)):
             store.records()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        (r'("schema": )', r"\g<1>1, \1", "holds a key twice"),
+        (r'("wall_seconds": \d+\.\d+)', r"\g<1>0", "the number .* is not written as it was sealed"),
+    ],
+)
+def test_a_file_that_says_two_things_or_writes_a_number_anew_is_damaged_though_its_hash_is_right(
+    tmp_path, old, new, why
+):
+    store = Store(tmp_path)
+    store.add(a_record(0))
+    (path,) = store.records_directory.glob("*/*.json")
+    text, count = re.subn(old, new, path.read_text(), count=1)
+    assert count == 1
+    path.write_text(text)
+    assert is_intact(json.loads(path.read_text()))
+    with pytest.raises(DamagedRecord, match=why):
+        store.records()
+    assert store.damaged() == (path,)
 
 
 def aged(path: Path, seconds: float) -> Path:
