@@ -227,7 +227,7 @@ def _use_records(records: list[Record], directory: Path) -> None:
         with contextlib.suppress(ForgeBenchError):
             found = comparison.compare(newest, benchmark="gae", base=base, against=against, metric="seconds")
             comparison.as_json(found)
-            comparison.as_text(found)
+            comparison.as_text(found, toolchain="trixie", limits="default")
     plan = make_plan(matrix, Selection(profile="quick"), Still(), store)
     for each in plan.cells:
         _expect_shown(each.why)
