@@ -79,7 +79,7 @@ def put(value: Any, *path: str) -> Callable[[dict[str, Any]], None]:
     ],
 )
 def test_a_sealed_record_that_has_no_records_form_is_damaged(tmp_path: Path, change: Any) -> None:
-    with pytest.raises(DamagedRecord, match="it is no record"):
+    with pytest.raises(DamagedRecord, match="it is not a record"):
         store_with(tmp_path, changed(change)).records()
 
 
