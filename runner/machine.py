@@ -18,10 +18,14 @@ _CPU = Path("/sys/devices/system/cpu")
 _GIB = 2**30
 
 
-def architecture(said: str | None = None) -> str:
-    """An architecture by Docker's name, amd64 or arm64: the one that a kernel calls ``said``, else this machine's."""
-    machine = platform.machine() if said is None else said
-    return _ARCHITECTURES.get(machine, machine)
+def architecture() -> str:
+    """This machine's architecture by Docker's name: amd64 or arm64."""
+    return architecture_named(platform.machine())
+
+
+def architecture_named(said: str) -> str:
+    """Docker's name of the architecture that a kernel calls ``said``."""
+    return _ARCHITECTURES.get(said, said)
 
 
 @cache

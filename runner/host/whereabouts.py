@@ -28,7 +28,7 @@ class Whereabouts(Enum):
 
 def architecture_of(information: Mapping[str, Any]) -> str:
     """The architecture of the daemon's machine by Docker's name of images: amd64 or arm64."""
-    return machine.architecture(str(information.get("Architecture")))
+    return machine.architecture_named(str(information.get("Architecture")))
 
 
 def whereabouts(information: Mapping[str, Any], endpoint: Endpoint) -> Whereabouts:
