@@ -1,7 +1,7 @@
 """Cells, and the content key by which a finished one is found again."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
@@ -107,10 +107,9 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
                         execution = executions[platform.name]
                         firsts = (next(iter(matrix.toolchains.values())), matrix.limits_of(benchmark)[0])
                         aside = tuple(each.name for each in (toolchain, limits) if each not in firsts)
-                        for cell in _of_benchmark(
-                            benchmark, toolchain, limits, platform, profile, selection, execution
-                        ):
-                            yield replace(cell, aside=aside)
+                        yield from _of_benchmark(
+                            benchmark, toolchain, limits, platform, profile, selection, execution, aside
+                        )
 
 
 def _of_benchmark(
@@ -121,6 +120,7 @@ def _of_benchmark(
     profile: Profile,
     selection: Selection,
     execution: Execution,
+    aside: tuple[str, ...],
 ) -> Iterator[Cell]:
     sizes = benchmark.sizes[profile.name].of(emulated=execution.emulated)
     elsewhere = benchmark.left_to_longer(profile.name, emulated=execution.emulated)
@@ -140,6 +140,7 @@ def _of_benchmark(
                     limits=limits,
                     seed=seed,
                     parameters={**case.parameters, **sizes},
+                    aside=aside,
                 )
 
 

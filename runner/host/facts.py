@@ -55,7 +55,7 @@ def read_host(base: str, foreign: frozenset[str]) -> Host:
         has_systemd=Path("/run/systemd/system").is_dir(),
         binfmt_mounted=(BINFMT / "register").exists(),
         emulated=foreign
-        if _is_elsewhere(foreign)
+        if _emulators_are_anothers(foreign)
         else frozenset(each for each in foreign if is_registered(each)),
         installed_emulators=frozenset(each for each in foreign if configuration(each).exists()),
     )
@@ -81,7 +81,7 @@ def is_registered(architecture: str) -> bool:
     return text.startswith("enabled") and "F" in flags.partition(":")[2]
 
 
-def daemon_is_elsewhere() -> bool:
+def containers_have_another_kernel() -> bool:
     """Whether containers run on another kernel than this one's: on another machine, or in Docker Desktop's own.
 
     This kernel's registrations say nothing of that one, and nothing can be installed there from here.
@@ -94,9 +94,9 @@ def daemon_is_elsewhere() -> bool:
     return endpoint.socket is None if not said else whereabouts(said, endpoint) is not Whereabouts.HERE
 
 
-def _is_elsewhere(foreign: frozenset[str]) -> bool:
+def _emulators_are_anothers(foreign: frozenset[str]) -> bool:
     # Asked last: it costs a question to the daemon.
-    return not all(is_registered(each) for each in foreign) and daemon_is_elsewhere()
+    return not all(is_registered(each) for each in foreign) and containers_have_another_kernel()
 
 
 def _has_buildx() -> bool:

@@ -149,7 +149,7 @@ def _places(
     specs: tuple[ImageSpec, ...], there: Mapping[str, Any] | None, daemon: Daemon | None, store: Store
 ) -> tuple[Place, ...]:
     needs: list[tuple[Path, str, int]] = []
-    if daemon is not None and not daemon.elsewhere:
+    if daemon is not None and not daemon.on_another_kernel:
         # Another machine's directories are not here to be asked.
         root = Path(str(daemon.information.get("DockerRootDir") or "/var/lib/docker"))
         if _existing(root) is not None and root.exists():

@@ -45,7 +45,7 @@ class Daemon:
     information: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def elsewhere(self) -> bool:
+    def on_another_kernel(self) -> bool:
         """Whether its containers run on another kernel than this one."""
         return self.place is not Whereabouts.HERE
 

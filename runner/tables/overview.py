@@ -113,7 +113,7 @@ def _headline(room: Room, case: str) -> str:
 
 def _untimed_variants(room: Room, case: str) -> list[str]:
     """The reference's variants that have no time here: one of them might be faster than those that have."""
-    timed = {row.implementation.name for row in room.of_case(case) if row.figure(room.benchmark.headline)}
+    timed = {row.implementation.name for row in room.of_case(case) if row.processes(room.benchmark.headline)}
     return [
         each.name
         for each in room.benchmark.implementations.values()

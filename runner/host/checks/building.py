@@ -26,7 +26,7 @@ def emulation(situation: Situation) -> Iterator[Finding]:
         return
     for architecture in sorted(situation.wanted.foreign):
         check = f"{EMULATION} of {architecture}"
-        if situation.daemon is not None and situation.daemon.elsewhere:
+        if situation.daemon is not None and situation.daemon.on_another_kernel:
             yield skipped(
                 check, "containers run on another kernel than this one; Docker Desktop brings it along"
             )
