@@ -43,32 +43,32 @@ def test_every_figure_of_a_training_stands_in_the_page_that_its_row_links_to(row
     assert [figure for figure in figures if figure not in page] == [], f"not in {link[1]}"
 
 
-# Of each training a run on Intel and one on AMD, both with AVX-512; another was on AMD without.
-ON_INTEL_AND_AMD = [
-    ("dqn", "2026-11-22-dqn-full", "2026-11-22-dqn-amd"),
-    ("ppo", "2026-11-22-ppo-full", "2026-11-22-ppo-returns"),
+# Of each training runs on two machines with AVX-512, and one on a machine without.
+ON_THREE_MACHINES = [
+    ("dqn", "2026-11-22-dqn-full", "2026-11-22-dqn-amd", "2026-11-22-avx2-full"),
+    ("ppo", "2026-11-22-ppo-full", "2026-11-22-ppo-returns", "2026-11-22-avx2-full"),
+    ("sac", "2026-11-22-sac-full", "2026-11-22-sac-returns", "2026-11-23-sac-avx2"),
 ]
-WITHOUT_AVX512 = "2026-11-22-avx2-full"
 
 
-@pytest.mark.parametrize(("benchmark", "on_intel", "on_amd"), ON_INTEL_AND_AMD)
+@pytest.mark.parametrize(("benchmark", "one", "another", "without_avx512"), ON_THREE_MACHINES)
 def test_trainings_in_rust_end_with_the_same_weights_on_other_machines(
-    benchmark: str, on_intel: str, on_amd: str
+    benchmark: str, one: str, another: str, without_avx512: str
 ) -> None:
-    intel, amd, without = (weights(each, benchmark, "rust") for each in (on_intel, on_amd, WITHOUT_AVX512))
-    assert sorted(intel) == [1, 2, 3, 4, 5]
-    assert intel == without
-    assert intel == {seed: amd[seed] for seed in intel}
+    first, second, third = (weights(each, benchmark, "rust") for each in (one, another, without_avx512))
+    assert sorted(first) == [1, 2, 3, 4, 5]
+    assert first == third
+    assert first == {seed: second[seed] for seed in first}
 
 
-@pytest.mark.parametrize(("benchmark", "on_intel", "on_amd"), ON_INTEL_AND_AMD)
+@pytest.mark.parametrize(("benchmark", "one", "another", "without_avx512"), ON_THREE_MACHINES)
 def test_trainings_in_pytorch_end_with_the_same_weights_only_where_both_machines_have_avx512(
-    benchmark: str, on_intel: str, on_amd: str
+    benchmark: str, one: str, another: str, without_avx512: str
 ) -> None:
-    intel, amd, without = (weights(each, benchmark, "pytorch") for each in (on_intel, on_amd, WITHOUT_AVX512))
-    assert sorted(intel) == [1, 2, 3, 4, 5]
-    assert intel == {seed: amd[seed] for seed in intel}
-    assert [seed for seed in intel if intel[seed] == without[seed]] == []
+    first, second, third = (weights(each, benchmark, "pytorch") for each in (one, another, without_avx512))
+    assert sorted(first) == [1, 2, 3, 4, 5]
+    assert first == {seed: second[seed] for seed in first}
+    assert [seed for seed in first if first[seed] == third[seed]] == []
 
 
 @dataclass(frozen=True)
