@@ -95,18 +95,25 @@ def processes(records: Iterable[Record], metric: str) -> tuple[tuple[float, ...]
 
 
 def newest_work(records: Sequence[Record]) -> list[Record]:
-    """Those records of a benchmark (oldest first) that belong together; of one cell the newest.
+    """The same work (see `same_work`) of one place; of one cell the newest.
+
+    A failure replaces what passed before it: whoever wants no failures drops them afterwards.
+    """
+    kept = same_work(records)
+    return list({(record.case, record.implementation, record.seed): record for record in kept}.values())
+
+
+def same_work(records: Sequence[Record]) -> list[Record]:
+    """Those records of a benchmark (oldest first) that belong together.
 
     An edited matrix leaves what ran before beside what runs now: its commands, limits and gates are in no image.
-    So what records must share is, for all of them, as the newest one has it. A failure replaces what passed before
-    it: whoever wants no failures drops them afterwards.
+    So what records must share is, for all of them, as the newest one has it.
     """
     terms = [_terms(record) for record in records]
     newest: dict[tuple[str, ...], str] = {}
     for each in terms:
         newest.update(each)
-    kept = [record for record, mine in zip(records, terms, strict=True) if mine.items() <= newest.items()]
-    return list({(record.case, record.implementation, record.seed): record for record in kept}.values())
+    return [record for record, mine in zip(records, terms, strict=True) if mine.items() <= newest.items()]
 
 
 def _terms(record: Record) -> dict[tuple[str, ...], str]:

@@ -18,7 +18,8 @@ def check_names(options: Options, matrix: Matrix) -> None:
     known = sorted(matrix.benchmarks)
     if options.benchmark is not None and options.benchmark not in matrix.benchmarks:
         raise _no_such_word(options.benchmark, options.commands, known)
-    if options.profile not in matrix.profiles:
+    # What a command does not take has the value of all commands, which a matrix need not have.
+    if "--profile" in options.takes and options.profile not in matrix.profiles:
         raise UsageError(
             what=f'no profile "{options.profile}"{did_you_mean(options.profile, matrix.profiles)}',
             why="the matrix does not have it",

@@ -30,11 +30,13 @@ _CLOSING = (
 class Options:
     """What the user asked for, before anything is looked up in the matrix.
 
-    ``own`` holds what only this command has; ``commands`` names every command there is.
+    ``own`` holds what only this command has; ``commands`` names every command there is, ``takes`` the common options
+    that this one honours.
     """
 
     command: str
     commands: tuple[str, ...]
+    takes: tuple[str, ...]
     benchmark: str | None
     architectures: tuple[str, ...]
     only: tuple[str, ...]
@@ -79,6 +81,7 @@ def parse(arguments: Sequence[str], commands: "Mapping[str, Command]") -> Option
     return Options(
         command=command,
         commands=tuple(commands),
+        takes=commands[command].takes,
         benchmark=benchmark,
         architectures=tuple(dict.fromkeys(common.arch or ())),
         only=only if benchmark is None else _of_benchmark(benchmark, only, tuple(commands)),

@@ -28,12 +28,12 @@ def read_record(path: Path) -> Record:
             parse_float=_as_written,
             parse_constant=_as_written,
         )
+        if not isinstance(data, dict) or "content_sha256" not in data:
+            raise ValueError("it is not a record: it has no content hash")
+        if not is_intact(data):
+            raise ValueError("its content does not match its own hash: it was altered or cut off")
     except RecursionError as error:
         raise ValueError("it is nested more deeply than any record") from error
-    if not isinstance(data, dict) or "content_sha256" not in data:
-        raise ValueError("it is not a record: it has no content hash")
-    if not is_intact(data):
-        raise ValueError("its content does not match its own hash: it was altered or cut off")
     # Anybody can seal anything: whoever reads on from here relies on the form.
     if not schema(SCHEMA).allows(data):
         raise ValueError(f"its hash is right, but it is not a record: {schema(SCHEMA).why_not(data)}")

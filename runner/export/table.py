@@ -116,6 +116,7 @@ _FIXED: tuple[_Fixed, ...] = (
             "swap_bytes": int,
             "os": str,
             "kernel": str,
+            "daemon": str,
             "hypervisor": bool,
             "governor": str,
             "turbo": bool,

@@ -43,9 +43,12 @@ def require_client() -> str:
 
 
 def information() -> dict[str, Any]:
-    """What ``docker info`` knows of the daemon and of its machine; empty where it cannot be read."""
+    """What ``docker info`` knows of the daemon and of its machine; empty where it cannot be read.
+
+    Without a daemon the client prints the form all the same, every number in it 0, and why in ``ServerErrors``.
+    """
     try:
         found = json.loads(docker("info", "--format", "{{json .}}", timeout=_SECONDS).stdout)
     except (ValueError, DockerMissing):
         return {}
-    return found if isinstance(found, dict) else {}
+    return found if isinstance(found, dict) and not found.get("ServerErrors") else {}

@@ -41,7 +41,7 @@ class _Call:
     gain: Interval
     """How many times faster the module is than the fastest of the reference's side."""
     other_work: tuple[str, float] | None
-    """Who is faster than that at work that is not the same, and what a call takes there."""
+    """Who has a smaller median than that at work that is not the same, and which."""
 
     @property
     def saved(self) -> float:
@@ -118,7 +118,7 @@ def _gains(calls: list[_Call]) -> Iterator[str]:
             for call in calls
             if call.other_work and call.other_work[0] == name
         ]
-        yield f"Faster in Python, at work that is not the same: {name}, {', '.join(times)}."
+        yield f"In Python, with a smaller median at work that is not the same: {name}, {', '.join(times)}."
 
 
 def _call(room: Room, case: str) -> _Call | str:

@@ -105,7 +105,7 @@ def _headline(room: Room, case: str) -> str:
     other = room.ratio(competitor, ours)
     if competitor is not None and competitor is not reference and other is not None:
         headline += f"; {units.ratio(other)}, against {_timed(room, competitor)}"
-    # Nor may one be passed over in silence that is faster because it does other work.
+    # Nor may one be passed over in silence that takes less time because it does other work.
     if other_work := room.faster_at_other_work(case):
         headline += f"; other work: {_timed(room, other_work)}"
     return f"{headline}{suffix}"

@@ -6,8 +6,9 @@ is the newest work.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from runner.comparison import newest_work
+from runner.comparison import machine_of, same_work
 from runner.equivalence import difference, judged
 from runner.matrix import Benchmark, EquivalenceRule, Profile
 from runner.record import Record
@@ -74,7 +75,8 @@ def _row(
 def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) -> _Means:
     """The returns of every case and implementation, one a seed, of the newest work.
 
-    A seed that several machines ran counts once, as the newest of them: it drew the same numbers.
+    A seed that several machines ran counts once, as the newest of them: it drew the same numbers. One that failed on
+    a machine, by its deadline perhaps, takes nothing from what another machine got.
     """
     parameters = {
         case: {**each.parameters, **benchmark.sizes[profile.name].native}
@@ -90,8 +92,26 @@ def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) ->
     )
     episodes = benchmark.returns.episodes if benchmark.returns else 0
     found: dict[tuple[str, str], list[float]] = {}
-    for record in newest_work(mine):
-        mean = None if record.failed else mean_of_last(record.episodes, episodes)
+    same = same_work(mine)
+    newest = {(_place(record), _seed(record)): record for record in same}
+    # Of all places the newest that passed: what is the same work is still sorted by age.
+    passed = {
+        _seed(record): record
+        for record in same
+        if newest[_place(record), _seed(record)] is record and not record.failed
+    }
+    for (case, implementation, _), record in passed.items():
+        mean = mean_of_last(record.episodes, episodes)
         if mean is not None:
-            found.setdefault((record.case, record.implementation), []).append(mean)
+            found.setdefault((case, implementation), []).append(mean)
     return found
+
+
+def _seed(record: Record) -> tuple[str, str, int]:
+    return record.case, record.implementation, record.seed
+
+
+def _place(record: Record) -> tuple[Any, ...]:
+    """Where a failure replaces what passed before it."""
+    cell, execution = record.data["cell"], record.data["execution"]
+    return machine_of(record), cell["platform"], cell["limits"], execution["kind"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from runner.comparison import Direction, direction, improvement, machine_of, newest_work, processes
+from runner.comparison import improvement, machine_of, newest_work, processes
 from runner.execution import Execution, ExecutionKind
 from runner.images.spec import Toolchain
 from runner.instructions import left_out
@@ -94,15 +94,14 @@ class Room:
         )
 
     def faster_at_other_work(self, case: str) -> Row | None:
-        """The fastest that is not ours, if it does other work and none that does the same is as fast."""
+        """The one of least median that is not ours, if it does other work than the reference."""
         found = self._best(row for row in self.of_case(case) if row.side in (Side.REFERENCE, Side.PEER))
         return None if found is None or found.same_work else found
 
     def _best(self, rows: Iterable[Row]) -> Row | None:
         metric = self.benchmark.headline
         timed = [(figure.value, row) for row in rows if (figure := row.figure(metric)) is not None]
-        best = min if direction(metric) is Direction.LESS else max
-        return best(timed, key=lambda each: each[0])[1] if timed else None
+        return min(timed, key=lambda each: each[0])[1] if timed else None
 
     def reference(self, case: str) -> Row:
         """The row of the implementation that the gate compares with."""

@@ -79,7 +79,7 @@ def _of_throttling(records: Iterable[Record]) -> Iterator[str]:
 
 
 def _of_limits(records: Iterable[Record]) -> Iterator[str]:
-    wanted = ("cpuset", "memory_bytes", "pids", "threads")
+    wanted = ("cpuset", "memory_bytes", "swap", "pids", "threads")
     loose = dict.fromkeys(
         name
         for name in wanted
@@ -104,7 +104,7 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
         if room.outdated:
             yield (
                 f"{room.benchmark.name}: {room.outdated} older records were left out"
-                " (replaced, or of another machine, image or way of execution)."
+                " (replaced, or of another machine, image, way of execution or an earlier matrix)."
             )
 
 

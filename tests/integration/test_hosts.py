@@ -329,7 +329,7 @@ def test_a_record_that_was_altered_by_one_digit(host_results, tmp_path):
     assert at is not None
     victim.write_text(text[: at.start(1)] + str(int(at[1]) + 1) + text[at.end(1) :])
     where = ("--results", str(results))
-    ends(forge("render", *where), DamagedRecord, victim.name, "hash")
+    ends(forge("render", *where), DamagedRecord, victim.name, "altered")
     found = doctor("--executor", "local", *where)
     assert found["exit_code"] == DamagedRecord.exit_code
     assert f"rm {victim}" in json.dumps(found)

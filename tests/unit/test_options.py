@@ -1,6 +1,7 @@
 """Which common options a command takes, and what becomes of those that it would ignore."""
 
 import pytest
+from conftest import small_matrix
 
 from runner.cli import main
 from runner.commands import COMMANDS
@@ -54,6 +55,26 @@ def test_clean_removes_nothing_where_it_is_told_of_a_part(tmp_path, capsys) -> N
     assert main([*words, "--results", str(tmp_path)]) == UsageError.exit_code
     assert "clean takes no --arch, --only" in capsys.readouterr().err
     assert record.exists()
+
+
+@pytest.fixture
+def without_quick(write_matrix) -> str:
+    """A matrix whose profiles have other names."""
+    data = small_matrix()
+    for profiles in (data["profiles"], data["benchmarks"]["double"]["profiles"]):
+        profiles["short"] = profiles.pop("quick")
+    return str(write_matrix(data))
+
+
+@pytest.mark.parametrize("words", [["list"], ["completion", "bash"]])
+def test_a_command_that_takes_no_profile_needs_none_of_any_name(words, without_quick, capsys) -> None:
+    assert main([*words, "--matrix", without_quick]) == 0
+    assert "short" in capsys.readouterr().out
+
+
+def test_a_command_that_takes_a_profile_says_which_there_are(without_quick, capsys) -> None:
+    assert main(["plan", "--executor", "local", "--matrix", without_quick]) == UsageError.exit_code
+    assert "choose one of smoke, short" in capsys.readouterr().err
 
 
 def test_without_a_word_about_it_the_profile_is_quick_and_everything_is_selected() -> None:

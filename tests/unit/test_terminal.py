@@ -90,6 +90,7 @@ MISTAKES = [
     (80, ["--matrix", "/nowhere/at/all/matrix.yaml"]),
     (50, ["--only", "gae/pytorchh"]),
     (40, ["export", "--format", "parquet"]),
+    (80, ["compare", "--benchmark", "gae"]),
 ]
 
 

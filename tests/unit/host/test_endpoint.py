@@ -106,7 +106,10 @@ def test_a_program_that_only_bears_the_name_is_no_docker(say, answer):
         daemon.require_client()
 
 
-@pytest.mark.parametrize("printed", ["", "[]", "hello"])
+# The last is what the client prints where no daemon answers.
+@pytest.mark.parametrize(
+    "printed", ["", "[]", "hello", '{"NCPU": 0, "MemTotal": 0, "ServerErrors": ["Cannot connect"]}']
+)
 def test_an_information_that_cannot_be_read_is_empty(say, printed):
     say(info=(0, printed, ""))
     assert daemon.information() == {}

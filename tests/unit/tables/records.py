@@ -104,7 +104,7 @@ LIMITS = {
     "memory_bytes": 4 * 2**30,
     "pids": 256,
     "threads": 1,
-    "enforced": ["cpuset", "memory_bytes", "pids", "threads"],
+    "enforced": ["cpuset", "memory_bytes", "swap", "pids", "threads"],
 }
 _VALIDATOR = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 _EMULATOR = "qemu-aarch64 10.0.2"

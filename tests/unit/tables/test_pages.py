@@ -371,7 +371,7 @@ def test_the_circumstances_become_warnings(matrix: Matrix) -> None:
     assert "5 of 5 launches began with swap in use" in text
     assert "governor is powersave" in text
     assert "Swap is present (1.00 GiB)" in text
-    assert "not enforced in every launch: cpuset, memory_bytes, pids" in text
+    assert "not enforced in every launch: cpuset, memory_bytes, swap, pids" in text
 
 
 def on_two_machines(*throttled: int) -> list[Record]:

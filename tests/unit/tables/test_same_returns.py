@@ -109,6 +109,12 @@ def test_a_seed_that_failed_later_is_none(matrix: Matrix) -> None:
     assert said(matrix, trained("pytorch", 490), trained("rust", 480), failed)[3] == "5 and 6 of 6"
 
 
+def test_a_seed_that_failed_elsewhere_still_counts_where_it_passed(matrix: Matrix) -> None:
+    other = {**MACHINE, "cpu_model": "Slower CPU"}
+    failed = trained("rust", 480, [6], failure=("deadline", "60 s passed"), machine=other, minute=1)
+    assert said(matrix, trained("pytorch", 490), trained("rust", 480), failed)[3] == "6 and 6 of 6"
+
+
 def test_a_benchmark_without_a_margin_has_no_such_section(tmp_path: Path) -> None:
     rule = "      equivalence: {CartPole-v1: {margin: 25, worst: 22, best: 500, deviation: 16, seeds: 6}}\n"
     assert rule in MATRIX
