@@ -189,13 +189,14 @@ def test_a_read_only_container_runs_with_a_temporary_directory_and_says_so_witho
     assert run.returncode == 0, run.stderr
 
 
-def test_the_baselines_own_tests_pass_inside_the_image(images, packages_for_the_image):
+def test_the_baselines_own_tests_and_the_modules_pass_inside_the_image(images, packages_for_the_image):
     result = docker(
         "run", "--rm", "--network", "none", "--entrypoint", "python3",
         "-v", f"{packages_for_the_image}:/pytest:ro", "-v", f"{ROOT / 'tests'}:/checkout/tests:ro",
+        "-v", f"{ROOT / 'rust/crates/torchforge-py/tests'}:/checkout/module:ro",
         "-e", "PYTHONPATH=/opt/forge-bench:/opt/forge-bench/site-packages:/pytest",
         "forge-bench:peers", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-        "--rootdir", "/checkout", "--confcutdir", "/checkout", "/checkout/tests/image",
+        "--rootdir", "/checkout", "--confcutdir", "/checkout", "/checkout/tests/image", "/checkout/module",
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
     assert "skipped" not in result.stdout

@@ -136,7 +136,8 @@ def dqn_in(make: Callable[[str], Any], words: Sequence[str], age: float) -> int:
     Args:
         make: gives the environment by the name in the case's parameters: discrete actions, and observations of float32
             with one axis.
-        words: the command's options, as `torchforge --help` lists them for dqn.
+        words: the command's options, as `torchforge --help` lists them for dqn. `--simd` holds for all that this module
+            does from then on, in this process.
         age: seconds since the process began, from which `wall_seconds` is counted.
 
     Prints the measurement on stdout and returns the exit code, after one line on stderr if it is not 0. What the

@@ -135,7 +135,7 @@ impl Command {
             Some(other) => return Err(usage(other.unexpected())),
         };
         match command.as_str() {
-            "help" => Ok(Self::Help),
+            "help" => alone(parser, Self::Help),
             "version" => alone(parser, Self::Version),
             "sleep" => alone(parser, Self::Sleep),
             "oracle" => oracle(parser),
@@ -309,7 +309,8 @@ pub(crate) fn text(parser: &mut lexopt::Parser) -> Result<String, Failure> {
     parser.value().and_then(ValueExt::string).map_err(usage)
 }
 
-/// The instructions asked for, which the whole process is held to: initialisations and random numbers choose by themselves.
+/// The instructions asked for. Better ones are used nowhere in the process from here on, not by initialisations either,
+/// which choose by themselves.
 pub(crate) fn simd_path(parser: &mut lexopt::Parser) -> Result<SimdPath, Failure> {
     let path = text(parser)?.parse::<SimdPath>().and_then(|path| path.cap().map(|()| path));
     path.map_err(|error| Failure::Usage(error.to_string()))

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use torchforge_nn::{Error, TensorReader};
 
@@ -39,10 +40,12 @@ pub(crate) fn try_folder(path: &Path) -> Result<(), Failure> {
     try_writing(path).map_err(|error| Failure::File { action: "write into", path: path.to_owned(), error })
 }
 
-/// Writes a file and removes it again.
+/// Makes a file and removes it again. One that is there already, under whatever name, is left alone: in a container every
+/// process has the same number.
 pub(crate) fn try_writing(folder: &Path) -> io::Result<()> {
-    let trial = folder.join(format!(".torchforge-trial-{}", process::id()));
-    fs::write(&trial, [])?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let trial = folder.join(format!(".torchforge-trial-{}-{now}", process::id()));
+    fs::File::create_new(&trial)?;
     fs::remove_file(trial)
 }
 

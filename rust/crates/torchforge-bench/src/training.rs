@@ -77,11 +77,16 @@ pub(crate) fn run<A: Agent>(
     let folder = arguments.output.as_ref().map(|output| output.join(&case.id));
     let Made { mut agent, trace } = made.map_err(|e| unmade(case, &e))?;
     let mut episodes = Vec::new();
-    // What would make all of the training worth nothing at its end is met now. It is no part of the training's times.
-    let trying = Instant::now();
-    parity.try_file(&given)?;
-    folder.as_deref().map_or(Ok(()), files::try_folder)?;
-    let started = started + trying.elapsed();
+    // First what may be refused: a file that cannot be used, or a folder, would make all of the training worth nothing at
+    // its end. It is no part of the training's times.
+    let comparing = Instant::now();
+    let update = parity.of(&given)?;
+    if let Some(folder) = &folder {
+        files::make_folder(folder)?;
+        files::write(&folder.join("update.safetensors"), &update)?;
+    }
+    drop(update);
+    let started = started + comparing.elapsed();
     let mut progress = Progress::new(steps, "environment step");
 
     let clock = Clock::start(started);
@@ -93,10 +98,8 @@ pub(crate) fn run<A: Agent>(
     }
     let times = clock.stop();
 
-    let update = parity.of(&given)?;
     if let Some(folder) = folder {
         write(&folder, &case.id, &agent, &episodes, trace)?;
-        files::write(&folder.join("update.safetensors"), &update)?;
     }
     protocol::measurement(
         &case.id,
@@ -161,7 +164,7 @@ impl Clock {
     }
 }
 
-/// Wall time is that from the process's start to the end of the training.
+/// Wall time is that from the process's start to the end of the training, without what is compared before it.
 struct Times {
     initialisation_seconds: f64,
     training_seconds: f64,

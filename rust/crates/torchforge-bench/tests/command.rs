@@ -481,14 +481,16 @@ fn a_training_whose_files_cannot_be_used_never_begins() {
     // It would take long enough to tell how far it is.
     let parameters = r#"{"environment":"CartPole-v1","steps":100000000,"learning_starts":100000000,
         "train_frequency":100000000,"parity_updates":1}"#;
-    let words = ["dqn", "--case", "CartPole-v1", "--parameters", parameters, "--seed", "1"];
+    let of_more = parameters.replace(r#""parity_updates":1"#, r#""parity_updates":1000"#);
     let of_sac = sac_input("tried-sac");
     fs::rename(of_sac.join("Pendulum-v1"), of_sac.join("CartPole-v1")).unwrap();
-    for (input, output, expected) in [
-        (&wrong, &right, "parity.safetensors"),
-        (&of_sac, &right, "tensor \"online.0.weight\" is missing"),
-        (&right, &wrong.join("file"), "cannot make"),
+    for (input, output, parameters, expected) in [
+        (&wrong, &right, parameters, "parity.safetensors"),
+        (&of_sac, &right, parameters, "tensor \"online.0.weight\" is missing"),
+        (&right, &right, of_more.as_str(), "observations has 0 values"),
+        (&right, &wrong.join("file"), parameters, "cannot make"),
     ] {
+        let words = ["dqn", "--case", "CartPole-v1", "--parameters", parameters, "--seed", "1"];
         let folders = ["--input", input.to_str().unwrap(), "--output", output.to_str().unwrap()];
         let refused = torchforge(&[&words[..], &folders].concat());
         let stderr = String::from_utf8(refused.stderr).unwrap();
@@ -637,6 +639,7 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
         (vec!["sac", "--environment", "CartPole-v1"], "use one of MountainCarContinuous-v0, Pendulum-v1"),
         (vec!["sac", "--checkpoint-every", "5"], "give --checkpoint FILE"),
         (vec!["dqn", "--checkpoint", "x", "--checkpoint-every", "0"], "see `torchforge --help`"),
+        (vec!["help", "more"], "unexpected argument"),
         (vec!["evaluate", "--weights", "x"], "give --environment ID"),
         (vec!["evaluate", "--environment", "CartPole-v1"], "give --weights FILE"),
         (vec!["evaluate", "--epsilon", "1.5"], "give a number from 0 to 1"),

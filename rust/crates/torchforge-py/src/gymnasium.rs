@@ -141,6 +141,9 @@ fn read(array: &Bound<'_, PyAny>, observation: &mut [f32]) -> PyResult<()> {
         let message = format!("an observation has {found} values and the observation space says {expected}");
         return Err(PyValueError::new_err(message));
     }
+    if !array.is_aligned() {
+        return Err(PyValueError::new_err("an observation lies at an address where no f32 may"));
+    }
     // A handful of values: borrowing the whole array through the crate's table of borrows takes longer.
     for (i, value) in observation.iter_mut().enumerate() {
         *value = array.get_owned(i).expect("the index is below the length");

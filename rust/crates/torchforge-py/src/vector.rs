@@ -10,7 +10,7 @@ use torchforge_env::{
 };
 
 use crate::environment::{discrete, error, named};
-use crate::{check_shape, read};
+use crate::{cast, check_shape, read};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;
 type Flags<'py> = Bound<'py, PyArray1<bool>>;
@@ -86,14 +86,14 @@ impl VectorEnvironment {
         seed: Option<u64>,
         reset_mask: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Observations<'py>, Bound<'py, PyDict>)> {
-        let mask = reset_mask.map(|mask| read("reset_mask", mask)).transpose()?;
-        if let Some(mask) = &mask {
-            check_shape("reset_mask", mask, &[self.n])?;
-        }
-        let mask = mask.as_ref().map(|mask| mask.as_slice()).transpose()?;
+        let mask = reset_mask.map(|mask| flags("reset_mask", mask, self.n)).transpose()?;
         match &mut self.kind {
-            Kind::Discrete(environments) => reset(environments, seed, mask, &mut self.observations),
-            Kind::Continuous(environments) => reset(environments, seed, mask, &mut self.observations),
+            Kind::Discrete(environments) => {
+                reset(environments, seed, mask.as_deref(), &mut self.observations)
+            }
+            Kind::Continuous(environments) => {
+                reset(environments, seed, mask.as_deref(), &mut self.observations)
+            }
         }
         .map_err(error)?;
         Ok((matrix(py, &self.observations, self.n)?, PyDict::new(py)))
@@ -154,6 +154,14 @@ fn reset<E: Environment>(
         Some(mask) => environments.reset_where(mask, seed, observations),
         None => environments.reset(seed, observations),
     }
+}
+
+/// A copy of `n` flags. To NumPy any byte but 0 is true, and one may come from a view; a `bool` is 0 or 1.
+fn flags(name: &str, value: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<bool>> {
+    cast::<bool>(name, value)?;
+    let bytes = read::<u8>(name, &value.call_method1("view", ("uint8",))?)?;
+    check_shape(name, &bytes, &[n])?;
+    Ok(bytes.as_slice()?.iter().map(|&byte| byte != 0).collect())
 }
 
 /// A copy of (rows, values) for Python.

@@ -61,6 +61,13 @@ class Arguments(unittest.TestCase):
         ):
             self.refused(lambda mask: environments.reset(reset_mask=mask), given, expected)
 
+    def test_any_byte_of_a_mask_but_zero_is_true(self):
+        environments = torchforge.make_vec("CartPole-v1", 4, autoreset_mode="Disabled")
+        seen, _ = environments.reset(seed=1)
+        mask = np.array([2, 0, 255, 1], dtype=np.uint8).view(np.bool_)
+        again, _ = environments.reset(reset_mask=mask)
+        self.assertEqual((seen != again).any(axis=1).tolist(), [True, False, True, True])
+
     def test_unfit_actions_of_one_environment_are_named(self):
         cart_pole, pendulum = torchforge.make("CartPole-v1"), torchforge.make("Pendulum-v1")
         cart_pole.reset(seed=1)

@@ -47,11 +47,6 @@ pub(crate) trait Parity {
         Ok(found)
     }
 
-    /// Sees that a file is there and holds what the updates begin with.
-    fn try_file(&self, path: &Path) -> Result<(), Failure> {
-        files::with_tensors(path, |given| self.start(given).map(drop))
-    }
-
     /// [`compute`](Self::compute) from a file.
     fn of(&self, path: &Path) -> Result<Vec<u8>, Failure> {
         files::with_tensors(path, |given| self.compute(given, None)).map(TensorWriter::into_bytes)

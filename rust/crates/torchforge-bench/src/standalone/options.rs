@@ -140,7 +140,8 @@ impl Standalone {
     }
 
     /// Environment steps from one checkpoint to the next in a training of `steps`. One in which none falls due is an
-    /// error: whoever names a file counts on it. At the end there is none, because nothing is left to go on with.
+    /// error: whoever names a file counts on it. At the end there is none, because nothing is left to go on with; so one
+    /// that is resumed after its last writes none, and is no error, for its command is that which began it.
     pub(super) fn checkpoint_interval(&self, steps: u64) -> Result<u64, Failure> {
         let every = self.checkpoint_every.map_or((steps / PARTS).max(1), NonZeroU64::get);
         // PPO stops between two iterations alone.

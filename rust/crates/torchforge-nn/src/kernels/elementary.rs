@@ -75,7 +75,6 @@ pub(crate) fn tanh<S: Simd>(simd: S, x: S::Vector) -> S::Vector {
     /// From here on the nearest `f32` is one.
     const LARGEST: f32 = 9.02;
     let large = simd.less(simd.splat(LARGEST), simd.abs(x));
-    let sign = simd.select(simd.less(x, simd.splat(0.0)), simd.splat(-1.0), simd.splat(1.0));
     let square = simd.mul(x, x);
     let numerator =
         polynomial(simd, square, [1.0, 0.133_797_18, 0.003_494_034, 2.058_347_4e-5, 1.331_906_2e-8]);
@@ -83,8 +82,8 @@ pub(crate) fn tanh<S: Simd>(simd: S, x: S::Vector) -> S::Vector {
         polynomial(simd, square, [1.0, 0.467_130_33, 0.025_871_072, 3.283_092_1e-4, 7.762_015_2e-7]);
     let quotient = simd.div(simd.mul(x, numerator), denominator);
     // Rounding must not lead beyond one: 1 - tanh^2 is taken a logarithm of.
-    let quotient = simd.select(simd.less(simd.splat(1.0), simd.abs(quotient)), sign, quotient);
-    simd.select(large, sign, quotient)
+    let beyond = simd.less(simd.splat(1.0), simd.abs(quotient));
+    simd.select(simd.either(large, beyond), simd.copy_sign(1.0, x), quotient)
 }
 
 /// `(sin(2 pi x), cos(2 pi x))` within 1.2e-7 for `x` from 0 to 1.

@@ -205,29 +205,37 @@ impl<L: Left, F: Finish> Work for Product<'_, L, F> {
     #[inline(always)]
     fn with<S: Simd>(mut self, simd: S) {
         let depth = self.right.len() / self.width;
-        let mut room;
-        let packed: &mut [f32] = if self.rows >= PACKED_ROWS && depth >= PACKED_DEPTH {
-            room = [0.0; PACKED];
-            &mut room
-        } else {
-            &mut []
-        };
         let vectors = self.columns.div_ceil(LANES);
-        let mut vector = 0;
-        if S::TILE_VECTORS == 4 {
-            while vector + 4 <= vectors {
-                self.strip::<S, 4>(simd, vector, packed);
-                vector += 4;
-            }
-            if vector + 2 <= vectors {
-                self.strip::<S, 2>(simd, vector, packed);
-                vector += 2;
-            }
+        let widest = strip::<S>(vectors) * LANES;
+        let (mut few, mut many);
+        // What lies in one piece already need not be gathered.
+        let packed: &mut [f32] = if self.rows < PACKED_ROWS || depth < PACKED_DEPTH || widest == self.width {
+            &mut []
+        } else if depth * widest <= FEW_PACKED {
+            few = [0.0; FEW_PACKED];
+            &mut few
+        } else {
+            many = [0.0; PACKED];
+            &mut many
+        };
+        let mut first = 0;
+        while first < vectors {
+            first += match strip::<S>(vectors - first) {
+                4 => self.strip::<S, 4>(simd, first, packed),
+                2 => self.strip::<S, 2>(simd, first, packed),
+                _ => self.strip::<S, 1>(simd, first, packed),
+            };
         }
-        while vector < vectors {
-            self.strip::<S, 1>(simd, vector, packed);
-            vector += 1;
-        }
+    }
+}
+
+/// Vectors in the next strip of so many.
+#[inline(always)]
+fn strip<S: Simd>(vectors: usize) -> usize {
+    match vectors {
+        4.. if S::TILE_VECTORS == 4 => 4,
+        2.. if S::TILE_VECTORS == 4 => 2,
+        _ => 1,
     }
 }
 
@@ -246,27 +254,36 @@ struct Panel<'a> {
 /// Values of a panel that is gathered: with six rows of the left factor beside them they fill a first-level cache of
 /// today.
 const PACKED: usize = 8192;
+/// Values of a panel for which less room is enough: to make it takes less time, and pushes less out of that cache.
+const FEW_PACKED: usize = 2048;
 /// From how many rows of the left factor, and of the panel, on gathering pays.
 const PACKED_ROWS: usize = 48;
 const PACKED_DEPTH: usize = 80;
 
 impl<L: Left, F: Finish> Product<'_, L, F> {
     /// All rows of `VECTORS` vectors of columns: what a tile reads of the right factor stays in the nearest cache.
+    /// Returns `VECTORS`.
     ///
     /// Rows of a power of two fall into few sets of a cache and push each other out; gathered into `packed`, if there
     /// is such room, they stay.
     #[inline(always)]
-    fn strip<S: Simd, const VECTORS: usize>(&mut self, simd: S, first_vector: usize, packed: &mut [f32]) {
+    fn strip<S: Simd, const VECTORS: usize>(
+        &mut self,
+        simd: S,
+        first_vector: usize,
+        packed: &mut [f32],
+    ) -> usize {
         let depth = self.right.len() / self.width;
         let (first_column, columns) = (first_vector * LANES, VECTORS * LANES);
-        // What lies in one piece already need not be gathered.
-        if packed.is_empty() || columns == self.width {
+        if packed.is_empty() {
             let (values, stride) = (&self.right[first_column..], self.width);
             let panel = Panel { values, stride, first: 0, rows: depth, last: true };
-            return self.tiles::<S, VECTORS>(simd, first_column, panel);
+            self.tiles::<S, VECTORS>(simd, first_column, panel);
+            return VECTORS;
         }
-        for first in (0..depth).step_by(PACKED / columns) {
-            let rows = (depth - first).min(PACKED / columns);
+        let most = packed.len() / columns;
+        for first in (0..depth).step_by(most) {
+            let rows = (depth - first).min(most);
             let panel = self.right[first * self.width..].chunks(self.width);
             for (row, packed) in panel.zip(packed.chunks_exact_mut(columns).take(rows)) {
                 for (values, packed) in
@@ -278,16 +295,18 @@ impl<L: Left, F: Finish> Product<'_, L, F> {
             let panel = Panel { values: packed, stride: columns, first, rows, last: first + rows == depth };
             self.tiles::<S, VECTORS>(simd, first_column, panel);
         }
+        VECTORS
     }
 
     #[inline(always)]
     fn tiles<S: Simd, const VECTORS: usize>(&mut self, simd: S, first_column: usize, right: Panel<'_>) {
         let mut row = 0;
-        while row + TILE_ROWS <= self.rows {
+        // Eight rows are two tiles of four: one of six would leave two, whose sums are too few to keep the units busy.
+        while row + TILE_ROWS <= self.rows && row + 8 != self.rows {
             self.tile::<S, TILE_ROWS, VECTORS>(simd, row, first_column, right);
             row += TILE_ROWS;
         }
-        if row + 4 <= self.rows {
+        while row + 4 <= self.rows {
             self.tile::<S, 4, VECTORS>(simd, row, first_column, right);
             row += 4;
         }

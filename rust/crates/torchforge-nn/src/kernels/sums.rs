@@ -1,5 +1,6 @@
 //! Sums along the batch.
 
+use super::strip::{load, store};
 use crate::simd::{LANES, Simd, Work};
 
 /// `out[i]` is the sum of row `i` of `rows`, (out, width) with whole vectors in a row.
@@ -47,9 +48,6 @@ struct SumsOfColumns<'a> {
     out: &'a mut [f32],
 }
 
-/// Vectors of columns at a time, as many chains.
-const VECTORS: usize = 8;
-
 impl Work for SumsOfColumns<'_> {
     type Done = ();
 
@@ -57,17 +55,34 @@ impl Work for SumsOfColumns<'_> {
     fn with<S: Simd>(self, simd: S) {
         let Self { rows, width, out } = self;
         assert!(out.len() <= width, "{} columns of {width}", out.len());
-        for (strip, out) in out.chunks_mut(VECTORS * LANES).enumerate() {
-            let mut sums = [simd.splat(0.0); VECTORS];
-            for row in rows.chunks_exact(width) {
-                let values = row[strip * VECTORS * LANES..].as_chunks::<LANES>().0;
-                for (sum, values) in sums.iter_mut().zip(values) {
-                    *sum = simd.add(*sum, simd.load(values));
-                }
-            }
-            for (sum, out) in sums.into_iter().zip(out.chunks_mut(LANES)) {
-                simd.store_up_to(sum, out);
-            }
+        let vectors = out.len().div_ceil(LANES);
+        let mut first = 0;
+        while first < vectors {
+            let (column, out) = (first * LANES, &mut out[first * LANES..]);
+            first += match vectors - first {
+                8.. if S::STRIP_VECTORS >= 8 => strip::<S, 8>(simd, (rows, width), column, out),
+                4.. => strip::<S, 4>(simd, (rows, width), column, out),
+                2.. => strip::<S, 2>(simd, (rows, width), column, out),
+                _ => strip::<S, 1>(simd, (rows, width), column, out),
+            };
         }
     }
+}
+
+/// `VECTORS` vectors of columns, of as many chains as stay in registers; returns `VECTORS`.
+#[inline(always)]
+fn strip<S: Simd, const VECTORS: usize>(
+    simd: S,
+    (rows, width): (&[f32], usize),
+    first_column: usize,
+    out: &mut [f32],
+) -> usize {
+    let mut sums = [simd.splat(0.0); VECTORS];
+    for row in rows.chunks_exact(width) {
+        for (sum, values) in sums.iter_mut().zip(load::<S, VECTORS>(simd, &row[first_column..])) {
+            *sum = simd.add(*sum, values);
+        }
+    }
+    store(simd, sums, out);
+    VECTORS
 }

@@ -4,7 +4,7 @@ use super::Layer;
 use super::activations::padded;
 use crate::buffer::Buffer;
 use crate::kernels::transpose;
-use crate::simd::Simd;
+use crate::simd::{LANES, Simd};
 
 /// A matrix whose rows are whole vectors, with zeros at their ends.
 #[derive(Clone, Copy)]
@@ -19,8 +19,9 @@ pub(super) struct Factor<'a> {
 pub(super) struct Factors {
     /// For each layer but the last its weight's transpose: (inputs, outputs).
     across: Vec<Matrix>,
-    /// For each layer but the first its weight: (outputs, inputs), with whole vectors of rows.
-    along: Vec<Matrix>,
+    /// For each layer but the first its weight: (outputs, inputs), with whole vectors of rows. None where the parameters
+    /// are as good: the last layer's needs more rows, and another's whole vectors in a row.
+    along: Vec<Option<Matrix>>,
     ready_forward: bool,
     ready_backward: bool,
 }
@@ -39,13 +40,17 @@ impl Matrix {
 
 impl Factors {
     pub(super) fn new(layers: &[Layer]) -> Self {
-        let across = layers[..layers.len() - 1].iter();
+        let last = layers.len() - 1;
+        let along = |number: usize, layer: &Layer| {
+            (number == last || !layer.inputs.is_multiple_of(LANES))
+                .then(|| Matrix::zeros(padded(layer.outputs), padded(layer.inputs)))
+        };
         Self {
-            across: across.map(|layer| Matrix::zeros(layer.inputs, padded(layer.outputs))).collect(),
-            along: layers[1..]
+            across: layers[..last]
                 .iter()
-                .map(|layer| Matrix::zeros(padded(layer.outputs), padded(layer.inputs)))
+                .map(|layer| Matrix::zeros(layer.inputs, padded(layer.outputs)))
                 .collect(),
+            along: layers.iter().enumerate().skip(1).map(|(number, layer)| along(number, layer)).collect(),
             ready_forward: false,
             ready_backward: false,
         }
@@ -64,9 +69,11 @@ impl Factors {
 
     /// A layer's weight: the last's once [`prepare_forward`](Self::prepare_forward) was called, another's after
     /// [`prepare_backward`](Self::prepare_backward).
-    pub(super) fn along(&self, layer: usize) -> Factor<'_> {
-        let Matrix { values, width } = &self.along[layer - 1];
-        Factor { values, width: *width }
+    pub(super) fn along<'a>(&'a self, number: usize, layers: &[Layer], parameters: &'a [f32]) -> Factor<'a> {
+        match &self.along[number - 1] {
+            Some(Matrix { values, width }) => Factor { values, width: *width },
+            None => Factor { values: layers[number].weight(parameters), width: layers[number].inputs },
+        }
     }
 
     #[inline(always)]
@@ -78,8 +85,9 @@ impl Factors {
             let weight = layer.weight(parameters);
             transpose(simd, (weight, layer.inputs, layer.inputs), &mut across.values, across.width);
         }
-        let last = self.along.len();
-        copy_rows(layers[last].weight(parameters), layers[last].inputs, &mut self.along[last - 1]);
+        if let (Some(layer), Some(Some(along))) = (layers.last(), self.along.last_mut()) {
+            copy_rows(layer.weight(parameters), layer.inputs, along);
+        }
         self.ready_forward = true;
     }
 
@@ -90,7 +98,9 @@ impl Factors {
         }
         let last = self.along.len() - 1;
         for (layer, along) in layers[1..].iter().zip(&mut self.along[..last]) {
-            copy_rows(layer.weight(parameters), layer.inputs, along);
+            if let Some(along) = along {
+                copy_rows(layer.weight(parameters), layer.inputs, along);
+            }
         }
         self.ready_backward = true;
     }

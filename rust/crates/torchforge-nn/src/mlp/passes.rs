@@ -24,7 +24,7 @@ impl Mlp {
     ) {
         self.forward_hidden(processor, inputs, activations.batch, &mut activations.hidden);
         let (last, width) = (self.layers[self.layers.len() - 1], activations.width());
-        let factor = self.factors.along(self.layers.len() - 1);
+        let factor = self.along(self.layers.len() - 1);
         let rows = &activations.hidden[activations.hidden.len() - 1];
         let outputs = activations.output.chunks_exact_mut(width).zip(last.bias(&self.parameters).chunks(1));
         for ((out, bias), weight) in outputs.zip(factor.values.chunks_exact(factor.width)) {
@@ -37,9 +37,14 @@ impl Mlp {
     pub(crate) fn forward_row<S: Simd>(&mut self, simd: S, input: &[f32], activations: &mut RowActivations) {
         self.forward_hidden(Processor::one_thread(simd), input, 1, &mut activations.hidden);
         let last = self.layers[self.layers.len() - 1];
-        let weight = self.factors.along(self.layers.len() - 1).values;
+        let weight = self.along(self.layers.len() - 1).values;
         let row = &activations.hidden[activations.hidden.len() - 1];
         dots(simd, weight, row, last.bias(&self.parameters), &mut activations.output);
+    }
+
+    /// A layer's weight: see [`Factors::along`](super::factors::Factors::along).
+    fn along(&self, number: usize) -> Factor<'_> {
+        self.factors.along(number, &self.layers, &self.parameters)
     }
 
     /// All layers but the last.
@@ -182,7 +187,7 @@ impl Mlp {
         derivative: impl Finish,
     ) {
         let batch = activations.batch;
-        let Factor { values, width } = self.factors.along(number);
+        let Factor { values, width } = self.along(number);
         let (before, after) = errors.hidden.split_at_mut(number);
         let (size, out) = ((batch, width, width), &mut before[number - 1][..batch * width]);
         let (outputs, stride) = (self.layers[number].outputs, padded(self.layers[number].outputs));

@@ -187,14 +187,13 @@ impl DensePpo {
 
     #[inline(always)]
     fn update_with<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>, learning_rate: f64) -> PpoLoss {
-        for learner in [&mut self.actor, &mut self.critic] {
-            learner.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
-        }
+        // One network after the other: what one has computed on its way forward is near when it goes back.
+        self.actor.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
         let (policy, entropy) = self.policy_loss(simd, minibatch);
+        self.actor.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
+        self.critic.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
         let value = self.value_loss(simd, minibatch);
-        for learner in [&mut self.actor, &mut self.critic] {
-            learner.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
-        }
+        self.critic.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
         let squares =
             sum_of_squares(simd, &self.actor.gradients) + sum_of_squares(simd, &self.critic.gradients);
         let gradient_norm = squares.sqrt();

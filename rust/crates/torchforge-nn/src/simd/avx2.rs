@@ -106,9 +106,27 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    fn copy_sign(self, magnitude: f32, sign: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe {
+            let (bit, magnitude) = (_mm256_set1_ps(-0.0), _mm256_set1_ps(magnitude));
+            [
+                _mm256_or_ps(_mm256_and_ps(bit, sign[0]), magnitude),
+                _mm256_or_ps(_mm256_and_ps(bit, sign[1]), magnitude),
+            ]
+        }
+    }
+
+    #[inline(always)]
     fn less(self, a: Halves, b: Halves) -> Halves {
         // SAFETY: as above.
         unsafe { [_mm256_cmp_ps::<_CMP_LT_OQ>(a[0], b[0]), _mm256_cmp_ps::<_CMP_LT_OQ>(a[1], b[1])] }
+    }
+
+    #[inline(always)]
+    fn either(self, a: Halves, b: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_or_ps(a[0], b[0]), _mm256_or_ps(a[1], b[1])] }
     }
 
     #[inline(always)]

@@ -111,9 +111,24 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    fn copy_sign(self, magnitude: f32, sign: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe {
+            // AVX-512F has no `and` and `or` for floats.
+            let bit = _mm512_and_si512(_mm512_castps_si512(sign), _mm512_set1_epi32(i32::MIN));
+            _mm512_castsi512_ps(_mm512_or_si512(bit, _mm512_castps_si512(_mm512_set1_ps(magnitude))))
+        }
+    }
+
+    #[inline(always)]
     fn less(self, a: __m512, b: __m512) -> __mmask16 {
         // SAFETY: as above.
         unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b) }
+    }
+
+    #[inline(always)]
+    fn either(self, a: __mmask16, b: __mmask16) -> __mmask16 {
+        a | b
     }
 
     #[inline(always)]

@@ -89,8 +89,12 @@ pub(crate) trait Simd: Copy + Send + Sync {
     fn sqrt(self, a: Self::Vector) -> Self::Vector;
     /// The magnitude.
     fn abs(self, a: Self::Vector) -> Self::Vector;
+    /// `magnitude`, which is not negative, with the sign of each lane, a zero's and a NaN's too.
+    fn copy_sign(self, magnitude: f32, sign: Self::Vector) -> Self::Vector;
     /// Whether `a < b`; false beside a NaN.
     fn less(self, a: Self::Vector, b: Self::Vector) -> Self::Mask;
+    /// Whether one of the two is true, or both.
+    fn either(self, a: Self::Mask, b: Self::Mask) -> Self::Mask;
     /// One bit a lane, the first the lowest: whether it is not zero. A NaN is not.
     fn nonzero(self, a: Self::Vector) -> u16;
     /// `yes` where the mask is true, else `no`.

@@ -114,9 +114,24 @@ impl Simd for Neon {
     }
 
     #[inline(always)]
+    fn copy_sign(self, magnitude: f32, sign: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe {
+            let (bit, magnitude) = (vdupq_n_u32(1 << 31), vdupq_n_f32(magnitude));
+            each!(i => vbslq_f32(bit, sign[i], magnitude))
+        }
+    }
+
+    #[inline(always)]
     fn less(self, a: Quarters, b: Quarters) -> [uint32x4_t; 4] {
         // SAFETY: as above.
         unsafe { each!(i => vcltq_f32(a[i], b[i])) }
+    }
+
+    #[inline(always)]
+    fn either(self, a: [uint32x4_t; 4], b: [uint32x4_t; 4]) -> [uint32x4_t; 4] {
+        // SAFETY: as above.
+        unsafe { each!(i => vorrq_u32(a[i], b[i])) }
     }
 
     #[inline(always)]

@@ -59,8 +59,16 @@ impl Simd for Portable {
         a.map(f32::abs)
     }
 
+    fn copy_sign(self, magnitude: f32, sign: [f32; LANES]) -> [f32; LANES] {
+        sign.map(|sign| magnitude.copysign(sign))
+    }
+
     fn less(self, a: [f32; LANES], b: [f32; LANES]) -> [bool; LANES] {
         std::array::from_fn(|i| a[i] < b[i])
+    }
+
+    fn either(self, a: [bool; LANES], b: [bool; LANES]) -> [bool; LANES] {
+        std::array::from_fn(|i| a[i] | b[i])
     }
 
     fn nonzero(self, a: [f32; LANES]) -> u16 {
