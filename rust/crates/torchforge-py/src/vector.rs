@@ -87,13 +87,10 @@ impl VectorEnvironment {
         reset_mask: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Observations<'py>, Bound<'py, PyDict>)> {
         let mask = reset_mask.map(|mask| flags("reset_mask", mask, self.n)).transpose()?;
+        let mask = mask.as_deref();
         match &mut self.kind {
-            Kind::Discrete(environments) => {
-                reset(environments, seed, mask.as_deref(), &mut self.observations)
-            }
-            Kind::Continuous(environments) => {
-                reset(environments, seed, mask.as_deref(), &mut self.observations)
-            }
+            Kind::Discrete(environments) => reset(environments, seed, mask, &mut self.observations),
+            Kind::Continuous(environments) => reset(environments, seed, mask, &mut self.observations),
         }
         .map_err(error)?;
         Ok((matrix(py, &self.observations, self.n)?, PyDict::new(py)))

@@ -41,7 +41,7 @@ impl Matrix {
 impl Factors {
     pub(super) fn new(layers: &[Layer]) -> Self {
         let last = layers.len() - 1;
-        let along = |number: usize, layer: &Layer| {
+        let copy = |number: usize, layer: &Layer| {
             (number == last || !layer.inputs.is_multiple_of(LANES))
                 .then(|| Matrix::zeros(padded(layer.outputs), padded(layer.inputs)))
         };
@@ -50,7 +50,7 @@ impl Factors {
                 .iter()
                 .map(|layer| Matrix::zeros(layer.inputs, padded(layer.outputs)))
                 .collect(),
-            along: layers.iter().enumerate().skip(1).map(|(number, layer)| along(number, layer)).collect(),
+            along: layers.iter().enumerate().skip(1).map(|(number, layer)| copy(number, layer)).collect(),
             ready_forward: false,
             ready_backward: false,
         }
