@@ -48,8 +48,6 @@ impl Parameters {
 pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure> {
     let case = only_case(arguments)?;
     let parameters = Parameters::read(case)?;
-    let environments =
-        environments(&parameters.environment, parameters.environments).map_err(|fault| case.fault(&fault))?;
     let options = PpoOptions {
         iterations: parameters.iterations,
         rollout_steps: parameters.rollout_steps,
@@ -57,6 +55,10 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         epochs: parameters.epochs,
         ..PpoOptions::default()
     };
+    // Before the environments are made, of which there may be too many.
+    options.minibatch_rows(parameters.environments).map_err(|error| case.fault(&error.to_string()))?;
+    let environments =
+        environments(&parameters.environment, parameters.environments).map_err(|fault| case.fault(&fault))?;
     let backend = arguments.backend()?;
     let actions = environments.action_space().count as usize;
     let parity = parity(environments.observation_len(), actions, parameters.parity_updates, backend);

@@ -4,7 +4,7 @@ use torchforge_env::{Discrete, Environment, Pcg64, StepBatch, VectorEnv};
 use torchforge_nn::{NetworkState, PpoMinibatch, PpoUpdate};
 
 use crate::stream::below;
-use crate::training::{Unfinished, not_zero, with_room};
+use crate::training::{MOST_ROLLOUT_STEPS, Unfinished, not_zero, with_room};
 use crate::{Archive, Episode, GaeOptions, State, Stream, TrainingError};
 
 /// PPO's constants; the defaults are CleanRL's, for CartPole: its 500,000 steps are 976 iterations of four environments.
@@ -40,8 +40,11 @@ impl Default for PpoOptions {
 impl PpoOptions {
     /// Rows of a minibatch, where so many environments are stepped together.
     pub fn minibatch_rows(&self, environments: usize) -> Result<usize, TrainingError> {
-        not_zero(&[("minibatches", self.minibatches as u64)])?;
+        not_zero(&[("minibatches", self.minibatches as u64), ("rollout steps", self.rollout_steps as u64)])?;
         let rows = environments.saturating_mul(self.rollout_steps);
+        if rows > MOST_ROLLOUT_STEPS {
+            return Err(TrainingError::Rollout { rows });
+        }
         if !rows.is_multiple_of(self.minibatches) {
             return Err(TrainingError::Minibatches { rows, parts: self.minibatches });
         }
@@ -195,11 +198,7 @@ where
         options: PpoOptions,
         seed: u64,
     ) -> Result<Self, TrainingError> {
-        not_zero(&[
-            ("iterations", options.iterations),
-            ("rollout steps", options.rollout_steps as u64),
-            ("epochs", options.epochs as u64),
-        ])?;
+        not_zero(&[("iterations", options.iterations), ("epochs", options.epochs as u64)])?;
         let (count, width) = (environments.len(), environments.observation_len());
         let minibatch_rows = options.minibatch_rows(count)?;
         let rows = minibatch_rows * options.minibatches;
@@ -210,7 +209,8 @@ where
         if outputs != actions {
             return Err(TrainingError::Outputs { outputs, actions });
         }
-        let updates = (options.iterations as usize).saturating_mul(options.epochs * options.minibatches);
+        let updates =
+            (options.iterations as usize).saturating_mul(options.epochs).saturating_mul(options.minibatches);
         Ok(Self {
             choice: Stream::Exploration.of(seed),
             shuffling: Stream::Replay.of(seed),

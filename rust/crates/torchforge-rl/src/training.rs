@@ -29,6 +29,12 @@ pub enum TrainingError {
         /// Minibatches asked for.
         parts: usize,
     },
+    /// A rollout is larger than any that is kept in memory.
+    #[error("a rollout has {rows} steps of all environments: give it at most {MOST_ROLLOUT_STEPS}")]
+    Rollout {
+        /// Steps in a rollout of all environments.
+        rows: usize,
+    },
     /// There is no room for what it takes down of itself.
     #[error("what it takes down of itself has no room in memory: give it fewer steps")]
     TooLong,
@@ -42,6 +48,9 @@ pub enum TrainingError {
     #[error(transparent)]
     Replay(#[from] torchforge_data::Error),
 }
+
+/// Steps of all environments in a rollout, at most: as many as a network takes rows, hundreds of megabytes.
+pub(crate) const MOST_ROLLOUT_STEPS: usize = 1 << 24;
 
 /// A list with room for everything that a training takes down of itself: nothing is allocated while it runs.
 pub(crate) fn with_room<T>(expected: usize) -> Result<Vec<T>, TrainingError> {

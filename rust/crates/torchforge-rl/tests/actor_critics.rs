@@ -118,6 +118,8 @@ fn options_of_ppo_that_cannot_work_are_errors() {
     assert_eq!(error, Some(TrainingError::Zero { what: "epochs" }));
     let error = ppo(1, PpoOptions { minibatches: 5, ..PPO }).err();
     assert_eq!(error, Some(TrainingError::Minibatches { rows: 256, parts: 5 }));
+    let rows = PpoOptions { rollout_steps: 1 << 40, ..PPO }.minibatch_rows(4);
+    assert_eq!(rows, Err(TrainingError::Rollout { rows: 1 << 42 }));
 }
 
 const SAC: SacOptions =
