@@ -93,7 +93,7 @@ def action_count(environments: Environments) -> int:
     """How many discrete actions there are."""
     space = environments.single_action_space
     if not isinstance(space, gym.spaces.Discrete):
-        raise TypeError(f"DQN needs discrete actions, not {space}")
+        protocol.refuse(f"DQN needs discrete actions, not {space}; name another environment")
     return int(space.n)
 
 
@@ -197,8 +197,8 @@ def train(parameters: Parameters, seed: int) -> Trained:
     trace, truncated = Trace(), Truncations()
     bounds = initial_bounds(online)
 
-    started = time.perf_counter()
     observations, _ = environments.reset(seed=seed)
+    started = time.perf_counter()
     for step in range(parameters.steps):
         # Act: at random with probability epsilon, else greedily.
         epsilon = linear_schedule(START_EPSILON, END_EPSILON, exploration, step)

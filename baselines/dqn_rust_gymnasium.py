@@ -26,6 +26,9 @@ def make(name: str) -> gymnasium.Env[Any, Any]:
 
 
 if __name__ == "__main__":
+    # The agent reads the words itself, and would tell of the program torchforge.
+    if {"-h", "--help"} & {*sys.argv[1:]}:
+        protocol.parser(__doc__).parse_args(["--help"])
     protocol.check_instructions()
     age = protocol.seconds_since_process_start()
     sys.exit(torchforge.dqn_in(make, sys.argv[1:], time.perf_counter() - FIRST_LINE if age is None else age))

@@ -88,7 +88,7 @@ def train(make_learner: type[Learner], parameters: dqn.Parameters, seed: int) ->
     environment = DirectEnvironment(parameters.environment)
     space = environment.environment.action_space
     if not isinstance(space, gym.spaces.Discrete):
-        raise TypeError(f"DQN needs discrete actions, not {space}")
+        protocol.refuse(f"DQN needs discrete actions, not {space}; name another environment")
     space.seed(seed)
     sizes = (*environment.observation_shape, int(space.n))
     online, target = dqn.make_network(*sizes), dqn.make_network(*sizes)
@@ -107,8 +107,8 @@ def train(make_learner: type[Learner], parameters: dqn.Parameters, seed: int) ->
 
     # Not before the environment is made: NumPy would warn of numbers that are zero now.
     torch.set_flush_denormal(True)
-    started = time.perf_counter()
     observation = environment.reset(seed)
+    started = time.perf_counter()
     for step in range(parameters.steps):
         epsilon = dqn.linear_schedule(dqn.START_EPSILON, dqn.END_EPSILON, exploration, step)
         explores = random.random() < epsilon

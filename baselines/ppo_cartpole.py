@@ -13,7 +13,7 @@ By hand, from this directory:  uv run python ppo_cartpole.py [--seed 1] [--itera
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -162,7 +162,7 @@ def sizes_of(environments: Environments) -> tuple[int, int]:
     """Numbers in one observation, and discrete actions: (4, 2) on CartPole."""
     space = environments.single_action_space
     if not isinstance(space, gym.spaces.Discrete):
-        raise TypeError(f"this PPO needs discrete actions, not {space}")
+        protocol.refuse(f"this PPO needs discrete actions, not {space}; name another environment")
     return int(np.prod(environments.single_observation_space.shape or ())), int(space.n)
 
 
@@ -234,11 +234,11 @@ class Trace:
     """How many flags of the rollouts are not what the environments said one step before: none."""
 
     def iteration(
-        self, learning_rate: float, flags: Sequence[Tensor], ended_before: NDArray[np.bool_]
+        self, learning_rate: float, flags: NDArray[np.float32], ended_before: NDArray[np.bool_]
     ) -> None:
         """Between acting and learning; the environments' last word is the next iteration's first."""
         self.learning_rate.append(learning_rate)
-        self.wrong_flags += int((torch.stack([*flags]).numpy() != ended_before).sum())
+        self.wrong_flags += int((flags != ended_before).sum())
         ended_before[0] = ended_before[-1]
 
     def tensors(self) -> dict[str, Tensor]:
@@ -285,11 +285,11 @@ def train(parameters: Parameters, seed: int) -> Trained:
     trace = Trace()
     initial = initial_weights(agent)
 
-    started = time.perf_counter()
     next_observations = torch.Tensor(environments.reset(seed=seed)[0])
     next_done = torch.zeros(parameters.environments)
     # The environments' own word on every step of an iteration, and on the step before: what the flags are held to.
     ended_before = np.zeros((steps + 1, parameters.environments), dtype=np.bool_)
+    started = time.perf_counter()
     for iteration in range(1, parameters.iterations + 1):
         optimizer.param_groups[0]["lr"] = annealed(iteration, parameters.iterations)
 
@@ -316,7 +316,11 @@ def train(parameters: Parameters, seed: int) -> Trained:
             advantages = advantages_of(rollout.rewards, rollout.dones, rollout.values, next_value, next_done)
             returns = advantages + rollout.values
 
-        trace.iteration(optimizer.param_groups[0]["lr"], [*rollout.dones, next_done], ended_before)
+        trace.iteration(
+            optimizer.param_groups[0]["lr"],
+            np.vstack([rollout.dones.numpy(), next_done.numpy()]),
+            ended_before,
+        )
 
         # Learn.
         flat = Minibatch(

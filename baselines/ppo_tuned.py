@@ -155,7 +155,7 @@ def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) ->
     environments = [DirectEnvironment(parameters.environment) for _ in range(count)]
     space = environments[0].environment.action_space
     if not isinstance(space, gym.spaces.Discrete):
-        raise TypeError(f"this PPO needs discrete actions, not {space}")
+        protocol.refuse(f"this PPO needs discrete actions, not {space}; name another environment")
     shape = environments[0].observation_shape
     agent = ppo.make_agent(int(np.prod(shape)), int(space.n))
     initial = ppo.initial_weights(agent)
@@ -179,9 +179,9 @@ def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) ->
 
     # Not before the environments are made: NumPy would warn of numbers that are zero now.
     torch.set_flush_denormal(True)
-    started = time.perf_counter()
     for index, environment in enumerate(environments):
         rollout.observations[-1, index] = environment.reset(seed + index)
+    started = time.perf_counter()
     for iteration in range(1, parameters.iterations + 1):
         learner.optimizer.learning_rate = ppo.annealed(iteration, parameters.iterations)
 
@@ -203,7 +203,7 @@ def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) ->
                 rollout.observations[step + 1, index] = observation
             environment_steps += count
 
-        trace.iteration(learner.optimizer.learning_rate, [*torch.from_numpy(rollout.dones)], ended_before)
+        trace.iteration(learner.optimizer.learning_rate, rollout.dones, ended_before)
 
         # Learn.
         flat = rows_of(rollout, learner)

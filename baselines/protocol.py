@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -68,11 +69,14 @@ def refuse(message: str) -> NoReturn:
 
 
 def made_directory(directory: Path) -> Path:
-    """The directory, made if need be; leaves with exit code 2 where it cannot be."""
+    """The directory, made if need be; leaves with exit code 2 where it cannot be, or cannot be written into."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        # Before the work whose result goes there.
+        with TemporaryFile(dir=directory):
+            pass
     except OSError as error:
-        refuse(f"{directory} cannot be made: {error.strerror}; name another with --output")
+        refuse(f"{directory} cannot be made or written into: {error.strerror}; name another with --output")
     return directory
 
 
@@ -258,6 +262,8 @@ class Repetitions:
                 raise ValueError(f"{name!r} must be at least 1")
         if self.warmup < 0:
             raise ValueError("'warmup' must not be negative")
+        if self.seconds_limit is not None and not self.seconds_limit >= 0:
+            raise ValueError("'seconds_limit' must be a number from 0")
 
     def time(self, call: Callable[[], Result]) -> tuple[list[float], Result]:
         """`time_anew` of a call that every repetition may repeat as it is."""

@@ -35,7 +35,8 @@ class Truncations:
         next_observation, termination = stored
         self.ends += int(termination != 0)
         difference = np.abs(next_observation - last_observation.astype(np.float32))
-        self.error = max(self.error, float(difference.max()))
+        # Not by max(), which would drop a NaN.
+        self.error = float(np.maximum(self.error, difference.max()))
 
     def tensors(self) -> dict[str, Tensor]:
         """How many count as ends (i64), and how far the next observations are from the last ones (f32): both 0."""

@@ -1,10 +1,11 @@
 """SAC (Haarnoja et al., 2018) on Pendulum-v1, or any Gymnasium task of continuous actions: the reference of `sac`.
 
 Our own code after the algorithm of CleanRL's sac_continuous_action.py at commit fe8d8a0, faithful in every
-constant and in the order of every random draw: with the same seed and the same PyTorch it plays CleanRL's
-episodes, one by one. It leaves out CleanRL's logging (TensorBoard, prints) and the mean action, which CleanRL
-computes at every sampling and never uses; on top, it counts and remembers the episodes. Nothing of the work is
-done another way than there, acting with autograd on included.
+constant, but for the number of steps and where learning starts, and in the order of every random draw: with the
+same seed and the same PyTorch it plays CleanRL's episodes, one by one. It leaves out CleanRL's logging
+(TensorBoard, prints) and the mean action, which CleanRL computes at every sampling and never uses; on top, it
+counts and remembers the episodes. Nothing of the work is done another way than there, acting with autograd on
+included.
 
 By hand, from this directory:
     uv run python sac_continuous.py [--environment Pendulum-v1] [--seed 1] [--steps 20000] [--tuned | --compile]
@@ -122,7 +123,7 @@ def action_space_of(environments: Environments) -> gym.spaces.Box:
     """The space of one environment's actions."""
     space = environments.single_action_space
     if not isinstance(space, gym.spaces.Box):
-        raise TypeError(f"this SAC needs continuous actions, not {space}")
+        protocol.refuse(f"this SAC needs continuous actions, not {space}; name another environment")
     return space
 
 
@@ -326,8 +327,8 @@ def train(parameters: Parameters, seed: int) -> Trained:
     trace, truncated = Trace(buffer_capacity=[len(buffer.rewards)]), Truncations()
     initial = initial_bounds(networks)
 
-    started = time.perf_counter()
     observations, _ = environments.reset(seed=seed)
+    started = time.perf_counter()
     for step in range(parameters.steps):
         # Act: at random until learning starts, then as the actor does.
         if step < parameters.learning_starts:

@@ -239,7 +239,7 @@ def train(make_learner: type[Learner], parameters: sac.Parameters, seed: int) ->
     environment = DirectEnvironment(parameters.environment)
     space = environment.environment.action_space
     if not isinstance(space, gym.spaces.Box):
-        raise TypeError(f"this SAC needs continuous actions, not {space}")
+        protocol.refuse(f"this SAC needs continuous actions, not {space}; name another environment")
     space.seed(seed)
     shape, actions = environment.observation_shape, int(np.prod(space.shape))
     networks = sac.make_networks(int(np.prod(shape)), actions)
@@ -257,8 +257,8 @@ def train(make_learner: type[Learner], parameters: sac.Parameters, seed: int) ->
 
     # Not before the environment is made: NumPy would warn of numbers that are zero now.
     torch.set_flush_denormal(True)
-    started = time.perf_counter()
     observation = environment.reset(seed)
+    started = time.perf_counter()
     for step in range(parameters.steps):
         if step < parameters.learning_starts:
             action = space.sample()

@@ -15,8 +15,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import gymnasium as gym
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
@@ -167,6 +169,8 @@ def main(algorithm: Algorithm[Parameters], first_line: float) -> None:
         name: getattr(options, name) for name in algorithm.by_hand if getattr(options, name) is not None
     }
     if not request.cases:
+        if request.input_directory is not None:
+            protocol.refuse("--input is for a --case with its --parameters; give those, or leave it out")
         name = "-".join([algorithm.name, *flags])
         _by_hand(
             name, variant, {**algorithm.by_hand, **set_by_hand}, algorithm.parameters, request, process_start
@@ -185,6 +189,8 @@ def main(algorithm: Algorithm[Parameters], first_line: float) -> None:
     )
     if given is not None and not given.is_file():
         protocol.refuse(f"{given} does not exist; make it with baselines.inputs, or leave --input out")
+    if given is not None:
+        _tensors(given)
     output = request.output_of(case)
     protocol.print_measurement(_run(variant, case, parameters, request.seed, given, output, process_start))
 
@@ -251,7 +257,10 @@ def _run(
     torch.set_num_threads(protocol.threads())
     protocol.check_instructions()
     seed_generators(seed)
-    trained = variant.train(parameters, seed)
+    try:
+        trained = variant.train(parameters, seed)
+    except gym.error.Error as error:
+        protocol.refuse(f"environment {parameters.environment!r} cannot be used: {error}")
     metrics = {
         "wall_seconds": trained.ended - process_start,
         "initialisation_seconds": trained.started - process_start,
@@ -271,8 +280,16 @@ def _run(
             return event
         write(output / "trace.safetensors", trained.trace)
         if given is not None:
-            write(output / "update.safetensors", variant.parity(load_file(given), parameters.parity_updates))
+            write(output / "update.safetensors", variant.parity(_tensors(given), parameters.parity_updates))
     return event
+
+
+def _tensors(file: Path) -> dict[str, Tensor]:
+    """The tensors of an input file; leave with exit code 2 where it cannot be read."""
+    try:
+        return load_file(file)
+    except (OSError, SafetensorError) as error:
+        protocol.refuse(f"cannot read {file} ({error}); make it with baselines.inputs, or leave --input out")
 
 
 def write(file: Path, tensors: Mapping[str, Tensor]) -> None:

@@ -466,6 +466,8 @@ def main() -> None:
         "--rounds", type=int, default=25, help="how often each way takes its turn (default 25)"
     )
     options = parser.parse_args()
+    if options.rounds < 1:
+        parser.error("--rounds must be at least 1")
     torch.set_num_threads(1)
     torch.manual_seed(1)
     print("| piece | way | µs a call | of the first | result |")

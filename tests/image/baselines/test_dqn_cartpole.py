@@ -204,3 +204,26 @@ def test_by_hand_from_its_own_directory_it_says_where_it_writes(tmp_path: Path) 
         "trace.safetensors",
         "weights.safetensors",
     }
+
+
+def test_what_cannot_be_used_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    # So many steps that the time limit would say if the training had begun.
+    case = ["--case", "CartPole-v1", "--parameters", json.dumps(SMALL | {"steps": 10**9})]
+    (tmp_path / "CartPole-v1").mkdir()
+    (tmp_path / "CartPole-v1" / "parity.safetensors").write_bytes(b"no tensors")
+    for options, said in (
+        ([*case, "--input", str(tmp_path)], "cannot read"),
+        (["--input", str(tmp_path)], "--input is for a --case"),
+        (["--environment", "Foo-v1"], "environment 'Foo-v1' cannot be used"),
+        (["--environment", "Pendulum-v1"], "DQN needs discrete actions"),
+    ):
+        refused = subprocess.run(
+            [sys.executable, "-m", "baselines.dqn_cartpole", *options, "--output", str(tmp_path / "out")],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert refused.returncode == 2, refused.stderr
+        assert said in refused.stderr
+        assert "Traceback" not in refused.stderr

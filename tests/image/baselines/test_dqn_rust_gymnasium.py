@@ -32,6 +32,10 @@ def run(command: list[str]) -> str:
     return result.stdout
 
 
+def test_it_tells_how_it_is_called() -> None:
+    assert "--parameters JSON" in run([sys.executable, "-m", "baselines.dqn_rust_gymnasium", "--help"])
+
+
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_the_real_environment_gives_the_same_files_and_counts(environment: str, tmp_path: Path) -> None:
     inputs, ours, theirs = tmp_path / "inputs", tmp_path / "ours", tmp_path / "theirs"

@@ -84,6 +84,21 @@ def test_an_output_directory_that_cannot_be_made_is_refused_in_one_line(
     assert "name another with --output" in refusal(capsys)
 
 
+def test_an_output_directory_that_is_there_and_cannot_be_written_into_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # A file system that takes no files, from whomever: root may write into every other directory.
+    with pytest.raises(SystemExit):
+        protocol.made_directory(Path("/proc"))
+    assert "written into" in refusal(capsys)
+
+
+@pytest.mark.parametrize("limit", [float("nan"), -1.0])
+def test_a_limit_of_seconds_that_is_no_time_is_an_error(limit: float) -> None:
+    with pytest.raises(ValueError, match="seconds_limit"):
+        protocol.Repetitions(calls=1, warmup=0, repetitions=1, seconds_limit=limit)
+
+
 @pytest.mark.parametrize("seed", ["-1", "x", "1.5", str(2**32)])
 def test_a_seed_is_a_whole_number_that_numpy_takes(seed: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):

@@ -10,6 +10,7 @@ use torchforge_nn::{AdamOptions, DqnUpdate, Error, Mlp, TensorReader, TensorWrit
 
 use crate::backend::AnyDqn;
 use crate::environment::discrete;
+use crate::memory::Memory;
 use crate::operation::{self, Repetitions};
 use crate::protocol::{self, Figure};
 use crate::{Arguments, Backend, Case, Failure, dqn, files};
@@ -44,6 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         protocol::measurement(
             &case.id,
+            Memory::now(),
             BTreeMap::from([("seconds", Figure::Each(seconds))]),
             BTreeMap::from([("observations", u64::from(calls))]),
         )

@@ -8,6 +8,7 @@ use std::time::Instant;
 use serde::Deserialize;
 use torchforge_env::{AutoresetMode, DiscreteEnvironment, Environment as _, StepBatch, VectorEnv};
 
+use crate::memory::Memory;
 use crate::operation::{self, Repetitions};
 use crate::protocol::{self, Figure};
 use crate::{Arguments, Case, Failure, files, npy};
@@ -82,6 +83,7 @@ fn measure(
     }
     protocol::measurement(
         &case.id,
+        Memory::now(),
         BTreeMap::from([("seconds", Figure::Each(seconds))]),
         BTreeMap::from([("environment_steps", (calls * n) as u64)]),
     )

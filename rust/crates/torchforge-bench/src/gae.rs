@@ -8,6 +8,7 @@ use std::time::Instant;
 use serde::Deserialize;
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
+use crate::memory::Memory;
 use crate::operation::{self, Repetitions};
 use crate::protocol::{self, Figure};
 use crate::{Arguments, Case, Failure, files, npy};
@@ -87,6 +88,7 @@ fn measure(
     }
     protocol::measurement(
         &case.id,
+        Memory::now(),
         BTreeMap::from([("seconds", Figure::Each(seconds))]),
         BTreeMap::from([("elements", advantages.len() as u64)]),
     )

@@ -33,13 +33,14 @@ enum Event<'a> {
     },
 }
 
-/// Prints the measurement of a case; the memory's peak is read now.
+/// Prints the measurement of a case.
 pub(crate) fn measurement(
     case: &str,
+    memory: Memory,
     metrics: BTreeMap<&'static str, Figure>,
     counts: BTreeMap<&'static str, u64>,
 ) -> Result<(), Failure> {
-    print(&Event::Measurement { case, metrics, counts, memory: Memory::now() })
+    print(&Event::Measurement { case, metrics, counts, memory })
 }
 
 /// Tells how far the work is, at most once a second.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use torchforge_nn::{Error, TensorWriter};
 use torchforge_rl::{Episode, TrainingError, TruncationTrace};
 
+use crate::memory::Memory;
 use crate::parity::Parity;
 use crate::protocol::{self, Figure, Progress};
 use crate::{Arguments, Case, Failure, files};
@@ -58,6 +59,7 @@ fn unmade(case: &Case, error: &TrainingError) -> Failure {
     match error {
         TrainingError::Zero { .. }
         | TrainingError::Minibatches { .. }
+        | TrainingError::Rollout { .. }
         | TrainingError::Network(Error::Rows { .. })
         | TrainingError::Replay(_) => case.fault(&error.to_string()),
         _ => failed(&case.id, error),
@@ -77,16 +79,9 @@ pub(crate) fn run<A: Agent>(
     let folder = arguments.output.as_ref().map(|output| output.join(&case.id));
     let Made { mut agent, trace } = made.map_err(|e| unmade(case, &e))?;
     let mut episodes = Vec::new();
-    // First what may be refused: a file that cannot be used, or a folder, would make all of the training worth nothing at
-    // its end. It is no part of the training's times.
-    let comparing = Instant::now();
-    let update = parity.of(&given)?;
-    if let Some(folder) = &folder {
-        files::make_folder(folder)?;
-        files::write(&folder.join("update.safetensors"), &update)?;
-    }
-    drop(update);
-    let started = started + comparing.elapsed();
+    // A file that cannot be used, or a folder, would make all of the training worth nothing at its end.
+    parity.try_file(&given)?;
+    folder.as_deref().map_or(Ok(()), files::try_folder)?;
     let mut progress = Progress::new(steps, "environment step");
 
     let clock = Clock::start(started);
@@ -97,12 +92,17 @@ pub(crate) fn run<A: Agent>(
         }
     }
     let times = clock.stop();
+    // Before anything is compared and written, which takes memory too.
+    let memory = Memory::now();
 
+    let update = parity.of(&given)?;
     if let Some(folder) = folder {
         write(&folder, &case.id, &agent, &episodes, trace)?;
+        files::write(&folder.join("update.safetensors"), &update)?;
     }
     protocol::measurement(
         &case.id,
+        memory,
         BTreeMap::from([
             ("initialisation_seconds", Figure::One(times.initialisation_seconds)),
             ("training_seconds", Figure::One(times.training_seconds)),
@@ -164,7 +164,7 @@ impl Clock {
     }
 }
 
-/// Wall time is that from the process's start to the end of the training, without what is compared before it.
+/// Wall time is that from the process's start to the end of the training.
 struct Times {
     initialisation_seconds: f64,
     training_seconds: f64,

@@ -9,6 +9,7 @@ use torchforge_env::Environment;
 use torchforge_nn::Error;
 
 use crate::environment::{continuous, discrete};
+use crate::memory::Memory;
 use crate::operation::{self, Repetitions};
 use crate::parity::{Parity, Updates};
 use crate::protocol::{self, Figure};
@@ -97,7 +98,8 @@ impl Measured<'_> {
         let mut metrics = BTreeMap::from([("seconds", Figure::Each(seconds))]);
         metrics.extend(program_bytes().map(|bytes| ("program_bytes", Figure::One(bytes as f64))));
         metrics.extend(compile_seconds().map(|seconds| ("compile_seconds", Figure::One(seconds))));
-        protocol::measurement(&self.case.id, metrics, BTreeMap::from([("updates", u64::from(self.calls))]))
+        let counts = BTreeMap::from([("updates", u64::from(self.calls))]);
+        protocol::measurement(&self.case.id, Memory::now(), metrics, counts)
     }
 }
 

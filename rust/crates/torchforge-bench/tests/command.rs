@@ -680,7 +680,9 @@ fn sizes_that_can_never_be_learnt_from_are_wrong_arguments_and_the_reason_is_tru
     assert!(refused("minibatches", "512").contains("a minibatch has 1 rows and must have 2 to 16777216"));
     assert!(refused("minibatches", "0").contains("minibatches is 0: give at least 1"));
     assert!(refused("epochs", "0").contains("epochs is 0: give at least 1"));
-    assert!(refused("rollout_steps", "0").contains("a minibatch has 0 rows"));
+    assert!(refused("rollout_steps", "0").contains("rollout steps is 0: give at least 1"));
+    assert!(refused("rollout_steps", "1099511627776").contains("a rollout has 4398046511104 steps"));
+    assert!(refused("environments", "4611686018427387904").contains("give it at most 16777216"));
 }
 
 #[test]

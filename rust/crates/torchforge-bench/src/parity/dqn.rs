@@ -2,7 +2,7 @@
 
 use torchforge_nn::{AdamOptions, DqnUpdate, Error, Minibatch, Mlp, TensorReader, TensorWriter};
 
-use super::{Minibatches, Parity, Updates, actions};
+use super::{Minibatches, Parity, Updates, actions, of_one};
 use crate::Backend;
 use crate::backend::AnyDqn;
 
@@ -52,11 +52,11 @@ pub(crate) struct DqnUpdates {
 
 impl DqnUpdates {
     fn loss(&mut self, index: usize) -> Result<f32, Error> {
-        let actions = index * self.batch..(index + 1) * self.batch;
+        let actions = self.actions.get(of_one(index, self.batch)).unwrap_or_default();
         self.network.update(Minibatch {
             observations: self.observations.get(index),
             next_observations: self.next_observations.get(index),
-            actions: self.actions.get(actions).unwrap_or_default(),
+            actions,
             rewards: self.rewards.get(index),
             terminations: self.terminations.get(index),
         })

@@ -8,6 +8,7 @@ pub(crate) use dqn::DqnParity;
 pub(crate) use ppo::PpoParity;
 pub(crate) use sac::SacParity;
 
+use std::ops::Range;
 use std::path::Path;
 
 use torchforge_nn::{Error, TensorReader, TensorWriter};
@@ -47,6 +48,18 @@ pub(crate) trait Parity {
         Ok(found)
     }
 
+    /// Sees that a file holds what [`compute`](Self::compute) takes of it: by the first update and the last two, of which
+    /// SAC's differ, and whose results are thrown away. All of them would be a training's warm-up.
+    fn try_file(&self, path: &Path) -> Result<(), Failure> {
+        files::with_tensors(path, |given| {
+            let mut found = TensorWriter::new();
+            self.beside(given, &mut found)?;
+            let mut updates = self.start(given)?;
+            updates.first(&mut found)?;
+            (self.updates().saturating_sub(2)..self.updates()).try_for_each(|index| updates.update(index))
+        })
+    }
+
     /// [`compute`](Self::compute) from a file.
     fn of(&self, path: &Path) -> Result<Vec<u8>, Failure> {
         files::with_tensors(path, |given| self.compute(given, None)).map(TensorWriter::into_bytes)
@@ -81,7 +94,7 @@ impl Minibatches {
 
     /// The values of one; none where there are fewer.
     fn get(&self, index: usize) -> &[f32] {
-        self.values.get(index * self.len..(index + 1) * self.len).unwrap_or_default()
+        self.values.get(of_one(index, self.len)).unwrap_or_default()
     }
 }
 
@@ -92,6 +105,11 @@ fn actions(given: &TensorReader<'_>) -> Result<(Vec<u32>, usize), Error> {
     let batch = len_of_one(&actions, &shape);
     // An action beyond the range of u32 becomes one that the update refuses.
     Ok((actions.into_iter().map(|action| u32::try_from(action).unwrap_or(u32::MAX)).collect(), batch))
+}
+
+/// Where the values of the `index`-th minibatch are, each of `len`; beyond all values where there are no such places.
+fn of_one(index: usize, len: usize) -> Range<usize> {
+    index.saturating_mul(len)..(index + 1).saturating_mul(len)
 }
 
 /// Values of one minibatch: by those that are there, because a shape with a zero in it may promise any number.

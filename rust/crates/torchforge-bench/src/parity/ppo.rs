@@ -5,7 +5,7 @@ use torchforge_nn::{
 };
 use torchforge_rl::{GaeOptions, Rollout, advantages_and_returns};
 
-use super::{Minibatches, Parity, Updates, actions};
+use super::{Minibatches, Parity, Updates, actions, of_one};
 use crate::Backend;
 use crate::backend::AnyPpo;
 
@@ -89,10 +89,10 @@ pub(crate) struct PpoUpdates {
 
 impl PpoUpdates {
     fn loss(&mut self, index: usize) -> Result<PpoLoss, Error> {
-        let actions = index * self.batch..(index + 1) * self.batch;
+        let actions = self.actions.get(of_one(index, self.batch)).unwrap_or_default();
         let minibatch = PpoMinibatch {
             observations: self.observations.get(index),
-            actions: self.actions.get(actions).unwrap_or_default(),
+            actions,
             log_probabilities: self.log_probabilities.get(index),
             advantages: self.advantages.get(index),
             returns: self.returns.get(index),
