@@ -14,7 +14,7 @@ _VARIABLES: Mapping[Instructions, Mapping[str, str]] = {
     Instructions.AVX2: {
         # torchforge; and what the baselines' check goes by.
         "FORGE_BENCH_SIMD": "avx2",
-        # PyTorch's own kernels, and those that torch.compile generates.
+        # PyTorch's own kernels. (What g++ makes for torch.compile listens to none: the matrix keeps it from this cap.)
         "ATEN_CPU_CAPABILITY": "avx2",
         "ONEDNN_MAX_CPU_ISA": "AVX2",
         "DNNL_MAX_CPU_ISA": "AVX2",

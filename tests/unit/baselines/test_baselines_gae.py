@@ -88,6 +88,22 @@ def test_several_trajectories_are_each_what_they_are_alone() -> None:
     assert advantages.flags.c_contiguous
 
 
+@given(steps, st.integers(1, 3))
+def test_the_tuned_variant_has_the_loops_bits(
+    trajectory: list[tuple[float, float, float]], batch: int
+) -> None:
+    fields = [np.array(each, dtype=np.float64) for each in zip(*trajectory, strict=True)]
+    # Rows that differ: each is turned by its own number.
+    rows = [np.stack([np.roll(each, row) for row in range(batch)]) for each in fields]
+    for arrays in (GaeArrays(*fields), GaeArrays(*rows)):
+        copies = [each.copy() for each in arrays]
+        found, wanted = gae_numpy.prepare_tuned(arrays)(), gae_numpy.prepare(arrays)()
+        for one, other in zip(found, wanted, strict=True):
+            assert one.shape == other.shape
+            assert one.tobytes() == other.tobytes()
+        assert all(map(np.array_equal, arrays, copies)), "a repetition changed its inputs"
+
+
 def serve(tmp_path: Path, prepare: gae.Prepare = gae_numpy.prepare, **cases: dict[str, object]) -> None:
     pairs = [
         part for name, each in cases.items() for part in ("--case", name, "--parameters", json.dumps(each))
