@@ -1,6 +1,7 @@
 """Building an image, or finding that nothing is to be done."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,6 +19,8 @@ from runner.images.resolve import resolve
 from runner.images.spec import Image, ImageSpec
 
 IDENTITY_LABEL = "forge-bench.identity"
+# A registry is named by a first part with a dot, a port, or localhost; anything else is a local name as well.
+REGISTRY = re.compile(r"(localhost|[^/]*[.:][^/]*)/")
 _TAIL_LINES = 25
 _NOT_SERVED = "forge-bench: not served: "
 
@@ -157,12 +160,24 @@ def identity_of(image: Mapping[str, Any] | None) -> str | None:
     return None if value is None else str(value)
 
 
+def manifest_digest_of(image: Mapping[str, Any]) -> str | None:
+    """A registry's digest of an image of the daemon; None where no registry is known to have it.
+
+    Docker's containerd store knows every image by its manifest, also one that was only built, under a name without a
+    registry.
+    """
+    for each in image.get("RepoDigests") or []:
+        repository, _, digest = str(each).partition("@")
+        if digest != image["Id"] or REGISTRY.match(repository):
+            return digest
+    return None
+
+
 def _image(spec: ImageSpec, identity: Identity, found: dict[str, Any], seconds: float | None) -> Image:
-    digests = found.get("RepoDigests") or []
     return Image(
         spec=spec,
         config_digest=str(found["Id"]),
-        manifest_digest=str(digests[0]).partition("@")[2] if digests else None,
+        manifest_digest=manifest_digest_of(found),
         identity=identity.identity,
         execution_hash=identity.execution_hash,
         built_seconds=seconds,

@@ -20,14 +20,12 @@ from typing import Any
 from runner.errors import ImageNotFound
 from runner.executors.base import ImageFacts
 from runner.host.unavailable import is_connection_trouble, unavailable
-from runner.images.build import IDENTITY_LABEL
+from runner.images.build import IDENTITY_LABEL, REGISTRY, manifest_digest_of
 from runner.images.command import docker, inspect_images
 
 TARGET_LABEL = "forge-bench.target"
 EXECUTION_HASH_LABEL = "forge-bench.execution-hash"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
-# A registry is named by a first part with a dot, a port, or localhost; anything else is a local name as well.
-_REGISTRY = re.compile(r"(localhost|[^/]*[.:][^/]*)/")
 _REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*\Z")
 _LARGEST_JSON = 2**24
 
@@ -75,7 +73,7 @@ def candidates(asked: str, architectures: Iterable[str]) -> tuple[Candidate, ...
             why="it is neither a file nor what an image can be called",
             fix="give a digest sha256:…, an archive of docker save, or REGISTRY/REPOSITORY@sha256:…",
         )
-    if not _REGISTRY.match(asked):
+    if not REGISTRY.match(asked):
         found = inspect(asked)
         if found is not None:
             return (_local(found, asked),)
@@ -121,12 +119,11 @@ def with_label(name: str, value: str) -> dict[str, Any] | None:
 
 def facts_of(found: Mapping[str, Any]) -> ImageFacts:
     """The facts of an image as ``docker image inspect`` tells them."""
-    digests = found.get("RepoDigests") or []
     return _facts(
         (found.get("Config") or {}).get("Labels"),
         architecture=str(found.get("Architecture")),
         config_digest=str(found["Id"]),
-        manifest_digest=str(digests[0]).partition("@")[2] if digests else None,
+        manifest_digest=manifest_digest_of(found),
     )
 
 

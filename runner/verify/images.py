@@ -52,9 +52,11 @@ def likeness(recorded: ImageFacts, found: ImageFacts) -> Likeness:
     """How like ``recorded`` the image ``found`` is.
 
     A config digest says that every byte is the same, the identity that the same files went in, the execution hash
-    that the implementations and what they stand on are the same.
+    that the implementations and what they stand on are the same. Docker's containerd store has a manifest's digest in
+    the config digest's place; an index of several architectures may stand there too.
     """
-    if recorded.config_digest is not None and recorded.config_digest == found.config_digest:
+    digests, others = ({each.config_digest, each.manifest_digest} - {None} for each in (recorded, found))
+    if digests & others and recorded.architecture == found.architecture:
         return Likeness.SAME
     if recorded.identity is not None and recorded.identity == found.identity:
         # Inside an image nobody knows its digest; what it was made from is all that there is.

@@ -304,3 +304,19 @@ def test_a_missing_base_names_everything_that_was_tried(
     # Setup installs no mmdebstrap for a base that is to be pulled.
     assert "make setup" not in caught.value.fix
     assert "docker pull debian@sha256" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("digests", "registrys"),
+    [
+        ([], None),
+        # As Docker's containerd store has it for an image that was only ever built.
+        (["forge-bench@sha256:1"], None),
+        (["forge-bench@sha256:1", "registry.example/forge-bench@sha256:1"], "sha256:1"),
+        (["localhost:5000/forge-bench@sha256:2"], "sha256:2"),
+    ],
+)
+def test_an_image_that_was_only_built_has_no_digest_of_a_registry(
+    digests: list[str], registrys: str | None
+) -> None:
+    assert build.manifest_digest_of({"Id": "sha256:1", "RepoDigests": digests}) == registrys

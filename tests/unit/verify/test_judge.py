@@ -204,6 +204,10 @@ def changed(**changes: Any) -> ImageFacts:
         (FACTS, Likeness.SAME),
         (changed(manifest_digest="sha256:" + "d" * 64), Likeness.SAME),
         (changed(config_digest="sha256:" + "0" * 64), Likeness.REBUILT),
+        # The record's digest is a manifest's where Docker names images by those.
+        (changed(config_digest="sha256:" + "0" * 64, manifest_digest=FACTS.config_digest), Likeness.SAME),
+        # An index has one digest for all architectures.
+        (changed(architecture="arm64", identity="0" * 64, execution_hash="0" * 64), Likeness.OTHER),
         (changed(config_digest=None), Likeness.SAME),
         (changed(config_digest="sha256:" + "0" * 64, identity="0" * 64), Likeness.SAME_CODE),
         (changed(config_digest="sha256:" + "0" * 64, identity=None), Likeness.SAME_CODE),
