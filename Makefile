@@ -1,11 +1,10 @@
-# Every target sets up what it needs; `make matrix` on a fresh machine does everything.
+# Every target but `backends` sets up what it needs; `make matrix` on a fresh machine does everything.
 PYTHON ?= python3
-UV_VERSION := 0.13.9
 ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit rust integration clean help
+.PHONY: matrix images plan render setup test lint unit rust backends integration clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -22,16 +21,18 @@ render: .venv/.ready  ## render the tables again
 setup: .venv/.ready  ## the virtual environment, and what the host lacks
 	@$(RUNNER) setup
 
-# From the lock file. Debian's python3 comes without venv: installed where we may, named where we may not.
-.venv/.ready: pyproject.toml uv.lock
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "forge-bench: $(PYTHON) is missing or older than 3.11; to do: apt-get install python3" >&2; exit 21; }
-	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -qq -y python3-venv; \
-	  else echo "forge-bench: $(PYTHON) cannot make virtual environments; to do: sudo apt-get install python3-venv" >&2; exit 21; fi; }
+# From the lock file, uv by its hash. Debian's Python comes without venv: installed where we may, named where we may not.
+.venv/.ready: pyproject.toml uv.lock docker/uv.txt
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "forge-bench: $(PYTHON) is missing or older than 3.11; to do: install a newer one, make setup PYTHON=python3.11" >&2; \
+	  exit 21; }
+	@"$(PYTHON)" -c 'import ensurepip' 2>/dev/null || { \
+	  package=$$("$(PYTHON)" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'); \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -qq -y "$$package"; \
+	  else echo "forge-bench: $(PYTHON) cannot make virtual environments; to do: sudo apt-get install $$package" >&2; exit 21; fi; }
 	@rm -rf .venv
-	@$(PYTHON) -m venv .venv
-	@.venv/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@"$(PYTHON)" -m venv .venv
+	@.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement docker/uv.txt
 	@.venv/bin/uv sync --quiet --frozen --inexact --extra host --python .venv/bin/python
 	@touch $@
 
@@ -45,11 +46,18 @@ lint: .venv/.ready  ## ruff and mypy
 unit: .venv/.ready  ## the tests that need no Docker, in minutes
 	.venv/bin/pytest tests/unit
 
-# Where the host has no Rust the tests run in the image's own toolchain; clippy and rustfmt need a host's.
+# Where the host has no Rust, or an old or incomplete one, all of it runs in the image's own toolchain.
+RUST_LEAST := $(shell sed -n 's/^rust-version = "1\.\([0-9]*\)"/\1/p' rust/Cargo.toml)
 rust: .venv/.ready  ## rustfmt, clippy and the Rust tests
-	@if command -v cargo >/dev/null; then \
-	  cd rust && cargo fmt --all --check && cargo clippy --workspace --all-targets -- -D warnings && cargo test --workspace; \
+	@if cargo fmt --version && cargo clippy --version \
+	  && rustc --version | awk '{ split($$2, part, "."); exit !(part[1] == 1 && part[2] >= $(RUST_LEAST)) }'; then \
+	  cd rust && cargo fmt --all --check && cargo clippy --locked --workspace --all-targets -- -D warnings \
+	    && cargo test --locked --workspace; \
 	else $(MAKE) setup && .venv/bin/python -m runner.images.rust_tests; fi
+
+BACKENDS := --locked -p torchforge-nn -p torchforge-bench --features torchforge-bench/candle,torchforge-bench/burn
+backends:  ## clippy and the Rust tests with candle and burn compiled in, for a host with Rust: no other target builds those
+	cd rust && cargo clippy $(BACKENDS) --all-targets -- -D warnings && cargo test $(BACKENDS)
 
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
 	.venv/bin/pytest tests/integration

@@ -44,7 +44,8 @@ if [ "$1" = crates ]; then
     # The compilers' time for the program and all below it, this layer's and that of the one before.
     # shellcheck disable=SC2086
     cargo tree --quiet --locked --offline --target "$target" --edges normal,build -p torchforge-bench $features \
-        --prefix none --no-dedupe --format '{p}' | cut -d' ' -f1 | sort -u > /forge/program
+        --prefix none --no-dedupe --format '{p}' > /forge/tree
+    cut -d' ' -f1 /forge/tree | sort -u > /forge/program
     awk 'function seconds(time, part) { split(time, part, "[ms]"); return 60 * part[1] + part[2] }
         NR == FNR { program[$1]; next }
         $1 in program { sum += seconds($2) + seconds($3) }
@@ -52,12 +53,13 @@ if [ "$1" = crates ]; then
     if [ -e "/target/$target/release/libtorchforge.so" ]; then
         mkdir -p /artefacts/site-packages
         cp "/target/$target/release/libtorchforge.so" /artefacts/site-packages/torchforge.abi3.so
-        cp crates/torchforge-py/torchforge.pyi /artefacts/site-packages/torchforge.pyi
+        install -m 644 crates/torchforge-py/torchforge.pyi /artefacts/site-packages/torchforge.pyi
     fi
     # What is compiled in, for the bill of materials: neither what only builds nor what only tests.
     # shellcheck disable=SC2086
     cargo tree --quiet --locked --offline --target "$target" --edges normal,no-proc-macro $packages $features \
-        --prefix none --no-dedupe --format '{p}|{l}' | sort -u > "/artefacts/crates/$program"
+        --prefix none --no-dedupe --format '{p}|{l}' > /forge/tree
+    sort -u /forge/tree > "/artefacts/crates/$program"
     # And their notices, which must go where the binaries go. A crate without one has its licence in the bill alone.
     cut -d'|' -f1 "/artefacts/crates/$program" | while read -r name version _; do
         sources=/root/.cargo/registry/src/*/"$name-${version#v}"

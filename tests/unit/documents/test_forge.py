@@ -108,8 +108,7 @@ def _list(value: str | list[str]) -> list[str]:
 
 def test_pins_that_stand_in_several_places_are_the_same() -> None:
     matrix = yaml.safe_load((ROOT / "matrix.yaml").read_text(encoding="utf-8"))
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    uv = re.search(r"^UV_VERSION := (\S+)$", makefile, re.MULTILINE)
+    uv = re.match(r"uv==(\S+) ", (ROOT / "docker" / "uv.txt").read_text(encoding="utf-8"))
     assert uv is not None
     pins = {"RUSTUP_TOOLCHAIN": next(iter(matrix["toolchains"].values()))["rust"], "UV_VERSION": uv[1]}
     stated = [load(path).get("env", {}) for path in WORKFLOWS]
