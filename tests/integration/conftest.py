@@ -17,6 +17,8 @@ from runner.owner import Owner
 ROOT = Path(__file__).parents[2]
 HOST = machine.architecture()
 FOREIGN = {"amd64": "arm64", "arm64": "amd64"}[HOST]
+# Whatever the host is: there are no peers for another architecture.
+PEERS = "forge-bench:peers-trixie-amd64"
 
 Result = subprocess.CompletedProcess[str]
 Forge = Callable[..., Result]

@@ -5,6 +5,8 @@ import json
 import pytest
 from conftest import HOST, docker, forge_bench
 
+pytestmark = pytest.mark.skipif(HOST != "amd64", reason="the image compile is built for amd64 alone")
+
 PROGRAM = """
 import json, os, torch
 torch.manual_seed(0)

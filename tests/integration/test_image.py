@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import FOREIGN, HOST, ROOT, docker
+from conftest import FOREIGN, HOST, PEERS, ROOT, docker
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.utils import canonicalize_name
@@ -102,7 +102,7 @@ def unpacked(image: str, directory: Path) -> Path:
     return directory
 
 
-@pytest.mark.parametrize("image", [("core", HOST), ("core", FOREIGN), ("peers", HOST)])
+@pytest.mark.parametrize("image", [("core", HOST), ("core", FOREIGN), ("peers", "amd64")])
 def test_the_bill_of_materials_is_valid_and_names_exactly_what_is_inside(images, image, tmp_path):
     target, architecture = image
     (toolchain,) = load_matrix(ROOT / "matrix.yaml").toolchains
@@ -190,13 +190,16 @@ def test_a_read_only_container_runs_with_a_temporary_directory_and_says_so_witho
 
 
 def test_the_baselines_own_tests_and_the_modules_pass_inside_the_image(images, packages_for_the_image):
+    # On another architecture the peers' own tests would be emulated for hours.
+    image, left_out = (PEERS, []) if HOST == "amd64" else (f"forge-bench:{HOST}", ["peers"])
     result = docker(
         "run", "--rm", "--network", "none", "--entrypoint", "python3",
         "-v", f"{packages_for_the_image}:/pytest:ro", "-v", f"{ROOT / 'tests'}:/checkout/tests:ro",
         "-v", f"{ROOT / 'rust/crates/torchforge-py/tests'}:/checkout/module:ro",
         "-e", "PYTHONPATH=/opt/forge-bench:/opt/forge-bench/site-packages:/pytest",
-        "forge-bench:peers", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-        "--rootdir", "/checkout", "--confcutdir", "/checkout", "/checkout/tests/image", "/checkout/module",
+        image, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", "/checkout", "--confcutdir", "/checkout",
+        *(f"--ignore=/checkout/tests/image/baselines/{each}" for each in left_out),
+        "/checkout/tests/image", "/checkout/module",
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
     assert "skipped" not in result.stdout

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -39,7 +40,7 @@ def outcomes(images, tmp_path_factory) -> dict[str, dict]:
 def test_after_a_fault_nothing_is_lost_or_left_and_the_next_call_goes_on(outcomes, kind):
     if kind == "full-disk" and os.geteuid() != 0:
         pytest.skip("a small file system can only be mounted by root")
-    assert outcomes[kind]["struck"]
+    assert not outcomes[kind]["missed"], f"the fault did not strike: {outcomes[kind]}"
     assert outcomes[kind]["violations"] == [], (
         f"again: python -m tests.interruption --seed {SEED} --only-run N"
     )
@@ -75,8 +76,10 @@ def test_an_image_build_does_not_outlive_a_runner_that_is_killed(images, tmp_pat
     )
     runner = subprocess.Popen([sys.executable, "-c", BUILDER, str(context), str(log)], cwd=ROOT)
     owner = Owner.of(runner.pid)
+    end = time.monotonic() + 300
     while not has_begun(log):
         assert runner.poll() is None, log.read_text()
+        assert time.monotonic() < end, f"the step has not begun: {log.read_text()}"
     children = children_of(owner)
     assert any("buildx" in " ".join(child.cmdline()) for child in children)
     runner.kill()

@@ -61,6 +61,18 @@ def test_rust_trains_to_the_same_bytes_on_both_architectures(smoke, benchmark):
     assert native["episodes"] == emulated["episodes"]
 
 
+@pytest.mark.parametrize("case", ["dqn", "ppo", "sac"])
+def test_rust_updates_to_the_same_bytes_on_both_architectures(smoke, case):
+    results, _ = smoke
+    native, emulated = (
+        record_of(results, benchmark="update", implementation="rust", platform=platform, case=case)
+        for platform in (HOST, FOREIGN)
+    )
+    assert native["inputs"] == emulated["inputs"]
+    assert native["outputs"].keys() == {"update.safetensors"}
+    assert native["outputs"] == emulated["outputs"]
+
+
 def test_gae_inputs_and_rust_outputs_are_the_same_bytes_on_both_architectures(smoke):
     results, _ = smoke
     for case in ("T=128", "T=32768", "256x2048"):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import FOREIGN, HOST, ROOT, Result, docker
+from conftest import FOREIGN, HOST, PEERS, ROOT, Result, docker
 
 from tests.scan.archive import Scanned, scan_images
 from tests.scan.host import private_values
@@ -36,7 +36,7 @@ EXPECTED = (
 def scanned(images: None) -> Scanned:
     """All layers of the images that ship, in one pass: they share most."""
     del images
-    names = (f"forge-bench:{HOST}", f"forge-bench:{FOREIGN}", "forge-bench:peers")
+    names = (f"forge-bench:{HOST}", f"forge-bench:{FOREIGN}", PEERS)
     return scan_images(names, Scanner(private_values(ROOT), EXPECTED))
 
 
@@ -54,7 +54,7 @@ def test_the_scan_really_went_through_the_layers(scanned: Scanned) -> None:
 def test_no_step_of_a_build_and_no_variable_names_this_host(images: None) -> None:
     del images
     scanner = Scanner(private_values(ROOT))
-    for name in (f"forge-bench:{HOST}", f"forge-bench:{FOREIGN}", "forge-bench:peers"):
+    for name in (f"forge-bench:{HOST}", f"forge-bench:{FOREIGN}", PEERS):
         history = docker("history", "--no-trunc", "--format", "{{.CreatedBy}} {{.Comment}}", name)
         whole = docker(
             "image", "inspect", "--format", "{{json .Config}} {{json .Comment}} {{json .Author}}", name

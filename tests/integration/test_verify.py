@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import FOREIGN, HOST, docker, forge_bench, left_behind
+from conftest import FOREIGN, HOST, PEERS, docker, forge_bench, left_behind
 
 from runner.images.build import builder
 from runner.images.reference import candidates, inspect, obtain
@@ -141,8 +141,7 @@ def test_an_archive_of_docker_save_is_loaded_and_takes_no_name_from_another_imag
 
 
 def test_an_image_of_other_files_verifies_nothing(one):
-    peers = f"forge-bench:peers-trixie-{HOST}"
-    result = forge_bench("verify", str(one), "--image", peers)
+    result = forge_bench("verify", str(one), "--image", PEERS)
     assert result.returncode == 20
     assert "is not the image of these records" in result.stderr
 

@@ -42,7 +42,8 @@ def main() -> int:
             _say(_lines(outcomes[-1]))
     outcomes.sort(key=lambda each: each.trial.number)
     if options.json is not None:
-        options.json.write_text(json.dumps([asdict(each) for each in outcomes], indent=1), encoding="utf-8")
+        told = [asdict(each) | {"missed": each.missed} for each in outcomes]
+        options.json.write_text(json.dumps(told, indent=1), encoding="utf-8")
     wrong = [each.trial.number for each in outcomes if each.violations]
     again = [
         f"again alone: python -m tests.interruption --seed {options.seed} --only-run {each}" for each in wrong
@@ -99,7 +100,7 @@ def _table(outcomes: Sequence[Outcome]) -> str:
                         kind,
                         executor,
                         len(group),
-                        sum(each.struck not in ("too late", "nothing ran") for each in group),
+                        sum(not each.missed for each in group),
                         ", ".join(f"{code}: {count}" for code, count in sorted(codes.items())),
                         sum(each.seconds for each in group),
                         sum(bool(each.violations) for each in group),

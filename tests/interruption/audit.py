@@ -10,10 +10,10 @@ from pathlib import Path
 
 import psutil
 
-import docker
 from runner.errors import ForgeBenchError
 from runner.executors.sweep import OWNER_LABEL
 from runner.hashes import file_hashes
+from runner.host.connection import connect
 from runner.orphans import OWNER_VARIABLE
 from runner.owner import Owner
 from runner.record import Record
@@ -151,7 +151,7 @@ class DaemonAudit:
     """Containers and volumes on the daemon that belong to given runners."""
 
     def __init__(self, *, alone: bool) -> None:
-        self._client = docker.from_env(timeout=120)
+        self._client = connect(timeout=120)[0]
         # With nobody else on the daemon even a volume without any label tells of a leak.
         self._alone = alone
         self._volumes_before = self._all_volumes() if alone else frozenset()

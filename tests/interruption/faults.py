@@ -18,7 +18,7 @@ from tests.interruption.audit import DaemonAudit
 from tests.interruption.calls import Call
 from tests.interruption.relay import Relay
 
-LAUNCH_KILLED, KEEPER_KILLED = "launch killed", "keeper killed"
+LAUNCH_KILLED, KEEPER_KILLED, NOTHING_RAN = "launch killed", "keeper killed", "nothing ran"
 _DISK_BYTES = 64 * 2**20
 _KILL_WITHIN_SECONDS = 60.0
 
@@ -86,7 +86,7 @@ def _kill_launch(stage: Stage) -> str:
                     if child.environ().get(OWNER_VARIABLE) == str(stage.call.owner):
                         child.kill()
                         return LAUNCH_KILLED
-    return "nothing ran"
+    return NOTHING_RAN
 
 
 def _cut(stage: Stage) -> str:

@@ -1,14 +1,14 @@
 """One trial: a run that is hit, a look at what is left, the next call, and the comparison."""
 
 import contextlib
-import os
 import random
 import shutil
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from runner.host.endpoint import current_endpoint
 from runner.owner import Owner
 from runner.record import Record
 from runner.store import Store
@@ -23,12 +23,21 @@ from tests.interruption.audit import (
     check_words,
 )
 from tests.interruption.calls import Call, Surroundings
-from tests.interruption.faults import FAULTS, KEEPER_KILLED, LAUNCH_KILLED, Fault, Stage, small_disk
+from tests.interruption.faults import (
+    FAULTS,
+    KEEPER_KILLED,
+    LAUNCH_KILLED,
+    NOTHING_RAN,
+    Fault,
+    Stage,
+    small_disk,
+)
 from tests.interruption.matrix import write_matrix
 from tests.interruption.moments import Timeline, draw, wait_for
 from tests.interruption.relay import Relay
 
-_SOCKET = Path("/var/run/docker.sock")
+TOO_LATE = "too late"
+_ATTEMPTS = 4
 _GIVEN_PROBES = 0.8
 _FAILURES = {LAUNCH_KILLED: {"signal"}, KEEPER_KILLED: {"lost", "not-started"}}
 # A connection that broke once, where another could be made.
@@ -43,11 +52,13 @@ class Trial:
     seed: int
     kind: str
     executor: str
+    attempt: int = 0
 
     @property
     def chance(self) -> random.Random:
-        """The trial's own source of chance, the same whenever it is run again."""
-        return random.Random(f"{self.seed} {self.number}")  # noqa: S311 (moments, not secrets)
+        """The trial's own source of chance, the same whenever it is run again; another one for each attempt."""
+        words = [self.seed, self.number, *([self.attempt] if self.attempt else [])]
+        return random.Random(" ".join(map(str, words)))  # noqa: S311 (moments, not secrets)
 
 
 @dataclass(kw_only=True)
@@ -61,6 +72,11 @@ class Outcome:
     stored: int = 0
     seconds: float = 0.0
     violations: list[str] = field(default_factory=list)
+
+    @property
+    def missed(self) -> bool:
+        """Whether nothing struck: what was tried shows nothing."""
+        return self.struck in ("", TOO_LATE, NOTHING_RAN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +98,15 @@ class Ground:
         self.measures = {executor: self._measure(executor) for executor in self._matrices}
 
     def run(self, trial: Trial) -> Outcome:
-        """Run one trial; its directory is removed again unless something was wrong."""
+        """Run one trial. A machine that is busy lets its moment pass now and then: another is drawn, a few times."""
+        for attempt in range(_ATTEMPTS):
+            outcome = self._run(replace(trial, attempt=attempt))
+            if outcome.violations or not outcome.missed:
+                break
+        return outcome
+
+    def _run(self, trial: Trial) -> Outcome:
+        """Run it once; its directory is removed again unless something was wrong."""
         started = time.monotonic()
         directory = self._directory / f"trial-{trial.number}"
         outcome = Outcome(trial=trial)
@@ -123,7 +147,7 @@ class Ground:
                     Stage(call=hit, chance=chance, daemon=self._daemon(trial), relay=relay, disk=disk)
                 )
             else:
-                outcome.struck = "too late"
+                outcome.struck = TOO_LATE
             outcome.code = hit.wait()
             reader.stop()
             outcome.violations += [
@@ -283,5 +307,7 @@ def _elsewhere(around: Surroundings, directory: Path) -> Surroundings:
 
 
 def _upstream() -> Path:
-    host = os.environ.get("DOCKER_HOST", "")
-    return Path(host.removeprefix("unix://")) if host.startswith("unix://") else _SOCKET
+    socket = current_endpoint().socket
+    if socket is None:
+        raise RuntimeError("the connection to a daemon that is reached over the network cannot be cut")
+    return socket

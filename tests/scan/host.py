@@ -47,17 +47,19 @@ _DISTRIBUTED = Path("/usr/share/ca-certificates")
 
 def private_values(checkout: Path) -> list[tuple[str, bytes]]:
     """What must be nowhere, with a name for each."""
-    found = [("path of the checkout", str(checkout)), *_home(), *_names(), *_addresses()]
+    found = [*_places(checkout), *_names(), *_addresses()]
     values = [(name, value.encode()) for name, value in found]
     values += [("certificate of the host", part) for part in _own_certificates()]
     return list(dict.fromkeys(values))
 
 
-def _home() -> Iterator[tuple[str, str]]:
-    home = str(Path.home())
-    # Root's is the same everywhere, inside images too.
-    if home not in ("/", "/root"):
-        yield "home directory", home
+def _places(checkout: Path) -> Iterator[tuple[str, str]]:
+    # What is the same on many machines, such as /src or /root, is inside images too, and says nothing about this one.
+    if len(checkout.parts) > 2:
+        yield "path of the checkout", str(checkout)
+    home = Path.home()
+    if len(home.parts) > 2 and home.name not in _COMMON:
+        yield "home directory", str(home)
 
 
 def _names() -> Iterator[tuple[str, str]]:

@@ -231,3 +231,6 @@ def test_the_checkout_and_the_home_are_private(monkeypatch: pytest.MonkeyPatch, 
     assert values["home directory"] == b"/home/alice"
     monkeypatch.setenv("HOME", "/root")
     assert "home directory" not in dict(private_values(tmp_path)), "every image has that one"
+    assert "path of the checkout" not in dict(private_values(Path("/src"))), (
+        "half of all images have that one"
+    )

@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -26,9 +25,7 @@ def test_nothing_is_written_again_when_nothing_changed(matrix: Matrix, tmp_path:
     records = gae_records() + dqn_records()
     first = write_tables(matrix, records, tmp_path, profile="quick")
     before = modified(tmp_path)
-    started = time.perf_counter()
     assert write_tables(matrix, records[::-1], tmp_path, profile="quick") == first
-    assert time.perf_counter() - started < 0.05
     assert modified(tmp_path) == before
 
 
