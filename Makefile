@@ -47,9 +47,9 @@ unit: .venv/.ready  ## the tests that need no Docker, in minutes
 	.venv/bin/pytest tests/unit
 
 # Where the host has no Rust, or an old or incomplete one, all of it runs in the image's own toolchain.
-RUST_LEAST := $(shell sed -n 's/^rust-version = "1\.\([0-9]*\)"/\1/p' rust/Cargo.toml)
+RUST_LEAST = $(shell sed -n 's/^rust-version = "1\.\([0-9]*\)"/\1/p' rust/Cargo.toml)
 rust: .venv/.ready  ## rustfmt, clippy and the Rust tests
-	@if cargo fmt --version && cargo clippy --version \
+	@if cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 \
 	  && rustc --version | awk '{ split($$2, part, "."); exit !(part[1] == 1 && part[2] >= $(RUST_LEAST)) }'; then \
 	  cd rust && cargo fmt --all --check && cargo clippy --locked --workspace --all-targets -- -D warnings \
 	    && cargo test --locked --workspace; \

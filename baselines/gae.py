@@ -12,7 +12,6 @@ where the value and the advantage after the last step are 0.
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,9 @@ def _inputs(request: protocol.Request, case: protocol.Case, parameters: Paramete
     if request.input_directory is None:
         return gae_arrays(batch=parameters.batch, length=parameters.length, seed=_DATA_SEED)
     folder = request.input_directory / case.name
-    arrays = GaeArrays(*(_load(folder / f"{name}.npy") for name in GaeArrays._fields))
+    arrays = GaeArrays(
+        *(protocol.input_file(request, case, f"{name}.npy", np.load) for name in GaeArrays._fields)
+    )
     for name, array in arrays._asdict().items():
         if array.shape != expected or array.dtype != np.float64:
             protocol.refuse(
@@ -77,14 +78,6 @@ def _inputs(request: protocol.Request, case: protocol.Case, parameters: Paramete
                 "make the inputs again with baselines.inputs"
             )
     return arrays
-
-
-def _load(path: Path) -> NDArray[np.float64]:
-    try:
-        array: NDArray[np.float64] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        protocol.refuse(f"cannot read {path} ({error}); make the inputs with baselines.inputs")
-    return array
 
 
 def _as_shape_of(like: NDArray[np.float64], output: Any) -> NDArray[np.float64]:

@@ -20,6 +20,7 @@ from baselines.tuned import (
     DirectEnvironment,
     FusedAdam,
     Ring,
+    State,
     adam,
     compiled,
     dense,
@@ -30,7 +31,6 @@ from baselines.tuned import (
 HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 Weights = Sequence[Tensor]
-State = tuple[list[Tensor], list[Tensor], list[Tensor], Tensor]
 
 
 def policy(actor: Weights, observations: Tensor) -> tuple[Tensor, Tensor]:
@@ -166,7 +166,13 @@ class CompiledLearner(Learner):
 
     def __init__(self, networks: nn.ModuleDict, log_alpha: Tensor, bounds: Bounds) -> None:
         super().__init__(networks, log_alpha, bounds)
-        self.adams = [CompiledAdam(each.weights, each.learning_rate) for each in self.optimizers]
+        # The critics make one step in a program, actor and temperature as many as they have rounds.
+        self.adams = [
+            CompiledAdam(each.weights, each.learning_rate, together=steps)
+            for each, steps in zip(
+                self.optimizers, (1, sac.POLICY_FREQUENCY, sac.POLICY_FREQUENCY), strict=True
+            )
+        ]
 
     def update_critics(self, batch: Batch, noise: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
         """One gradient step of both critics."""
@@ -178,18 +184,14 @@ class CompiledLearner(Learner):
 
     def update_policy(self, observations: Tensor, noises: Sequence[tuple[Tensor, Tensor]]) -> Rounds:
         """Rounds of one gradient step of the actor and one of the temperature, a pair of noises each."""
-        return [
-            compiled_policy(
-                self.adams[1].next(),
-                self.adams[2].next(),
-                self.critics,
-                observations,
-                pair,
-                self.bounds,
-                self.target_entropy,
-            )
-            for pair in noises
-        ]
+        rounds: Rounds = compiled_policy(
+            [(self.adams[1].next(), self.adams[2].next(), *pair) for pair in noises],
+            self.critics,
+            observations,
+            self.bounds,
+            self.target_entropy,
+        )
+        return rounds
 
 
 @compiled
@@ -211,27 +213,35 @@ def compiled_critics(
 
 @compiled
 def compiled_policy(
-    state: State,
-    temperature: State,
+    rounds: Sequence[tuple[State, State, Tensor, Tensor]],
     critics: Weights,
     observations: Tensor,
-    noises: tuple[Tensor, Tensor],
     bounds: Bounds,
     target_entropy: float,
-) -> tuple[Tensor, Sequence[Tensor], Tensor, Tensor]:
-    """One gradient step of the actor and one of the temperature, in place."""
-    (log_alpha,) = temperature[0]
-    alpha = log_alpha.exp()
+) -> Rounds:
+    """Rounds of one gradient step of the actor and one of the temperature, in place.
 
-    def loss_of(actor: Weights) -> Tensor:
-        return actor_loss(*policy(actor, observations), noises[0], critics, alpha, observations, bounds)
-
-    gradients, loss = torch.func.grad_and_value(loss_of)(state[0])
-    adam(state, gradients)
-    _, logs = sample(*policy(state[0], observations), noises[1], bounds)
-    alpha_loss = -alpha * (logs + target_entropy).mean()
-    adam(temperature, [alpha_loss])
-    return loss, gradients, alpha_loss, log_alpha.exp()
+    As in `Learner.update_policy`, what an actor says of the observations is computed once for both.
+    """
+    results = []
+    actor, temperature = rounds[0][0][0], rounds[0][1][0][0]
+    # By the chain rule in two halves, so that the next round's pass forwards serves the temperature before it.
+    (mean, log_std), backwards = torch.func.vjp(lambda weights: policy(weights, observations), actor)
+    for turn, (state, temperature_state, noise, fresh) in enumerate(rounds, start=1):
+        alpha = temperature.exp()
+        loss_of = torch.func.grad_and_value(actor_loss, argnums=(0, 1))
+        told, loss = loss_of(mean, log_std, noise, critics, alpha, observations, bounds)
+        (gradients,) = backwards(told)
+        adam(state, gradients)
+        if turn < len(rounds):
+            (mean, log_std), backwards = torch.func.vjp(lambda weights: policy(weights, observations), actor)
+        else:
+            mean, log_std = policy(actor, observations)
+        _, logs = sample(mean, log_std, fresh, bounds)
+        alpha_loss = -alpha * (logs + target_entropy).mean()
+        adam(temperature_state, [alpha_loss])
+        results.append((loss, gradients, alpha_loss, temperature.exp()))
+    return results
 
 
 def train(make_learner: type[Learner], parameters: sac.Parameters, seed: int) -> Trained:
@@ -319,7 +329,9 @@ def seconds_to_compile(
     return seconds_of(
         lambda: (
             learner.update_critics(batch, noise),
-            learner.update_policy(nothing, [(noise, noise.clone())]),
+            learner.update_policy(
+                nothing, [(noise.clone(), noise.clone()) for _ in range(sac.POLICY_FREQUENCY)]
+            ),
         )
     )
 

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -18,7 +19,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import gymnasium as gym
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
@@ -182,15 +182,11 @@ def main(algorithm: Algorithm[Parameters], first_line: float) -> None:
         )
     (case,) = request.cases
     parameters = protocol.checked(case, algorithm.parameters)
-    given = (
-        None
-        if request.input_directory is None
-        else request.input_directory / case.name / "parity.safetensors"
-    )
-    if given is not None and not given.is_file():
-        protocol.refuse(f"{given} does not exist; make it with baselines.inputs, or leave --input out")
-    if given is not None:
-        _tensors(given)
+    given: Callable[[], dict[str, Tensor]] | None = None
+    if request.input_directory is not None:
+        given = partial(protocol.input_file, request, case, "parity.safetensors", load_file)
+        # Before the training, which a file that cannot be read would make worth nothing.
+        given()
     output = request.output_of(case)
     protocol.print_measurement(_run(variant, case, parameters, request.seed, given, output, process_start))
 
@@ -236,7 +232,7 @@ def _run(
     case: protocol.Case,
     parameters: Parameters,
     seed: int,
-    given: Path | None,
+    given: Callable[[], dict[str, Tensor]] | None,
     output: Path | None,
     process_start: float,
 ) -> dict[str, Any]:
@@ -247,7 +243,7 @@ def _run(
         case: what the measurement is for.
         parameters: the case's parameters.
         seed: of `random`, NumPy, PyTorch, the environments and their action spaces.
-        given: the input file of the parity updates; None leaves those updates out.
+        given: reads the tensors of the parity updates; None leaves those updates out.
         output: the directory for the output files; None writes none.
         process_start: when the process began, as read from `time.perf_counter`.
 
@@ -280,16 +276,8 @@ def _run(
             return event
         write(output / "trace.safetensors", trained.trace)
         if given is not None:
-            write(output / "update.safetensors", variant.parity(_tensors(given), parameters.parity_updates))
+            write(output / "update.safetensors", variant.parity(given(), parameters.parity_updates))
     return event
-
-
-def _tensors(file: Path) -> dict[str, Tensor]:
-    """The tensors of an input file; leave with exit code 2 where it cannot be read."""
-    try:
-        return load_file(file)
-    except (OSError, SafetensorError) as error:
-        protocol.refuse(f"cannot read {file} ({error}); make it with baselines.inputs, or leave --input out")
 
 
 def write(file: Path, tensors: Mapping[str, Tensor]) -> None:

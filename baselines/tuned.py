@@ -144,25 +144,39 @@ class FusedAdam:
         )
 
 
-class CompiledAdam:
-    """Adam's state for a function that torch.compile makes one program of: `state` goes in, `adam` steps there."""
+# Weights, first and second moments, and the coefficients of one step.
+State = tuple[list[Tensor], list[Tensor], list[Tensor], Tensor]
 
-    def __init__(self, weights: Sequence[Tensor], learning_rate: float, epsilon: float = 1e-8) -> None:
+
+class CompiledAdam:
+    """Adam's state for a function that torch.compile makes one program of: it goes in, `adam` steps there.
+
+    Args:
+        weights: what is stepped, in place.
+        learning_rate: of every step.
+        epsilon: what is added to the root.
+        together: how many steps such a program makes; each of them has bias corrections of its own.
+    """
+
+    def __init__(
+        self, weights: Sequence[Tensor], learning_rate: float, epsilon: float = 1e-8, together: int = 1
+    ) -> None:
         self.learning_rate = learning_rate
         self.steps = 0
         moments = [[torch.zeros_like(each) for each in weights] for _ in range(2)]
-        self.coefficients = np.array([0.0, 0.0, epsilon], dtype=np.float32)
-        self.state = (list(weights), *moments, torch.from_numpy(self.coefficients))
+        self.coefficients = [np.array([0.0, 0.0, epsilon], dtype=np.float32) for _ in range(together)]
+        self.states = [(list(weights), *moments, torch.from_numpy(each)) for each in self.coefficients]
 
-    def next(self) -> tuple[list[Tensor], list[Tensor], list[Tensor], Tensor]:
+    def next(self) -> State:
         """The state for one more step: its bias corrections are reckoned here, in double precision."""
+        turn = self.steps % len(self.states)
         self.steps += 1
-        self.coefficients[0] = self.learning_rate / (1 - BETA_1**self.steps)
-        self.coefficients[1] = 1 / math.sqrt(1 - BETA_2**self.steps)
-        return self.state
+        self.coefficients[turn][0] = self.learning_rate / (1 - BETA_1**self.steps)
+        self.coefficients[turn][1] = 1 / math.sqrt(1 - BETA_2**self.steps)
+        return self.states[turn]
 
 
-def adam(state: tuple[list[Tensor], list[Tensor], list[Tensor], Tensor], gradients: Sequence[Tensor]) -> None:
+def adam(state: State, gradients: Sequence[Tensor]) -> None:
     """One step of Adam in plain operations, for torch.compile to fuse."""
     weights, firsts, seconds, (rate, correction, epsilon) = state
     for weight, gradient, first, second in zip(weights, gradients, firsts, seconds, strict=True):

@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         ..PpoOptions::default()
     };
     // Before the environments are made, of which there may be too many.
-    options.minibatch_rows(parameters.environments).map_err(|error| case.fault(&error.to_string()))?;
+    options.minibatch_rows(parameters.environments).map_err(|error| training::unmade(case, &error))?;
     let environments =
         environments(&parameters.environment, parameters.environments).map_err(|fault| case.fault(&fault))?;
     let backend = arguments.backend()?;

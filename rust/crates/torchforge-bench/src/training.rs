@@ -55,7 +55,7 @@ pub(crate) fn failed(name: &str, error: &dyn std::fmt::Display) -> Failure {
 
 /// A training of a case that could not even be made: what is refused of it stands in the parameters, but for memory and
 /// threads that there are not, and what another's environment or library says.
-fn unmade(case: &Case, error: &TrainingError) -> Failure {
+pub(crate) fn unmade(case: &Case, error: &TrainingError) -> Failure {
     match error {
         TrainingError::Zero { .. }
         | TrainingError::Minibatches { .. }
