@@ -124,14 +124,14 @@ fn same_on_every_path(
 
 #[test]
 fn updates_of_ppo_give_the_same_bytes_on_every_path() {
-    same_on_every_path("PPO as trained", 1..=1, |path, threads| ppo(path, threads, 64, 128, 20));
+    same_on_every_path("PPO as trained", 1..=2, |path, threads| ppo(path, threads, 64, 128, 200));
     same_on_every_path("PPO of odd sizes", 1..=1, |path, threads| ppo(path, threads, 19, 37, 50));
 }
 
 #[test]
 fn updates_of_sac_give_the_same_bytes_on_every_path() {
-    // The portable path has no fused multiply-add in hardware here: a single update takes it seconds.
-    same_on_every_path("SAC as trained", 1..=1, |path, threads| sac(path, threads, 256, 256, 1));
+    // The portable path has no fused multiply-add in hardware on amd64: twenty updates take it seconds.
+    same_on_every_path("SAC as trained", 1..=2, |path, threads| sac(path, threads, 256, 256, 20));
     same_on_every_path("SAC of odd sizes", 1..=4, |path, threads| sac(path, threads, 21, 37, 20));
 }
 
@@ -140,13 +140,6 @@ fn updates_give_the_same_bytes_on_any_number_of_threads() {
     // The actor's products are large enough to be divided, and their rows not by 2, 3 or 4.
     same_on_every_path("PPO", 1..=4, |path, threads| ppo(path, threads, 151, 96, 2));
     same_on_every_path("SAC", 1..=4, |path, threads| sac(path, threads, 151, 96, 1));
-}
-
-#[test]
-#[ignore = "minutes on the portable path"]
-fn many_updates_give_the_same_bytes_on_every_path() {
-    same_on_every_path("PPO as trained", 1..=2, |path, threads| ppo(path, threads, 64, 128, 200));
-    same_on_every_path("SAC as trained", 1..=2, |path, threads| sac(path, threads, 256, 256, 20));
 }
 
 #[test]

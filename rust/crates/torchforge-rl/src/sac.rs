@@ -146,8 +146,8 @@ where
             fill_standard_normal(&mut self.noise, &mut self.policy_noise);
             fill_standard_normal(&mut self.noise, &mut self.temperature_noise);
             let noise = PolicyNoise { policy: &self.policy_noise, temperature: &self.temperature_noise };
-            self.networks.update_policy(self.experience.batch().observations(), noise)?;
-            for _ in 0..self.options.policy_frequency {
+            let found = self.networks.update_policy(self.experience.batch().observations(), noise)?;
+            for _ in 0..found.rounds {
                 self.trace.policy_steps.push(global_step);
             }
         }

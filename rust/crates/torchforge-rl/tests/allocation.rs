@@ -6,27 +6,31 @@ use std::cell::Cell;
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use torchforge_env::{CartPole, Pendulum, TimeLimit};
-use torchforge_nn::{ActionRange, AdamOptions, DenseDqn, DenseSac, Mlp, SacLossOptions, SacNetworks};
-use torchforge_rl::{Dqn, DqnOptions, Sac, SacOptions, Stream};
+use torchforge_env::{AutoresetMode, CartPole, Pendulum, TimeLimit, VectorEnv};
+use torchforge_nn::{
+    ActionRange, Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Mlp, PpoLossOptions, SacLossOptions,
+    SacNetworks,
+};
+use torchforge_rl::{Dqn, DqnOptions, Ppo, PpoOptions, Sac, SacOptions, Stream};
+
+/// What the names of worker threads begin with.
+const WORKER: &[u8] = b"torchforge-";
 
 struct Counting;
 
 thread_local! {
-    /// Each test's own, and the harness's, which allocates when it likes.
+    /// Each thread's own: the harness allocates when it likes.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-    /// Whether this thread is a test.
-    static IS_TEST: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Of threads that are neither a test nor the harness: workers.
+/// Of all workers.
 static BY_WORKERS: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: every call is handed to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        if !IS_TEST.get() && !is_harness() {
+        if is_worker() {
             BY_WORKERS.fetch_add(1, Ordering::Relaxed);
         }
         // SAFETY: the caller keeps the contract of `alloc`.
@@ -42,10 +46,12 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Whether this is the process's first thread.
-fn is_harness() -> bool {
-    // SAFETY: both only return a number.
-    unsafe { libc::gettid() == libc::getpid() }
+/// Whether this thread bears a worker's name.
+fn is_worker() -> bool {
+    let mut name = [0_u8; 16];
+    // SAFETY: the kernel writes at most the sixteen bytes that `name` has.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name.starts_with(WORKER)
 }
 
 /// Allocations of this thread and of workers so far.
@@ -56,12 +62,11 @@ fn allocations() -> u64 {
 /// Threads of this process that bear a worker's name.
 fn workers() -> usize {
     let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path().join("comm"));
-    tasks.filter(|name| fs::read_to_string(name).is_ok_and(|name| name.starts_with("torchforge-"))).count()
+    tasks.filter(|name| fs::read(name).is_ok_and(|name| name.starts_with(WORKER))).count()
 }
 
 #[test]
 fn a_step_that_acts_learns_copies_and_resets_allocates_nothing() {
-    IS_TEST.set(true);
     let options = DqnOptions { steps: 2_000, learning_starts: 200, ..DqnOptions::default() };
     let adam = AdamOptions::default();
     let mut weights = Stream::Weights.of(1);
@@ -80,8 +85,33 @@ fn a_step_that_acts_learns_copies_and_resets_allocates_nothing() {
 }
 
 #[test]
+fn an_iteration_of_ppo_allocates_nothing_but_in_the_callers_list() {
+    let environments = (0..4).map(|_| TimeLimit::new(CartPole::new(), 500)).collect();
+    let environments = VectorEnv::new(environments, AutoresetMode::SameStep).unwrap();
+    let options = PpoOptions { iterations: 4, ..PpoOptions::default() };
+    let mut rng = Stream::Weights.of(1);
+    let mut network = |outputs| {
+        Mlp::orthogonal(&[4, 64, 64, outputs], Activation::Tanh, &[1.4, 1.4, 1.0], &mut rng).unwrap()
+    };
+    let (actor, critic) = (network(2), network(1));
+    let rows = options.minibatch_rows(4).unwrap();
+    let networks =
+        DensePpo::new(actor, critic, 4, rows, PpoLossOptions::default(), AdamOptions::default()).unwrap();
+    let mut agent = Ppo::new(environments, networks, options, 1).unwrap();
+    let mut episodes = Vec::with_capacity(1_000);
+
+    let before = ALLOCATIONS.get();
+    for _ in 0..options.iterations {
+        agent.iterate(&mut episodes).unwrap();
+    }
+    let allocated = ALLOCATIONS.get() - before;
+
+    assert_eq!(allocated, 0);
+    assert!(agent.gradient_steps() == 64 && episodes.len() > 10);
+}
+
+#[test]
 fn a_step_on_several_threads_allocates_nothing_on_any_of_them() {
-    IS_TEST.set(true);
     let mut rng = Stream::Weights.of(1);
     let critics = [0, 1].map(|_| Mlp::new(&[4, 256, 256, 1], &mut rng).unwrap());
     let actor = Mlp::new(&[3, 256, 256, 2], &mut rng).unwrap();

@@ -298,15 +298,22 @@ impl DenseSac {
 
     #[inline(always)]
     fn rounds_with<S: Simd>(&mut self, simd: S, observations: &[f32], noise: PolicyNoise<'_>) -> PolicyLoss {
-        let mut found = None;
+        let (mut found, mut rounds) = (None, 0);
         for (policy_noise, temperature_noise) in self.sizes.rounds(noise) {
             // Nothing moves the actor between a temperature's update and the next round: its activations stay.
             let policy = self.update_policy_with(simd, observations, policy_noise, found.is_some());
             let temperature = self.update_temperature_with(simd, observations, temperature_noise);
             let alpha = self.alpha;
-            found.get_or_insert(PolicyLoss { policy, temperature, alpha, temperature_gradient: temperature });
+            rounds += 1;
+            found.get_or_insert(PolicyLoss {
+                rounds,
+                policy,
+                temperature,
+                alpha,
+                temperature_gradient: temperature,
+            });
         }
-        found.expect("checked: at least one round")
+        PolicyLoss { rounds, ..found.expect("checked: at least one round") }
     }
 }
 

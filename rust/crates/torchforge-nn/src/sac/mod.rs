@@ -60,9 +60,11 @@ impl Default for SacLossOptions {
     }
 }
 
-/// What the first round of a policy update found.
+/// What the first round of a policy update found, and how many rounds there were.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PolicyLoss {
+    /// Rounds made, counted where they are made.
+    pub rounds: u64,
     /// The mean of `alpha log pi(a|s) - min Q(s, a)` before the step.
     pub policy: f32,
     /// The mean of `-alpha (log pi(a|s) + target entropy)` before the temperature's step.

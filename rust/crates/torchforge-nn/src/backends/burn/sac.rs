@@ -172,7 +172,7 @@ impl SacUpdate for BurnSac {
         let critics = self.critics.each_ref().map(|critic| critic.network.constant());
         let mut recording = self.actor.network.recording();
         let mut outputs = recording.compute(observations.clone());
-        let mut first = None;
+        let (mut first, mut rounds) = (None, 0);
         for (policy_noise, temperature_noise) in self.layout.sizes.rounds(noise) {
             let drawn = self.draw(outputs, policy_noise);
             let seen = Tensor::cat(vec![observations.clone(), drawn.actions], 1);
@@ -188,9 +188,10 @@ impl SacUpdate for BurnSac {
             let [temperature, temperature_gradient] =
                 self.learn_temperature(outputs.clone().inner(), temperature_noise);
             let (policy, alpha) = (loss.into_scalar(), self.alpha());
-            first.get_or_insert(PolicyLoss { policy, temperature, alpha, temperature_gradient });
+            rounds += 1;
+            first.get_or_insert(PolicyLoss { rounds, policy, temperature, alpha, temperature_gradient });
         }
-        Ok(first.expect("checked: at least one round"))
+        Ok(PolicyLoss { rounds, ..first.expect("checked: at least one round") })
     }
 
     fn update_targets(&mut self) {

@@ -109,7 +109,7 @@ impl CandleSac {
     fn learn_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss> {
         let observations = rows(observations, self.layout.sizes.observation)?;
         let mut outputs = self.actor.network.record(&observations)?;
-        let mut first = None;
+        let (mut first, mut rounds) = (None, 0);
         for (policy_noise, temperature_noise) in self.layout.sizes.rounds(noise) {
             let drawn = self.draw(&outputs, policy_noise)?;
             let seen = Tensor::cat(&[&observations, &drawn.actions], 1)?;
@@ -124,9 +124,10 @@ impl CandleSac {
             let temperature = self.learn_temperature(&outputs.detach(), temperature_noise)?;
             let (policy, alpha) = (loss.to_scalar()?, self.alpha()?);
             let [temperature, temperature_gradient] = temperature;
-            first.get_or_insert(PolicyLoss { policy, temperature, alpha, temperature_gradient });
+            rounds += 1;
+            first.get_or_insert(PolicyLoss { rounds, policy, temperature, alpha, temperature_gradient });
         }
-        Ok(first.expect("checked: at least one round"))
+        Ok(PolicyLoss { rounds, ..first.expect("checked: at least one round") })
     }
 
     /// Loss and gradient.
