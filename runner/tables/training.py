@@ -18,6 +18,7 @@ from runner.tables.selection import Room, Row
 from runner.tables.units import NOTHING
 
 _WALL, _INITIALISATION, _TRAINING = "wall_seconds", "initialisation_seconds", "training_seconds"
+_COMPILING = "compile_seconds"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,12 +138,14 @@ def _room(
 
 
 def _parts(room: Room) -> Table:
+    compiles = any(row.figure(_COMPILING) is not None for row in room.rows if row.passed)
     return Table(
         headers=(
             "case",
             "implementation",
             "wall",
             "initialisation",
+            *(("of it compiling",) if compiles else ()),
             "training",
             "environment steps/s",
             "environment steps",
@@ -154,6 +157,7 @@ def _parts(room: Room) -> Table:
                 row.implementation.name,
                 texts.figure(row, _WALL),
                 texts.figure(row, _INITIALISATION),
+                *((texts.figure(row, _COMPILING),) if compiles else ()),
                 texts.figure(row, _TRAINING),
                 _steps_per_second(row),
                 _counts(row, "environment_steps"),

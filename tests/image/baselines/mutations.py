@@ -79,6 +79,13 @@ MUTATIONS = [
     Mutation(DQN, "last epsilon", "END_EPSILON = 0.05", "END_EPSILON = 0.04", "epsilon"),
     Mutation(
         DQN,
+        "in a straight line",
+        "(end - start) / duration * step + start",
+        "start * (end / start) ** (step / duration)",
+        "trace.safetensors epsilon",
+    ),
+    Mutation(
+        DQN,
         "exploration",
         "EXPLORATION_FRACTION = 0.5",
         "EXPLORATION_FRACTION = 0.49",

@@ -75,6 +75,38 @@ def test_parts_are_rendered_alone_as_in_the_whole(matrix: Matrix) -> None:
     assert render_overview(matrix, records, profile="quick") == page(matrix, records, "overview")
 
 
+def test_what_an_implementation_compiles_before_its_clock_starts_has_a_column_where_one_does(
+    matrix: Matrix,
+) -> None:
+    plain = dqn_records()
+    header = row(page(matrix, plain, "dqn"), "case", "implementation", "wall")
+    assert "of it compiling" not in header
+    compiled = [
+        make_record(
+            benchmark="dqn",
+            case="CartPole-v1",
+            implementation="rust",
+            seed=seed,
+            parameters={"environment": "CartPole-v1", "steps": 5000},
+            metrics={
+                "wall_seconds": 60.0,
+                "initialisation_seconds": 50.0,
+                "compile_seconds": 40.0,
+                "training_seconds": 8.0,
+            },
+            counts={"environment_steps": 5000, "gradient_steps": 500},
+            episodes=plain[0].episodes,
+        )
+        for seed in range(1, 6)
+    ]
+    others = [each for each in plain if each.implementation != "rust"]
+    text = page(matrix, [*others, *compiled], "dqn")
+    column = row(text, "case", "implementation", "wall").index("of it compiling")
+    assert row(text, "CartPole-v1", "rust", "60.0 s (60.0 to 60.0)")[column] == "40.0 s (40.0 to 40.0)"
+    reference = next(line for line in text.splitlines() if "| pytorch " in line and "| 500 " in line)
+    assert reference.split("|")[1:][column].strip() == "—"
+
+
 @FEW
 @given(data=st.data())
 def test_the_order_of_the_records_changes_nothing(matrix: Matrix, data: st.DataObject) -> None:
