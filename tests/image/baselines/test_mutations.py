@@ -18,6 +18,7 @@ import pytest
 import torch
 from mutations import DQN, MUTATIONS, PPO, SAC, Mutation
 from safetensors.numpy import save
+from safetensors.torch import load_file
 
 import baselines
 from baselines import parity_inputs, protocol, training
@@ -92,7 +93,7 @@ class Launches:
             case,
             protocol.checked(case, module.Parameters),
             1,
-            parity,
+            lambda: load_file(parity),
             folder,
             time.perf_counter(),
         )
