@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results/published"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROWS = [row for row in README.splitlines() if re.match(r"\| \[[A-Z]+\]\(results/published/", row)]
-FIGURE = re.compile(r"[\d.]+x \([\d.]+ to [\d.]+\)|[\d.]+ s\b")
+FIGURE = re.compile(r"[\d.]+x \([\d.]+ to [\d.]+\)|[\d.]+ m?s\b")
 
 
 def weights(publication: str, benchmark: str, implementation: str) -> dict[int, str]:
