@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import HOST, docker, forge_bench
+from conftest import HOST, ROOT, docker, forge_bench
 
 pytestmark = pytest.mark.skipif(HOST != "amd64", reason="the image compile is built for amd64 alone")
 
@@ -42,3 +42,32 @@ def test_a_network_is_compiled_forwards_and_backwards_where_a_launch_may_write(c
     apart, compiled = json.loads(result.stdout)
     assert apart < 1e-6
     assert compiled > 0
+
+
+def test_the_compiled_references_do_the_work_of_the_faithful_ones(compiler, packages_for_the_image):
+    tests = "/checkout/tests/image/baselines/test_tuned.py"
+    result = docker(
+        *(
+            "run",
+            "--rm",
+            "--network",
+            "none",
+            "--tmpfs",
+            "/tmp:size=256m,mode=1777,exec",
+            "--env",
+            "HOME=/tmp",
+        ),
+        *(
+            "--volume",
+            f"{packages_for_the_image}:/pytest:ro",
+            "--volume",
+            f"{ROOT / 'tests'}:/checkout/tests:ro",
+        ),
+        *("--env", "PYTHONPATH=/opt/forge-bench:/opt/forge-bench/site-packages:/pytest"),
+        *("--entrypoint", "python3", compiler, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider"),
+        *("--rootdir", "/checkout", "--confcutdir", "/checkout", tests, "-k", "compile"),
+    )
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
+    passed = [line for line in result.stdout.splitlines() if line.startswith("PASSED")]
+    for algorithm in ("dqn", "ppo", "sac"):
+        assert any(f"[{algorithm}-compile]" in line for line in passed), result.stdout[-4000:]
