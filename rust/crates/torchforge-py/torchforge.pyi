@@ -32,6 +32,7 @@ def compute_gae(
         out: arrays to write the advantages and returns into, (length,) each.
 
     All arrays are float64 and C-contiguous, and none is copied. The bytes of the result are the same on every machine.
+    Long results are the two halves of one array, so that either keeps the other's memory.
 
     Raises:
         ValueError: an array has another type, layout or shape, or `out` shares memory with another argument.

@@ -21,6 +21,11 @@ use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 /// below it, giving up the interpreter lock and taking it back would be a cost that shows.
 const DETACH_VALUES: usize = 1 << 15;
 
+/// From this many values on both outputs are one array's halves. Freed one after the other, two arrays of that size are
+/// more than an allocator keeps (glibc's: 128 KiB, or twice the largest block that was freed): every call would have the
+/// system map new pages, which takes several times as long as the computation.
+const TOGETHER_VALUES: usize = 1 << 13;
+
 type Array<'py> = Bound<'py, PyArrayDyn<f64>>;
 type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
@@ -125,7 +130,13 @@ impl<'py> Inputs<'py> {
         let shape = self.rewards.shape();
         let (advantages, returns) = match &out {
             Some((advantages, returns)) => (cast("out[0]", advantages)?, cast("out[1]", returns)?),
-            None => (PyArrayDyn::zeros(py, shape, false), PyArrayDyn::zeros(py, shape, false)),
+            None if self.rewards.len() < TOGETHER_VALUES => {
+                (PyArrayDyn::zeros(py, shape, false), PyArrayDyn::zeros(py, shape, false))
+            }
+            None => {
+                let both = PyArrayDyn::<f64>::zeros(py, [&[2], shape].concat(), false);
+                (both.get_item(0)?.cast_into()?, both.get_item(1)?.cast_into()?)
+            }
         };
         {
             let mut write_advantages = write("out[0]", &advantages, shape)?;

@@ -42,6 +42,24 @@ class ComputeGae(unittest.TestCase):
             np.testing.assert_array_equal(advantages[row], alone[0])
             np.testing.assert_array_equal(returns[row], alone[1])
 
+    def test_results_are_arrays_like_any_other_and_lie_apart_however_long(self):
+        # From some length on they are halves of one array.
+        for length in (0, 16, 8191, 8192, 40_000):
+            rewards, values, dones = arrays(length)
+            advantages, returns = torchforge.compute_gae(rewards, values, dones, 0.5, GAMMA, LAM)
+            for found in (advantages, returns):
+                self.assertEqual((found.shape, found.dtype), ((length,), np.float64))
+                self.assertTrue(found.flags.c_contiguous and found.flags.writeable and found.flags.aligned)
+            self.assertFalse(np.shares_memory(advantages, returns))
+            torchforge.compute_gae(rewards, values, dones, 0.5, GAMMA, LAM, out=(returns, advantages))
+        rewards, values, dones = arrays((128, 129))
+        rewards, values, dones = arrays((128, 129))
+        last = np.zeros(128)
+        found = torchforge.compute_gae_batched(rewards, values, dones, last, GAMMA, LAM)
+        wanted = np.empty((128, 129)), np.empty((128, 129))
+        torchforge.compute_gae_batched(rewards, values, dones, last, GAMMA, LAM, out=wanted)
+        np.testing.assert_array_equal(found, wanted)
+
     def test_given_arrays_are_written_and_returned(self):
         rewards, values, dones = arrays(16)
         out = np.empty(16), np.empty(16)
