@@ -276,6 +276,32 @@ def _updates_faults(
             yield fault(
                 *here, message=f'the roofline of "{name}" has no case "{update}"{did_you_mean(update, known)}'
             )
+    if "environment" in updates:
+        yield from _environment_faults(benchmark, others, fault)
+
+
+def _environment_faults(
+    benchmark: _Benchmark, others: Mapping[str, _Benchmark | None], fault: _FaultAt
+) -> Iterator[Fault]:
+    here, steps = ("updates", "environment"), benchmark["updates"]["environment"]
+    name, case, count = steps["benchmark"], steps["case"], steps["count"]
+    if count not in benchmark["counts"]:
+        hint = did_you_mean(count, benchmark["counts"])
+        yield fault(*here, "count", message=f'no count "{count}"{hint}')
+    if name not in others:
+        yield fault(*here, "benchmark", message=f'no benchmark "{name}"{did_you_mean(name, others)}')
+    other = others.get(name)
+    if other is not None and case not in other["cases"]:
+        yield fault(
+            *here, "case", message=f'"{name}" has no case "{case}"{did_you_mean(case, other["cases"])}'
+        )
+    for key, stepped in steps["implementations"].items():
+        place, ours = (*here, "implementations", key), benchmark["implementations"]
+        if key not in ours:
+            yield fault(*place, message=f'no implementation "{key}"{did_you_mean(key, ours)}')
+        if other is not None and stepped not in other["implementations"]:
+            hint = did_you_mean(stepped, other["implementations"])
+            yield fault(*place, message=f'"{name}" has no implementation "{stepped}"{hint}')
 
 
 def _limits_faults(benchmark: _Benchmark, limits: dict[str, Any], fault: _FaultAt) -> Iterator[Fault]:
@@ -465,8 +491,14 @@ def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
         on_request=value.get("on_request", False),
         decision=model.Decision(value["decision"]) if "decision" in value else None,
         roofline=_roofline(value) if "roofline" in value else None,
-        updates=model.Updates(**value["updates"]) if "updates" in value else None,
+        updates=_updates(value["updates"]) if "updates" in value else None,
     )
+
+
+def _updates(value: dict[str, Any]) -> model.Updates:
+    steps = value.get("environment")
+    environment = None if steps is None else model.EnvironmentSteps(**steps)
+    return model.Updates(**{**value, "environment": environment})
 
 
 def _roofline(benchmark: dict[str, Any]) -> model.Roofline:

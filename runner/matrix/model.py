@@ -184,6 +184,20 @@ class Roofline:
 
 
 @dataclass(frozen=True, kw_only=True)
+class EnvironmentSteps:
+    """The steps of an environment that some implementations of a training cannot but make.
+
+    By such an implementation, that of the operation ``benchmark`` which steps the same environment: one call of its
+    ``case`` is a step. ``count`` names how many a training makes.
+    """
+
+    benchmark: str
+    case: str
+    count: str
+    implementations: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Updates:
     """What a training's learning is made of, for its page to hold against the machine.
 
@@ -193,6 +207,7 @@ class Updates:
     benchmark: str
     count: str
     cases: Mapping[str, str]
+    environment: EnvironmentSteps | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 The least time of a call is the longer of two: its operations at the best rate that a plain matrix product reached
 on this machine, and its bytes at the rate of a plain copy of about that size. Both rates are measured by benchmarks
-of the same matrix, on the same machine, under the same limits, in whatever profile. A training's is that of its updates.
+of the same matrix, on the same machine, under the same limits, in whatever profile. A training's is that of its
+updates, and of the steps of an environment where that is not its own choice.
 """
 
 import itertools
@@ -10,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.comparison import machine_of
-from runner.matrix import LeastWork, Matrix, Roofline
+from runner.matrix import EnvironmentSteps, LeastWork, Matrix, Roofline
 from runner.record import Record
+from runner.statistics import Interval
 from runner.tables import units
 from runner.tables.markdown import Table
 from runner.tables.selection import Room, Row, rooms
@@ -65,31 +67,54 @@ def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) 
     roofline = None if updates is None else matrix.benchmarks[updates.benchmark].roofline
     if updates is None or roofline is None or not room.ranked:
         return EMPTY
+    steps = updates.environment
     found = []
     for row, _, least, seconds in _held(matrix, records, room, roofline, updates.cases):
-        count = row.passed[0].data["measurement"]["counts"][updates.count]
-        if count > 0:
-            found.append(
-                (
-                    row.case.name,
-                    row.implementation.name,
-                    units.count(count),
-                    f"{units.seconds(least[0])} ({least[1]})",
-                    units.seconds(count * least[0]),
-                    units.seconds(seconds),
-                    f"{units.significant(seconds / (count * least[0]))}x",
-                )
+        counts = row.passed[0].data["measurement"]["counts"]
+        count = counts[updates.count]
+        if count <= 0:
+            continue
+        all_updates, environment = count * least[0], "—"
+        limit = all_updates
+        if steps is not None and (stepped := steps.implementations.get(row.implementation.name)) is not None:
+            step = _least_step(matrix, records, room, steps, stepped)
+            environment = "not measured" if step is None else units.seconds(counts[steps.count] * step)
+            limit += 0.0 if step is None else counts[steps.count] * step
+        found.append(
+            (
+                row.case.name,
+                row.implementation.name,
+                units.count(count),
+                f"{units.seconds(least[0])} ({least[1]})",
+                units.seconds(all_updates),
+                *(() if steps is None else (environment,)),
+                units.seconds(seconds),
+                f"{units.significant(seconds / limit)}x",
             )
+        )
     headers = (
         "case",
         "implementation",
         "updates",
         "least time of one here",
         "of all",
+        *(() if steps is None else ("environment",)),
         "training",
         "the limit is faster by",
     )
     return Table(headers=headers, rows=tuple(found), right=frozenset(headers[2:]))
+
+
+def _least_step(
+    matrix: Matrix, records: Sequence[Record], room: Room, steps: EnvironmentSteps, implementation: str
+) -> float | None:
+    """The least time of one step by ``implementation`` alone on the room's machine; None where it was not measured."""
+    found = [
+        figure.value
+        for row, figure in _figures_here(matrix, records, room, steps.benchmark)
+        if (row.case.name, row.implementation.name) == (steps.case, implementation)
+    ]
+    return min(found, default=None)
 
 
 def _held(
@@ -132,25 +157,28 @@ def _least_seconds(work: LeastWork, rates: Rates) -> tuple[float, str] | None:
 
 
 def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roofline) -> Rates:
-    machine = machine_of(room.records[-1])
-
     def by_case(benchmark: str, unit: str) -> dict[str, float]:
         found: dict[str, float] = {}
-        every = (rooms(matrix, records, benchmark, profile=profile) for profile in matrix.profiles)
-        for other in itertools.chain.from_iterable(every):
-            here = (other.platform, other.toolchain, other.limits) == (
-                room.platform,
-                room.toolchain,
-                room.limits,
-            )
-            if not (here and other.ranked and machine_of(other.records[-1]) == machine):
-                continue
-            for row in other.rows:
-                figure = row.figure(other.benchmark.headline)
-                if figure is not None and figure.value > 0:
-                    count = row.passed[0].data["measurement"]["counts"][unit]
-                    found[row.case.name] = max(found.get(row.case.name, 0.0), count / figure.value)
+        for row, figure in _figures_here(matrix, records, room, benchmark):
+            count = row.passed[0].data["measurement"]["counts"][unit]
+            found[row.case.name] = max(found.get(row.case.name, 0.0), count / figure.value)
         return found
 
     operations = by_case(roofline.operations, "operations")
     return Rates(operations=max(operations.values(), default=None), bytes=by_case(roofline.bytes, "bytes"))
+
+
+def _figures_here(
+    matrix: Matrix, records: Sequence[Record], room: Room, benchmark: str
+) -> Iterator[tuple[Row, Interval]]:
+    """Each row of a benchmark that was measured on the room's machine under its limits, in whatever profile."""
+    machine = machine_of(room.records[-1])
+    every = (rooms(matrix, records, benchmark, profile=profile) for profile in matrix.profiles)
+    for other in itertools.chain.from_iterable(every):
+        here = (other.platform, other.toolchain, other.limits) == (room.platform, room.toolchain, room.limits)
+        if not (here and other.ranked and machine_of(other.records[-1]) == machine):
+            continue
+        for row in other.rows:
+            figure = row.figure(other.benchmark.headline)
+            if figure is not None and figure.value > 0:
+                yield row, figure

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runner.matrix import Benchmark, Matrix, Returns
+from runner.matrix import Benchmark, Matrix, Returns, Updates
 from runner.record import Record
 from runner.statistics import figure_interval, interquartile_mean, spread
 from runner.tables import texts, units
@@ -51,7 +51,7 @@ class TrainingView:
     reference: str
     episodes: int
     thresholds: str
-    updates: str
+    updates: Updates | None
     rooms: tuple[TrainingRoom, ...]
     same_returns: Table | None
 
@@ -82,7 +82,7 @@ def training_view(
         reference=benchmark.reference.name,
         episodes=returns.episodes,
         thresholds=", ".join(f"{case} {value:g}" for case, value in returns.thresholds.items()),
-        updates="" if benchmark.updates is None else benchmark.updates.benchmark,
+        updates=benchmark.updates,
         rooms=tuple(
             _room(matrix, room, found, returns, training_limit_table(matrix, records, room)) for room in found
         ),

@@ -181,6 +181,38 @@ def test_a_trainings_limit_is_the_least_time_of_its_updates(tmp_path):
     assert "The machine's limit" not in render_benchmark(matrix, trained, "learn", profile="quick")
 
 
+STEPPED = TRAINING.replace(
+    "cases: {pole: small}}",
+    "cases: {pole: small}, environment: {benchmark: step, case: single, count: environment_steps, "
+    "implementations: {rust: numpy}}}",
+).replace(
+    "counts: {gradient_steps: steps - 1}", "counts: {gradient_steps: steps - 1, environment_steps: steps}"
+)
+STEPPED += (
+    f"  step:\n    title: step{_OPERATION.format(name='step')}    counts: {{environment_steps: calls}}\n"
+)
+STEPPED += "    cases: {single: {calls: 10}, many: {calls: 10}}\n"
+
+
+def test_steps_of_an_environment_that_is_no_choice_are_part_of_the_limit(tmp_path):
+    matrix = example_matrix(tmp_path, STEPPED)
+    trained = training("pole", "numpy", 5.0) + training("pole", "rust", 0.2)
+    counts = {"counts": {"environment_steps": 10}}
+    stepped = of("step", "single", 49.95e-6, {"calls": 10}, **counts)
+    others = of("step", "many", 1e-6, {"calls": 10}, **counts)
+    text = render_benchmark(matrix, trained + rates() + stepped + others, "learn", profile="quick")
+    # 1,001 steps of 49.95 microseconds are 50 milliseconds beside the updates' 50.
+    assert [row[-4:] for row in rows(text)] == [
+        ["50.0 ms", "—", "5.00 s", "100x"],
+        ["50.0 ms", "50.0 ms", "200 ms", "2.00x"],
+    ]
+    assert "Who cannot but step another's environment (rust)" in text
+    # The other case, and another machine's, say nothing of it.
+    elsewhere = of("step", "single", 1.0, {"calls": 10}, machine={**MACHINE, "cpu_model": "Other"}, **counts)
+    text = render_benchmark(matrix, trained + rates() + others + elsewhere, "learn", profile="quick")
+    assert rows(text)[1][-3:] == ["not measured", "200 ms", "4.00x"]
+
+
 def test_a_rate_that_was_measured_in_another_profile_is_the_machines_too(tmp_path):
     text = TRAINING.replace("  quick:\n", "  long: &long\n", 1)
     text = text.replace("benchmarks:\n", "  quick: *long\nbenchmarks:\n", 1)
