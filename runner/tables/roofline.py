@@ -74,22 +74,21 @@ def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) 
         count = counts[updates.count]
         if count <= 0:
             continue
-        all_updates, environment = count * least[0], "—"
-        limit = all_updates
-        if steps is not None and (stepped := steps.implementations.get(row.implementation.name)) is not None:
-            step = _least_step(matrix, records, room, steps, stepped)
-            environment = "not measured" if step is None else units.seconds(counts[steps.count] * step)
-            limit += 0.0 if step is None else counts[steps.count] * step
+        environment, told = 0.0, "—"
+        if steps is not None and row.implementation.name in steps.implementations:
+            step = _least_step(matrix, records, room, steps, steps.implementations[row.implementation.name])
+            environment = 0.0 if step is None else counts[steps.count] * step
+            told = "not measured" if step is None else units.seconds(environment)
         found.append(
             (
                 row.case.name,
                 row.implementation.name,
                 units.count(count),
                 f"{units.seconds(least[0])} ({least[1]})",
-                units.seconds(all_updates),
-                *(() if steps is None else (environment,)),
+                units.seconds(count * least[0]),
+                *(() if steps is None else (told,)),
                 units.seconds(seconds),
-                f"{units.significant(seconds / limit)}x",
+                f"{units.significant(seconds / (count * least[0] + environment))}x",
             )
         )
     headers = (
