@@ -245,10 +245,11 @@ def _seeds(room: Room, returns: Returns) -> Table:
         for row in room.rows
         for record in sorted((*row.passed, *row.failed), key=lambda record: record.seed)
     ]
+    # Of what was not run at all the other tables tell in one row.
     rows += [
         (row.case.name, row.implementation.name, str(seed), "not run", *(NOTHING,) * 10)
         for row in room.rows
-        if row.left_out is None
+        if row.passed or row.failed
         for seed in row.missing
     ]
     return Table(headers=headers, rows=tuple(rows), right=frozenset({"seed"}))

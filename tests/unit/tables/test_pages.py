@@ -272,6 +272,21 @@ def test_seeds_that_were_not_run_are_counted(matrix: Matrix) -> None:
     assert row(page(matrix, gae(1e-3, seeds=[1, 3]), "gae"), "T=128", "torchforge")[3] == "2, 3 not run"
 
 
+def test_a_training_s_missing_seed_has_a_row_and_one_that_was_never_run_has_none(matrix: Matrix) -> None:
+    def not_run(implementation: str, records: Sequence[Record]) -> int:
+        lines = page(matrix, records, "dqn").splitlines()
+        return sum(
+            bool(re.match(rf"\| CartPole-v1 +\| {implementation} +\| +\d+ \| not run ", each))
+            for each in lines
+        )
+
+    records = dqn_records()
+    some = [each for each in records if (each.implementation, each.seed) != ("rust", 2)]
+    assert not_run("rust", some) == not_run("rust", records) + 1
+    none = [each for each in records if each.implementation != "rust"]
+    assert not_run("rust", none) == 0
+
+
 def test_too_few_processes_are_marked(matrix: Matrix) -> None:
     records = gae(1e-3, "numpy", seeds=[1, 2]) + gae(1e-4, seeds=[1, 2])
     assert row(page(matrix, records, "gae"), "T=128", "torchforge")[4].endswith(r"n\<5: not ranked")
