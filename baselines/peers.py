@@ -1,5 +1,7 @@
 """What the trainings by other libraries share: their course, and their gradient steps and episodes, from outside."""
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +30,7 @@ def main(
         train: the training, for parameters and a seed.
         first_line: ``time.perf_counter`` at the first line of the library's file.
     """
+    _keep_stdout()
     training.main(
         training.Algorithm(
             name=name,
@@ -38,6 +41,14 @@ def main(
         ),
         first_line,
     )
+
+
+def _keep_stdout() -> None:
+    """Send to stderr what a library writes to stdout, which is for events alone: TorchRL logs there."""
+    sys.stdout.flush()
+    events = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = os.fdopen(events, "w", encoding="utf-8")
 
 
 class GradientSteps:

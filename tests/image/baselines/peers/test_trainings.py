@@ -1,6 +1,9 @@
 """The trainings by other libraries: their counts and their episodes. Needs them: runs inside the image `peers`."""
 
+import json
 import random
+import subprocess
+import sys
 from types import ModuleType
 
 import numpy as np
@@ -67,3 +70,25 @@ def test_a_peer_takes_as_many_steps_as_the_reference_and_keeps_every_episode(mod
     assert trained.episodes == sorted(trained.episodes)
     assert len(trained.episodes) == 2 if algorithm == "sac" else len(trained.episodes) > 3
     assert trained.weights
+
+
+@pytest.mark.parametrize("module", [dqn_torchrl, ppo_sb3, sac_rlox], ids=lambda module: module.__name__)
+def test_the_command_of_a_peer_prints_events_alone_whatever_its_library_says(module: ModuleType) -> None:
+    algorithm = module.__name__.rpartition(".")[2].partition("_")[0]
+    parameters = json.dumps({**SIZES[algorithm], "parity_updates": 1})
+    command = [
+        sys.executable,
+        "-m",
+        module.__name__,
+        "--case",
+        "any",
+        "--parameters",
+        parameters,
+        "--seed",
+        "1",
+    ]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stderr
+    events = [json.loads(line)["event"] for line in outcome.stdout.splitlines()]
+    assert events[-1] == "measurement"
+    assert set(events) <= {"progress", "measurement"}
