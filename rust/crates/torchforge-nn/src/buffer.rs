@@ -48,6 +48,12 @@ impl DerefMut for Buffer {
     }
 }
 
+/// What lies on the stack and begins with a cache line, as a [`Buffer`] does; an array alone begins anywhere.
+#[repr(align(64))]
+pub(crate) struct Aligned<T>(pub(crate) T);
+
+const _: () = assert!(align_of::<Aligned<f32>>() == LANES * size_of::<f32>());
+
 #[cfg(test)]
 mod tests {
     use super::*;

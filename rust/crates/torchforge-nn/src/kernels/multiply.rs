@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::elementary::tanh;
 use super::strip::load;
+use crate::buffer::Aligned;
 use crate::processor::Processor;
 use crate::simd::{LANES, Simd, Work};
 
@@ -212,11 +213,11 @@ impl<L: Left, F: Finish> Work for Product<'_, L, F> {
         let packed: &mut [f32] = if self.rows < PACKED_ROWS || depth < PACKED_DEPTH || widest == self.width {
             &mut []
         } else if depth * widest <= FEW_PACKED {
-            few = [0.0; FEW_PACKED];
-            &mut few
+            few = Aligned([0.0; FEW_PACKED]);
+            &mut few.0
         } else {
-            many = [0.0; PACKED];
-            &mut many
+            many = Aligned([0.0; PACKED]);
+            &mut many.0
         };
         let mut first = 0;
         while first < vectors {

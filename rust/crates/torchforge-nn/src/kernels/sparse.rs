@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::Finish;
 use super::multiply::share_rows;
 use super::strip::{load, store};
+use crate::buffer::Aligned;
 use crate::processor::Processor;
 use crate::simd::{LANES, Simd, Work};
 
@@ -52,10 +53,10 @@ struct Product<'a, F> {
     out: &'a mut [f32],
 }
 
-/// Values of `right` that all rows go through before the next come: they fit into a first-level cache.
-const PANEL: usize = 8192;
-/// Rows of `right` in a panel at most: bits of the word that says which factors are not zero.
+/// Rows of `right` that all rows go through before the next come: bits of the word that says which factors are not zero.
 const PANEL_ROWS: usize = 64;
+/// Vectors of such a row at most: so many of all rows fit into a first-level cache.
+const MOST_VECTORS: usize = 8;
 /// From how many rows of `left` on it pays to gather a panel that does not lie in one piece.
 const GATHERED_ROWS: usize = 32;
 /// Rows of `left` whose factors are looked at before the first of them is summed.
@@ -80,14 +81,22 @@ impl<F: Finish> Work for Product<'_, F> {
     #[inline(always)]
     fn with<S: Simd>(mut self, simd: S) {
         let vectors = self.columns.div_ceil(LANES);
+        let mut room;
+        let room: &mut [f32] =
+            if strip::<S>(vectors) * LANES < self.width && self.out.len() >= GATHERED_ROWS * self.columns {
+                room = Aligned([[0.0; MOST_VECTORS * LANES]; PANEL_ROWS]);
+                room.0.as_flattened_mut()
+            } else {
+                &mut []
+            };
         let mut first = 0;
         while first < vectors {
             first += match strip::<S>(vectors - first) {
-                8 => self.strip::<S, 8>(simd, first * LANES),
-                6 => self.strip::<S, 6>(simd, first * LANES),
-                4 => self.strip::<S, 4>(simd, first * LANES),
-                2 => self.strip::<S, 2>(simd, first * LANES),
-                _ => self.strip::<S, 1>(simd, first * LANES),
+                MOST_VECTORS => self.strip::<S, MOST_VECTORS>(simd, first * LANES, room),
+                6 => self.strip::<S, 6>(simd, first * LANES, room),
+                4 => self.strip::<S, 4>(simd, first * LANES, room),
+                2 => self.strip::<S, 2>(simd, first * LANES, room),
+                _ => self.strip::<S, 1>(simd, first * LANES, room),
             };
         }
     }
@@ -97,19 +106,24 @@ impl<F: Finish> Work for Product<'_, F> {
 #[inline(always)]
 fn strip<S: Simd>(vectors: usize) -> usize {
     let even = vectors.div_ceil(vectors.div_ceil(S::STRIP_VECTORS));
-    [8, 6, 4, 2].into_iter().find(|&strip| strip <= even).unwrap_or(1)
+    [MOST_VECTORS, 6, 4, 2].into_iter().find(|&strip| strip <= even).unwrap_or(1)
 }
 
 impl<F: Finish> Product<'_, F> {
     /// All rows of `VECTORS` vectors of columns; returns `VECTORS`.
+    ///
+    /// Panels are gathered into `room`, if there is such: in one piece their lines do not push each other out of the few
+    /// places that a cache has for equal addresses.
     #[inline(always)]
-    fn strip<S: Simd, const VECTORS: usize>(&mut self, simd: S, first_column: usize) -> usize {
+    fn strip<S: Simd, const VECTORS: usize>(
+        &mut self,
+        simd: S,
+        first_column: usize,
+        room: &mut [f32],
+    ) -> usize {
         let (depth, columns) = (self.right.len() / self.width, VECTORS * LANES);
-        let panel_rows = (PANEL / columns).min(PANEL_ROWS);
-        // In one piece its lines do not push each other out of the few places that a cache has for equal addresses.
-        let gather = columns < self.width && self.out.len() >= GATHERED_ROWS * self.columns;
-        for first in (0..depth).step_by(panel_rows) {
-            let rows = panel_rows.min(depth - first);
+        for first in (0..depth).step_by(PANEL_ROWS) {
+            let rows = PANEL_ROWS.min(depth - first);
             let right = &self.right[first * self.width..][..rows * self.width];
             let panel = Panel {
                 values: &right[first_column..],
@@ -119,15 +133,14 @@ impl<F: Finish> Product<'_, F> {
                 last: first + rows == depth,
                 first_column,
             };
-            if gather {
-                let mut room = [0.0; PANEL];
-                for (row, room) in right.chunks_exact(self.width).zip(room.chunks_exact_mut(columns)) {
-                    store(simd, load::<S, VECTORS>(simd, &row[first_column..]), room);
-                }
-                self.rows::<S, VECTORS>(simd, Panel { values: &room, stride: columns, ..panel });
-            } else {
+            if room.is_empty() {
                 self.rows::<S, VECTORS>(simd, panel);
+                continue;
             }
+            for (row, room) in right.chunks_exact(self.width).zip(room.chunks_exact_mut(columns)) {
+                store(simd, load::<S, VECTORS>(simd, &row[first_column..]), room);
+            }
+            self.rows::<S, VECTORS>(simd, Panel { values: room, stride: columns, ..panel });
         }
         VECTORS
     }
