@@ -18,13 +18,14 @@ use crate::simd::{LANES, Simd, Work};
 /// a zero beside the other's factor is multiplied as any number.
 ///
 /// `left` is (rows, stride), `right` (depth, width) and `out` (rows, columns), with whole vectors in a row of the first
-/// two and `columns <= width`. `start` is the first addend of each column, or empty for zero.
+/// two and `columns <= width`. Of the columns of `right` only the first `filled` count: what is padding after them is
+/// multiplied or left as zero, whichever is less to do. `start` is the first addend of each column, or empty for zero.
 #[inline(always)]
 pub(crate) fn multiply_sparse<S: Simd>(
     processor: Processor<'_, S>,
     (rows, columns, width): (usize, usize, usize),
     (left, stride): (&[f32], usize),
-    right: &[f32],
+    (right, filled): (&[f32], usize),
     start: &[f32],
     finish: impl Finish,
     out: &mut [f32],
@@ -35,7 +36,7 @@ pub(crate) fn multiply_sparse<S: Simd>(
     let simd = processor.simd;
     share_rows(processor, (rows, columns, right.len() / width), out, |first_row, out| {
         let left = &left[first_row * stride..];
-        simd.run(Product { first_row, columns, width, left, stride, right, start, finish, out });
+        simd.run(Product { first_row, columns, width, left, stride, right, filled, start, finish, out });
     });
 }
 
@@ -48,6 +49,8 @@ struct Product<'a, F> {
     left: &'a [f32],
     stride: usize,
     right: &'a [f32],
+    /// Columns of `right` before those that are padding.
+    filled: usize,
     start: &'a [f32],
     finish: F,
     out: &'a mut [f32],
@@ -91,12 +94,18 @@ impl<F: Finish> Work for Product<'_, F> {
             };
         let mut first = 0;
         while first < vectors {
-            first += match strip::<S>(vectors - first) {
-                MOST_VECTORS => self.strip::<S, MOST_VECTORS>(simd, first * LANES, room),
-                6 => self.strip::<S, 6>(simd, first * LANES, room),
-                4 => self.strip::<S, 4>(simd, first * LANES, room),
-                2 => self.strip::<S, 2>(simd, first * LANES, room),
-                _ => self.strip::<S, 1>(simd, first * LANES, room),
+            let (strip, column) = (strip::<S>(vectors - first), first * LANES);
+            // Whether half a vector is enough for the last columns.
+            let half = self.filled <= column + strip * LANES - LANES / 2;
+            first += match (strip, half) {
+                (MOST_VECTORS, false) => self.strip::<S, MOST_VECTORS, false>(simd, column, room),
+                (MOST_VECTORS, true) => self.strip::<S, MOST_VECTORS, true>(simd, column, room),
+                (6, false) => self.strip::<S, 6, false>(simd, column, room),
+                (6, true) => self.strip::<S, 6, true>(simd, column, room),
+                (4, false) => self.strip::<S, 4, false>(simd, column, room),
+                (4, true) => self.strip::<S, 4, true>(simd, column, room),
+                (2, _) => self.strip::<S, 2, false>(simd, column, room),
+                _ => self.strip::<S, 1, false>(simd, column, room),
             };
         }
     }
@@ -110,12 +119,12 @@ fn strip<S: Simd>(vectors: usize) -> usize {
 }
 
 impl<F: Finish> Product<'_, F> {
-    /// All rows of `VECTORS` vectors of columns; returns `VECTORS`.
+    /// All rows of `VECTORS` vectors of columns, the last of which is but `HALF` filled; returns `VECTORS`.
     ///
     /// Panels are gathered into `room`, if there is such: in one piece their lines do not push each other out of the few
     /// places that a cache has for equal addresses.
     #[inline(always)]
-    fn strip<S: Simd, const VECTORS: usize>(
+    fn strip<S: Simd, const VECTORS: usize, const HALF: bool>(
         &mut self,
         simd: S,
         first_column: usize,
@@ -134,20 +143,20 @@ impl<F: Finish> Product<'_, F> {
                 first_column,
             };
             if room.is_empty() {
-                self.rows::<S, VECTORS>(simd, panel);
+                self.rows::<S, VECTORS, HALF>(simd, panel);
                 continue;
             }
             for (row, room) in right.chunks_exact(self.width).zip(room.chunks_exact_mut(columns)) {
                 store(simd, load::<S, VECTORS>(simd, &row[first_column..]), room);
             }
-            self.rows::<S, VECTORS>(simd, Panel { values: room, stride: columns, ..panel });
+            self.rows::<S, VECTORS, HALF>(simd, Panel { values: room, stride: columns, ..panel });
         }
         VECTORS
     }
 
     /// All rows of a strip, through one panel.
     #[inline(always)]
-    fn rows<S: Simd, const VECTORS: usize>(&mut self, simd: S, panel: Panel<'_>) {
+    fn rows<S: Simd, const VECTORS: usize, const HALF: bool>(&mut self, simd: S, panel: Panel<'_>) {
         let mut start = [simd.splat(0.0); VECTORS];
         if !self.start.is_empty() {
             start = load(simd, &self.start[panel.first_column..]);
@@ -155,13 +164,13 @@ impl<F: Finish> Product<'_, F> {
         let row_count = self.out.len() / self.columns;
         for first_row in (0..row_count).step_by(GROUP) {
             let rows = first_row..(first_row + GROUP).min(row_count);
-            self.group::<S, VECTORS>(simd, rows, &start, panel);
+            self.group::<S, VECTORS, HALF>(simd, rows, &start, panel);
         }
     }
 
     /// A few rows: those that have any factors in order, in pairs where that pays, and the others after them.
     #[inline(always)]
-    fn group<S: Simd, const VECTORS: usize>(
+    fn group<S: Simd, const VECTORS: usize, const HALF: bool>(
         &mut self,
         simd: S,
         rows: Range<usize>,
@@ -185,10 +194,10 @@ impl<F: Finish> Product<'_, F> {
                 && S::PAIRS
                 && pays::<VECTORS>(*factors, *others)
             {
-                self.sums::<S, VECTORS, 2>(simd, [*row, *other], factors | others, start, panel);
+                self.sums::<S, VECTORS, HALF, 2>(simd, [*row, *other], factors | others, start, panel);
                 rest = after;
             } else {
-                self.sums::<S, VECTORS, 1>(simd, [*row], *factors, start, panel);
+                self.sums::<S, VECTORS, HALF, 1>(simd, [*row], *factors, start, panel);
                 rest = after;
             }
         }
@@ -211,7 +220,7 @@ impl<F: Finish> Product<'_, F> {
 
     /// Some rows of a strip, through those rows of one panel whose bits are set.
     #[inline(always)]
-    fn sums<S: Simd, const VECTORS: usize, const ROWS: usize>(
+    fn sums<S: Simd, const VECTORS: usize, const HALF: bool, const ROWS: usize>(
         &mut self,
         simd: S,
         rows: [usize; ROWS],
@@ -238,7 +247,12 @@ impl<F: Finish> Product<'_, F> {
             for (number, values) in right.as_chunks::<LANES>().0.iter().enumerate() {
                 let values = simd.load(values);
                 for (sums, factor) in sums.iter_mut().zip(factors) {
-                    sums[number] = simd.mul_add(factor, values, sums[number]);
+                    let sum = &mut sums[number];
+                    *sum = if HALF && number + 1 == VECTORS {
+                        simd.mul_add_half(factor, values, *sum)
+                    } else {
+                        simd.mul_add(factor, values, *sum)
+                    };
                 }
             }
         }
@@ -257,11 +271,12 @@ impl<F: Finish> Product<'_, F> {
 /// Whether two rows with these factors are faster side by side, with the factors of both.
 ///
 /// Alone, a factor is a load, and each multiply-add is one too. Side by side a vector is loaded once for both rows, and
-/// the multiply-adds are what takes the time.
+/// the multiply-adds are what takes the time. And two rows end as one: where a row's factors end is hard to foresee, and
+/// costs as much as a load more a factor (measured: 1 and 3 instead of the 2 here are slower, DQN's and SAC's together).
 #[inline(always)]
 fn pays<const VECTORS: usize>(factors: u64, others: u64) -> bool {
     let (alone, both) = (factors.count_ones() + others.count_ones(), (factors | others).count_ones());
-    both as usize * 2 * VECTORS <= alone as usize * (VECTORS + 1)
+    both as usize * 2 * VECTORS <= alone as usize * (VECTORS + 2)
 }
 
 #[cfg(test)]
@@ -287,7 +302,15 @@ mod tests {
             let (rows, columns, _) = self.size;
             let processor = Processor::new(simd, self.pool);
             let mut out = [vec![f32::NAN; rows * columns], vec![f32::NAN; rows * columns]];
-            multiply_sparse(processor, self.size, self.left, self.right, self.start, Relu, &mut out[0]);
+            multiply_sparse(
+                processor,
+                self.size,
+                self.left,
+                (self.right, self.size.1),
+                self.start,
+                Relu,
+                &mut out[0],
+            );
             let left = ByRows { values: self.left.0, stride: self.left.1 };
             multiply(processor, self.size, left, self.right, self.start, Relu, &mut out[1]);
             out
@@ -306,6 +329,10 @@ mod tests {
             (61, 129, 100),
             (7, 300, 257),
             (163, 131, 161),
+            // Half a vector is enough for the last columns of strips of eight, of six and of four.
+            (67, 84, 120),
+            (33, 120, 84),
+            (9, 70, 56),
         ] {
             let (stride, width) =
                 (usize::next_multiple_of(depth, LANES), usize::next_multiple_of(columns, LANES));
@@ -353,7 +380,7 @@ mod tests {
         let mut out = [0.0; LANES];
         let size = (1, LANES, LANES);
         let processor = Processor::one_thread(crate::simd::Portable);
-        multiply_sparse(processor, size, (&left, LANES), &right, &[], super::super::Plain, &mut out);
+        multiply_sparse(processor, size, (&left, LANES), (&right, LANES), &[], super::super::Plain, &mut out);
         assert!(out.iter().all(|value| value.is_nan()));
     }
 }

@@ -69,7 +69,8 @@ impl Mlp {
             match self.activation {
                 // What ReLU was done to is full of zeros; the network's own inputs are not.
                 Activation::Relu if number > 0 => {
-                    multiply_sparse(processor, size, (input, stride), values, bias, Relu, out);
+                    let right = (values, layer.outputs);
+                    multiply_sparse(processor, size, (input, stride), right, bias, Relu, out);
                 }
                 Activation::Relu => multiply(processor, size, left, values, bias, Relu, out),
                 Activation::Tanh => multiply(processor, size, left, values, bias, Tanh, out),
@@ -122,7 +123,8 @@ impl Mlp {
                     Activation::Relu => {
                         let across = &mut transposed.errors[..layer.outputs * width];
                         transpose(processor.simd, (error, layer.outputs, stride), across, width);
-                        multiply_sparse(processor, size, (across, width), input, &[], Plain, weight_gradient);
+                        let right = (input, layer.inputs);
+                        multiply_sparse(processor, size, (across, width), right, &[], Plain, weight_gradient);
                     }
                     Activation::Tanh => {
                         let left = ByColumns { values: error, stride };
@@ -198,7 +200,8 @@ impl Mlp {
         };
         match self.activation {
             Activation::Relu => {
-                multiply_sparse(processor, size, (error, stride), values, &[], derivative, out);
+                let right = (values, self.layers[number].inputs);
+                multiply_sparse(processor, size, (error, stride), right, &[], derivative, out);
             }
             Activation::Tanh => {
                 multiply(processor, size, ByRows { values: error, stride }, values, &[], derivative, out);

@@ -91,6 +91,12 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    fn mul_add_half(self, a: Halves, b: Halves, c: Halves) -> Halves {
+        // SAFETY: as above.
+        unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_setzero_ps()] }
+    }
+
+    #[inline(always)]
     fn sqrt(self, a: Halves) -> Halves {
         // SAFETY: as above.
         unsafe { [_mm256_sqrt_ps(a[0]), _mm256_sqrt_ps(a[1])] }

@@ -99,6 +99,15 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    fn mul_add_half(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+        // SAFETY: as above.
+        unsafe {
+            let [a, b, c] = [_mm512_castps512_ps256(a), _mm512_castps512_ps256(b), _mm512_castps512_ps256(c)];
+            _mm512_zextps256_ps512(_mm256_fmadd_ps(a, b, c))
+        }
+    }
+
+    #[inline(always)]
     fn sqrt(self, a: __m512) -> __m512 {
         // SAFETY: as above.
         unsafe { _mm512_sqrt_ps(a) }

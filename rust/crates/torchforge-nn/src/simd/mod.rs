@@ -85,6 +85,9 @@ pub(crate) trait Simd: Copy + Send + Sync {
     fn div(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// `a * b + c`, rounded once.
     fn mul_add(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+    /// `a * b + c` in the first eight lanes, zeros in the others: less to do where registers are narrower than a vector, or
+    /// a processor's units are.
+    fn mul_add_half(self, a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
     /// The square root.
     fn sqrt(self, a: Self::Vector) -> Self::Vector;
     /// The magnitude.

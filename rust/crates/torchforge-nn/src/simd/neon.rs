@@ -102,6 +102,15 @@ impl Simd for Neon {
     }
 
     #[inline(always)]
+    fn mul_add_half(self, a: Quarters, b: Quarters, c: Quarters) -> Quarters {
+        // SAFETY: as above.
+        unsafe {
+            let zero = vdupq_n_f32(0.0);
+            [vfmaq_f32(c[0], a[0], b[0]), vfmaq_f32(c[1], a[1], b[1]), zero, zero]
+        }
+    }
+
+    #[inline(always)]
     fn sqrt(self, a: Quarters) -> Quarters {
         // SAFETY: as above.
         unsafe { each!(i => vsqrtq_f32(a[i])) }

@@ -51,6 +51,10 @@ impl Simd for Portable {
         std::array::from_fn(|i| a[i].mul_add(b[i], c[i]))
     }
 
+    fn mul_add_half(self, a: [f32; LANES], b: [f32; LANES], c: [f32; LANES]) -> [f32; LANES] {
+        std::array::from_fn(|i| if i < LANES / 2 { a[i].mul_add(b[i], c[i]) } else { 0.0 })
+    }
+
     fn sqrt(self, a: [f32; LANES]) -> [f32; LANES] {
         a.map(f32::sqrt)
     }

@@ -45,6 +45,7 @@ impl Work for Everything<'_> {
             simd.mul(x, y),
             simd.div(x, y),
             simd.mul_add(x, y, z),
+            simd.mul_add_half(x, y, z),
             simd.sqrt(x),
             simd.abs(x),
             simd.copy_sign(1.0, x),
