@@ -75,6 +75,21 @@ def test_trainings_in_pytorch_end_with_the_same_weights_only_where_both_machines
     assert [seed for seed in first if first[seed] == third[seed]] == []
 
 
+def test_two_threads_end_with_the_weights_of_one() -> None:
+    assert weights("2026-11-24-sac-threads", "sac-threads", "rust") == weights(
+        "2026-11-24-dqn-sac", "sac", "rust"
+    )
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "before"), [("dqn", "2026-11-22-dqn-full"), ("sac", "2026-11-22-sac-full")]
+)
+def test_faster_kernels_end_with_the_weights_of_the_slower_ones(benchmark: str, before: str) -> None:
+    faster = weights("2026-11-24-dqn-sac", benchmark, "rust")
+    assert sorted(faster) == [1, 2, 3, 4, 5]
+    assert faster == weights(before, benchmark, "rust")
+
+
 @pytest.mark.parametrize("benchmark", ["dqn", "ppo"])
 @pytest.mark.parametrize("implementation", ["rust", "pytorch", "pytorch-tuned"])
 def test_trainings_that_are_held_to_avx2_end_as_on_a_machine_that_has_no_more(
