@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from runner.images.lock import read_lock
-from runner.images.spec import ARCHITECTURES, ImageSpec
-from runner.record import content_hash
+from runner.images.spec import ImageSpec
+from runner.matrix.toolchain import ARCHITECTURES
+from runner.records.record import content_hash
 
 # What an implementation executes, and what only the runner inside the image reads.
 EXECUTED = (".dockerignore", "docker", "rust", "baselines")

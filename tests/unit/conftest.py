@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 import yaml
 
-from runner import machine
+from runner.system import machine
 
 # How long an example takes says how busy the machine is, not whether a property holds.
 hypothesis.settings.register_profile("untimed", deadline=None)

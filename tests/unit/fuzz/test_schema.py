@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner import protocol, record
 from runner.matrix import load as matrix_load
-from runner.schema import Schema, schema
+from runner.records import record
+from runner.referee import protocol
+from runner.system.schema import Schema, schema
 from tests.fuzz import corpus
 from tests.fuzz.mutate import mutate_value
 
