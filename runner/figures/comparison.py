@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from runner.figures.statistics import Interval, Processes, Verdict, figure_interval, ratio_interval, verdict
-from runner.records.record import Record, content_hash
+from runner.records.record import Record, content_hash, oldest_first
 from runner.system import machine
 from runner.system.errors import NothingToCompare
 
@@ -166,16 +166,13 @@ def compare(
     Raises:
         NothingToCompare: no pair of records may be compared; the message says why.
     """
-    found = sorted(
-        (
-            record
-            for record in records
-            if record.benchmark == benchmark
-            and record.implementation in (base, against)
-            and case in (None, record.case)
-            and (not architectures or record.data["image"]["architecture"] in architectures)
-        ),
-        key=lambda record: (record.data["created_at"], record.identifier),
+    found = oldest_first(
+        record
+        for record in records
+        if record.benchmark == benchmark
+        and record.implementation in (base, against)
+        and case in (None, record.case)
+        and (not architectures or record.data["image"]["architecture"] in architectures)
     )
     names = tuple(dict.fromkeys((base, against)))
     places = f" on {' and '.join(architectures)}" if architectures else ""

@@ -71,11 +71,7 @@ def images_needed(plan: Plan, root: Path) -> tuple[ImageNeed, ...]:
 def files_of(plan: Plan, store: Store, *, executor: str) -> Files:
     """What the launches of ``plan`` will leave in ``store``, by what such cells left there before."""
     earlier = {_work_of(record): record for record in plan.records}
-    sizes = [
-        _of_cell(planned, reference_key, store, earlier)
-        for launch in plan.launches
-        for planned, reference_key in zip(launch.cells, launch.reference_keys, strict=True)
-    ]
+    sizes = [_of_cell(planned, store, earlier) for launch in plan.launches for planned in launch.cells]
     logs = [_log(launch, store, earlier) for launch in plan.launches]
     inputs = _inputs(plan, store, executor)
     known = [each for each in (*sizes, *inputs) if each is not None]
@@ -94,15 +90,13 @@ def size(count: int) -> str:
     return f"{count} bytes"
 
 
-def _of_cell(
-    planned: PlannedCell, reference_key: str, store: Store, earlier: Mapping[_Work, Record]
-) -> int | None:
+def _of_cell(planned: PlannedCell, store: Store, earlier: Mapping[_Work, Record]) -> int | None:
     """The record of one cell and, where it is the one that gates compare with, its kept outputs."""
     record = earlier.get(_work(planned.cell))
     if record is None:
         return None
     total = _bytes(store.records_directory / record.benchmark / f"{record.identifier}.json")
-    if planned.key == reference_key and store.files("references", planned.key) is None:
+    if planned.is_compared_with and store.files("references", planned.key) is None:
         outputs = store.files("references", record.key)
         if outputs is None:
             return None

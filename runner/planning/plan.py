@@ -28,30 +28,41 @@ class Decision(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class KeyedCell:
+    """A cell and its content key."""
+
+    cell: Cell
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlannedCell:
     """A cell, its content key, and the decision with its reason.
 
-    ``record`` is the identifier of the record that is reused, that failed, or that ``why`` compares with.
+    ``reference`` is the cell whose outputs the gate compares with; a reference may be its own. ``record`` is the
+    identifier of the record that is reused, that failed, or that ``why`` compares with.
     """
 
     cell: Cell
     key: str
+    reference: KeyedCell
     decision: Decision
     why: str
     record: str | None = None
 
+    @property
+    def is_compared_with(self) -> bool:
+        """Whether gates compare with the outputs of this very cell."""
+        return self.key == self.reference.key
+
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """One process in one container: all cases of an operation, or one training.
-
-    ``reference_keys`` are, in the order of ``cells``, the keys of the reference cells that their gates compare with.
-    """
+    """One process in one container: all cases of an operation, or one training."""
 
     cells: tuple[PlannedCell, ...]
     execution: Execution
     deadline_seconds: float
-    reference_keys: tuple[str, ...]
 
     @property
     def first(self) -> Cell:
@@ -82,10 +93,6 @@ class Plan:
         """The content keys of everything that is not left out."""
         return frozenset(each.key for each in self.cells if each.decision is not Decision.LEAVE_OUT)
 
-    def cell_of(self, key: str) -> Cell:
-        """The cell with this content key."""
-        return next(each.cell for each in self.cells if each.key == key)
-
     def images(self) -> tuple[tuple[str, Cell], ...]:
         """The image targets that the cells need, each with a cell that names its toolchain and platform."""
         needed: dict[tuple[str, str, str], Cell] = {}
@@ -113,9 +120,14 @@ def make_plan(
     hashes: dict[ImageKey, str] = {}
     records = store.records()
     known, earlier = newest_by_key(records), Earlier(records)
-    planned = [
-        _decide(cell, parts, executor, known, earlier, fresh=fresh)
+    contents = [
+        (KeyedCell(cell=cell, key=content_hash(parts)), parts)
         for cell, parts in _contents(matrix, selection, executor, executions, hashes)
+    ]
+    references = _references(keyed for keyed, _ in contents)
+    planned = [
+        _decide(keyed, references[_comparison(keyed.cell)], parts, executor, known, earlier, fresh=fresh)
+        for keyed, parts in contents
     ]
     planned = _keep_reference_outputs(_leave_out_the_incomparable(planned, store), store)
     return Plan(
@@ -200,7 +212,8 @@ def _with_references(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _decide(
-    cell: Cell,
+    keyed: KeyedCell,
+    reference: KeyedCell,
     parts: Content,
     executor: Executor,
     known: Mapping[str, Record],
@@ -208,7 +221,7 @@ def _decide(
     *,
     fresh: bool,
 ) -> PlannedCell:
-    key = content_hash(parts)
+    cell, key = keyed.cell, keyed.key
     reason = (
         cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name)
         or instructions.left_out_here(cell.limits, cell.platform, executor.machine()["simd"])
@@ -229,6 +242,7 @@ def _decide(
     return PlannedCell(
         cell=cell,
         key=key,
+        reference=reference,
         decision=decision,
         why=why,
         record=record.identifier if record is not None else None,
@@ -237,7 +251,6 @@ def _decide(
 
 def _leave_out_the_incomparable(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
     """What would run for nothing is left out: no gate can pass where the reference cannot run and never has."""
-    keys = _reference_keys(planned)
     reasons = {
         each.key: f"its reference {each.cell.implementation.name} is left out: {each.why}"
         for each in planned
@@ -245,7 +258,7 @@ def _leave_out_the_incomparable(planned: Sequence[PlannedCell], store: Store) ->
     }
     result = []
     for each in planned:
-        key = keys[_room(each.cell), each.cell.case.name]
+        key = each.reference.key
         if each.decision is Decision.RUN and key in reasons and store.files("references", key) is None:
             each = replace(each, decision=Decision.LEAVE_OUT, why=reasons[key], record=None)  # noqa: PLW2901 (it is kept below)
         result.append(each)
@@ -255,10 +268,7 @@ def _leave_out_the_incomparable(planned: Sequence[PlannedCell], store: Store) ->
 def _keep_reference_outputs(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
     """A reference whose outputs are gone is run again, if anything is to be compared with them."""
     result = []
-    keys = _reference_keys(planned)
-    waiting = {
-        keys[_room(each.cell), each.cell.case.name] for each in planned if each.decision is Decision.RUN
-    }
+    waiting = {each.reference.key for each in planned if each.decision is Decision.RUN}
     for each in planned:
         gone = each.key in waiting and store.files("references", each.key) is None
         if each.decision is Decision.REUSE and gone:
@@ -283,7 +293,6 @@ def launches_of(
         executions: how each platform executes here, by its name.
         deadline_seconds: of a launch, given its first cell.
     """
-    keys = _reference_keys(planned)
     for room, group in groupby(planned, key=lambda each: _room(each.cell)):
         launches: dict[tuple[int, str, str], list[PlannedCell]] = {}
         for each in group:
@@ -294,14 +303,13 @@ def launches_of(
         order = list(launches.values())
         random.Random(" ".join(room)).shuffle(order)  # noqa: S311 (an order, not a secret)
         seeds = list(dict.fromkeys(each.cell.seed for each in planned if _room(each.cell) == room))
-        first_keys = {keys[room, each[0].cell.case.name] for each in order}
+        first_keys = {each[0].reference.key for each in order}
         order.sort(key=lambda each: (each[0].key not in first_keys, seeds.index(each[0].cell.seed)))
         for cells in order:
             yield Launch(
                 cells=tuple(cells),
                 execution=executions[cells[0].cell.platform.name],
                 deadline_seconds=deadline_seconds(cells[0].cell),
-                reference_keys=tuple(keys[room, each.cell.case.name] for each in cells),
             )
 
 
@@ -310,10 +318,15 @@ def _room(cell: Cell) -> tuple[str, str, str, str]:
     return (cell.toolchain.name, cell.limits.name, cell.platform.name, cell.benchmark.name)
 
 
-def _reference_keys(planned: Sequence[PlannedCell]) -> dict[tuple[tuple[str, str, str, str], str], str]:
-    """For each room and case the key of the reference cell that the gate compares with: its first seed."""
-    keys: dict[tuple[tuple[str, str, str, str], str], str] = {}
-    for each in planned:
+def _comparison(cell: Cell) -> tuple[tuple[str, str, str, str], str]:
+    """The cells of one room and case are compared with one and the same reference."""
+    return (_room(cell), cell.case.name)
+
+
+def _references(cells: Iterable[KeyedCell]) -> dict[tuple[tuple[str, str, str, str], str], KeyedCell]:
+    """For each room and case the reference that the gate compares with: its first seed."""
+    found: dict[tuple[tuple[str, str, str, str], str], KeyedCell] = {}
+    for each in cells:
         if each.cell.implementation.reference:
-            keys.setdefault((_room(each.cell), each.cell.case.name), each.key)
-    return keys
+            found.setdefault(_comparison(each.cell), each)
+    return found

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,11 @@ class Record:
     def episodes(self) -> tuple[Mapping[str, Any], ...]:
         """Every episode as ``{"step", "length", "return"}``; empty for operations."""
         return tuple(self.data["episodes"] or ())
+
+
+def oldest_first(records: Iterable[Record]) -> list[Record]:
+    """The records in the order in which they were made."""
+    return sorted(records, key=lambda record: (record.data["created_at"], record.identifier))
 
 
 def content_hash(value: Any) -> str:

@@ -8,7 +8,6 @@ from typing import Any, TextIO
 from runner.planning.estimates import Durations, duration
 from runner.planning.plan import Launch
 from runner.records.record import Record
-from runner.records.store import Store
 from runner.system import terminal
 from runner.system.printable import one_line
 
@@ -38,13 +37,13 @@ class Progress:
         self._stream.flush()
 
     def begin(
-        self, launches: Sequence[Launch], store: Store, *, here: Mapping[str, Any] | None = None
+        self, launches: Sequence[Launch], records: Sequence[Record], *, here: Mapping[str, Any] | None = None
     ) -> None:
-        """Learn from earlier records how long such launches took on the machine that they run on, None for this."""
+        """Learn from earlier ``records`` how long such launches took on the machine ``here``, None for this one."""
         self._launches, self._done = launches, 0
         if not launches:
             return
-        self._durations = Durations(store.records(), here=here)
+        self._durations = Durations(records, here=here)
         word = "launch" if len(launches) == 1 else "launches"
         self.say(f"{len(launches)} {word} to run, {self._durations.total(launches)}")
 

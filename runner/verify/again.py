@@ -9,7 +9,7 @@ from runner.executors.instructions import left_out_here
 from runner.matrix import Implementation, Platform
 from runner.matrix.toolchain import Toolchain
 from runner.planning.cells import Cell, content_key
-from runner.planning.plan import Decision, ImageKey, Launch, Plan, PlannedCell, launches_of
+from runner.planning.plan import Decision, ImageKey, KeyedCell, Launch, Plan, PlannedCell, launches_of
 from runner.planning.recipe import CORE, Work
 from runner.records.execution import Execution
 from runner.records.image import ImageFacts
@@ -127,6 +127,7 @@ def run_again(jobs: Sequence[Job], executor: Executor, store: Store, progress: P
     left_out: dict[str, str] = {}
     records: dict[str, Record] = {}
     launches, runnable = 0, []
+    known = store.records()
     for job in jobs:
         cell = job.cell
         why = left_out_here(cell.limits, cell.platform, executor.machine()["simd"]) or executor.left_out(
@@ -138,9 +139,9 @@ def run_again(jobs: Sequence[Job], executor: Executor, store: Store, progress: P
             left_out[job.record.identifier] = f"cannot be run here: {why}"
     for bundle in _bundles(runnable):
         given = OnGivenImages(executor, bundle.images)
-        plan, keys = _plan(bundle, given)
+        plan, keys = _plan(bundle, given, known)
         try:
-            run(plan, given, store, progress)
+            summary = run(plan, given, store, progress)
         except PinMismatch as error:
             raise PinMismatch(
                 what="the image does not hold what the records say",
@@ -148,7 +149,8 @@ def run_again(jobs: Sequence[Job], executor: Executor, store: Store, progress: P
                 fix="give the image that they were made with: --image",
             ) from error
         launches += len(plan.launches)
-        found = newest_by_key(store.records())
+        known = [*known, *summary.records]
+        found = newest_by_key(summary.records)
         for job in bundle.jobs:
             records[job.record.identifier] = found[keys[job.record.identifier]]
     return Outcome(records=records, left_out=left_out, launches=launches)
@@ -218,14 +220,14 @@ def _room(job: Job) -> str:
     )
 
 
-def _plan(bundle: _Bundle, executor: Executor) -> tuple[Plan, dict[str, str]]:
+def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tuple[Plan, dict[str, str]]:
     """The plan, and for each job's record, by its identifier, the content key that it has here."""
     planned: list[PlannedCell] = []
     launches: list[Launch] = []
     executions = {job.cell.platform.name: executor.execution(job.cell.platform) for job in bundle.jobs}
     keys: dict[str, str] = {}
 
-    def plan_cell(cell: Cell, why: str) -> PlannedCell:
+    def keyed(cell: Cell) -> KeyedCell:
         key = content_key(
             cell,
             execution_hash=executor.identify(cell.implementation.image, cell.toolchain, cell.platform),
@@ -233,17 +235,23 @@ def _plan(bundle: _Bundle, executor: Executor) -> tuple[Plan, dict[str, str]]:
             executor=executor.name,
             machine=machine.fingerprint(executor.machine()),
         )
-        return PlannedCell(cell=cell, key=key, decision=Decision.RUN, why=why)
+        return KeyedCell(cell=cell, key=key)
+
+    def plan_cell(cell: Cell, reference: Cell, why: str) -> PlannedCell:
+        own = keyed(cell)
+        return PlannedCell(
+            cell=own.cell, key=own.key, reference=keyed(reference), decision=Decision.RUN, why=why
+        )
 
     for jobs in bundle.rooms.values():
         room: dict[str, PlannedCell] = {}
         order = list(jobs[0].work.cell.benchmark.cases)
         for job in sorted(jobs, key=lambda each: order.index(each.cell.case.name)):
             # The reference first, and at the seed that the gate compared with.
-            needed = plan_cell(job.reference, "gates compare with it")
+            needed = plan_cell(job.reference, job.reference, "gates compare with it")
             room.setdefault(needed.key, needed)
         for job in sorted(jobs, key=lambda each: (each.record.seed, order.index(each.cell.case.name))):
-            own = plan_cell(job.cell, f"record {job.record.identifier}")
+            own = plan_cell(job.cell, job.reference, f"record {job.record.identifier}")
             room.setdefault(own.key, own)
             keys[job.record.identifier] = own.key
         planned += room.values()
@@ -258,6 +266,7 @@ def _plan(bundle: _Bundle, executor: Executor) -> tuple[Plan, dict[str, str]]:
         launches=tuple(launches),
         executions=executions,
         execution_hashes={key: facts.execution_hash for key, facts in bundle.images.items()},
+        records=tuple(records),
     ), keys
 
 

@@ -9,7 +9,7 @@ from runner.cli.commands.show import show
 from runner.cli.words.options import EVERY_COMMON
 from runner.planning.cells import Selection
 from runner.planning.plan import Decision, Plan, content_keys
-from runner.records.record import Record
+from runner.records.record import Record, oldest_first
 from runner.running.run import run
 from runner.system.errors import CellsFailed
 
@@ -23,13 +23,13 @@ def _run(context: Context) -> int:
         progress.say(f"left out: {name}: {why}")
     summary = run(plan, context.executor, store, progress)
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
-    progress.say(f"{summary.ran} cells run, {reused} reused, {len(summary.failed)} failed")
-    records = _of_today(context, store.records() if summary.ran else plan.records)
+    progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
+    records = _of_today(context, oldest_first([*plan.records, *summary.records]))
     show(context, records, written=context.shown_architectures)
     if summary.failed:
         kinds = {f"{each.implementation}: {each.data['failure']['kind']}" for each in summary.failed}
         raise CellsFailed(
-            what=f"{len(summary.failed)} of {summary.ran} cells failed",
+            what=f"{len(summary.failed)} of {len(summary.records)} cells failed",
             why="; ".join(sorted(kinds)),
             fix=f"read the tables and the logs under {store.root / 'logs'}; a failed cell is run again at the next call",
         )

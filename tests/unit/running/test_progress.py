@@ -55,7 +55,7 @@ def last_line(screen: Screen) -> str:
 def begun(screen: Screen, launches, tmp_path, monkeypatch, columns: int) -> Progress:
     monkeypatch.setenv("COLUMNS", str(columns))
     progress = Progress(screen)
-    progress.begin(launches, Store(tmp_path / "results"))
+    progress.begin(launches, ())
     return progress
 
 
@@ -140,7 +140,7 @@ def test_a_shorter_line_leaves_nothing_of_a_longer_one(screen, launches, tmp_pat
 def test_without_a_terminal_there_are_whole_lines_only(launches, tmp_path):
     stream = io.StringIO()
     progress = Progress(stream)
-    progress.begin(launches, Store(tmp_path / "results"))
+    progress.begin(launches, ())
     progress.start(launches[0])
     progress.within(0.5)
     progress.finish(launches[0], [Ended()])
@@ -152,13 +152,13 @@ def test_without_a_terminal_there_are_whole_lines_only(launches, tmp_path):
 
 def test_one_launch_is_one_launch(launches, tmp_path):
     stream = io.StringIO()
-    Progress(stream).begin(launches[:1], Store(tmp_path / "results"))
+    Progress(stream).begin(launches[:1], ())
     assert stream.getvalue() == "1 launch to run, unknown time\n"
 
 
 def test_nothing_to_run_says_nothing(tmp_path):
     stream = io.StringIO()
-    Progress(stream).begin((), Store(tmp_path / "results"))
+    Progress(stream).begin((), ())
     assert stream.getvalue() == ""
 
 

@@ -75,6 +75,19 @@ def test_a_second_call_runs_nothing(forge, store):
     assert [record.identifier for record in store.records()] == before
 
 
+def test_a_run_reads_the_store_once_and_shows_what_it_added(forge, store, monkeypatch):
+    forge(small_matrix())
+    reads = []
+    records = Store.records
+    monkeypatch.setattr(Store, "records", lambda self: reads.append(self) or records(self))
+    code, _, err = forge(small_matrix(other=program(DOUBLER)))
+    assert code == 0
+    assert "4 cells run, 4 reused" in err
+    page = (store.tables_directory / "quick" / "double.md").read_text(encoding="utf-8")
+    assert "| other" in page
+    assert len(reads) == 1
+
+
 def test_one_deleted_record_is_run_again_and_nothing_else(forge, store):
     forge(small_matrix())
     victim = next(store.records_directory.glob("*/*.json"))

@@ -1,0 +1,176 @@
+"""One launch of a run, step by step: prepare it, start it, judge each of its cells, store their records."""
+
+import random
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from runner.executors.base import Executor, LaunchRequest
+from runner.planning.plan import ImageKey, Launch, PlannedCell
+from runner.planning.recipe import CORE
+from runner.records.failure import Failure, FailureKind
+from runner.records.image import ImageFacts
+from runner.records.record import Record
+from runner.records.store import Store
+from runner.referee.protocol import Reader, arguments
+from runner.running.inputs import ensure_inputs, inputs_of_launch
+from runner.running.progress import Progress
+from runner.running.recording import sealed_record
+from runner.running.stages import EndedLaunch, PreparedLaunch
+from runner.system.files import write_atomically
+from runner.system.hashes import file_hashes
+from runner.system.privacy import without_host
+from runner.system.scratch import scratch_directory
+from runner.system.signals import uninterrupted
+
+if TYPE_CHECKING:
+    from runner.gate import Judgement
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """What all launches of a run share. Each image comes with the versions that it holds."""
+
+    profile: str
+    images: Mapping[ImageKey, tuple[ImageFacts, Mapping[str, str | None]]]
+    executor: Executor
+    store: Store
+    progress: Progress
+
+
+def run_launch(launch: Launch, around: Surroundings) -> list[Record]:
+    """Run one launch; the records of all its cells are in the store when this returns."""
+    prepared = _prepare(launch, around)
+    with scratch_directory("launch") as scratch, ExitStack() as keeping:
+        ended = _start(prepared, around, scratch, keeping)
+        _keep_log(ended, around.store)
+        records = [_judge_and_store(planned, ended, around) for planned in launch.cells]
+    around.progress.finish(launch, records)
+    return records
+
+
+def _prepare(launch: Launch, around: Surroundings) -> PreparedLaunch:
+    cell = launch.first
+    place = (cell.toolchain.name, cell.platform.name)
+    image, software = around.images[cell.implementation.image, *place]
+    core, _ = around.images[CORE, *place]
+    inputs = ensure_inputs(
+        cell,
+        image=core,
+        executor=around.executor,
+        store=around.store,
+        deadline_seconds=launch.deadline_seconds,
+    )
+    cases = _shuffled_cases(launch)
+    return PreparedLaunch(
+        launch=launch,
+        name=f"{cell.benchmark.name}-{cell.implementation.name}-{cell.platform.name}-s{cell.seed}-{uuid4().hex[:8]}",
+        cases=cases,
+        image=image,
+        software=software,
+        core=core,
+        inputs=inputs,
+        reader=Reader(cases=list(cases), on_progress=around.progress.within),
+    )
+
+
+def _shuffled_cases(launch: Launch) -> dict[str, dict[str, Any]]:
+    """Each case's parameters, in the process's own seeded order.
+
+    A case that heats the processor or fills a cache does not precede the same next one in every process.
+    """
+    cells = [each.cell for each in launch.cells]
+    random.Random(f"{launch.first.benchmark.name} {launch.first.seed}").shuffle(cells)  # noqa: S311 (an order, not a secret)
+    return {each.case.name: dict(each.parameters) for each in cells}
+
+
+def _start(prepared: PreparedLaunch, around: Surroundings, scratch: Path, keeping: ExitStack) -> EndedLaunch:
+    """Run the process to its end. From there on an interruption waits until ``keeping`` is closed."""
+    state, started_at = around.executor.state(), datetime.now(UTC)
+    around.progress.start(prepared.launch)
+    request = _request(prepared, scratch)
+    outputs = scratch / "outputs"
+    result = around.executor.launch(request)
+    # Work that is done is kept: an interruption waits until all cells of this launch are stored.
+    keeping.enter_context(uninterrupted())
+    return EndedLaunch(
+        prepared=prepared,
+        started_at=started_at,
+        state=state,
+        result=replace(result, stderr=without_host(result.stderr)),
+        outputs=outputs,
+        input_hashes=file_hashes(prepared.inputs),
+        output_hashes=file_hashes(outputs),
+    )
+
+
+def _request(prepared: PreparedLaunch, scratch: Path) -> LaunchRequest:
+    """The process to start, with an empty directory for its outputs and copies of its inputs below ``scratch``."""
+    cell, outputs = prepared.launch.first, scratch / "outputs"
+    outputs.mkdir()
+    return LaunchRequest(
+        name=prepared.name,
+        image=prepared.image,
+        platform=cell.platform,
+        command=(*cell.implementation.command, *arguments(prepared.cases.items(), cell.seed)),
+        limits=cell.limits,
+        deadline_seconds=prepared.launch.deadline_seconds,
+        input_directory=inputs_of_launch(prepared.inputs, list(prepared.cases), scratch / "inputs"),
+        output_directory=outputs,
+        on_line=prepared.reader.line,
+    )
+
+
+def _keep_log(ended: EndedLaunch, store: Store) -> None:
+    if ended.result.stderr:
+        write_atomically(store.log_path(ended.prepared.name), ended.result.stderr)
+
+
+def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundings) -> Record:
+    """One cell: what the gate says of it, the outputs that other gates need, its record."""
+    judgement = _judge(planned, ended, around.store)
+    if planned.is_compared_with and judgement.failure is None:
+        around.store.save_files("references", planned.key, ended.outputs / planned.cell.case.name)
+    return around.store.add(
+        sealed_record(
+            planned,
+            ended,
+            judgement,
+            profile=around.profile,
+            executor=around.executor.name,
+            machine=around.executor.machine(),
+        )
+    )
+
+
+def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement":
+    # The gate's libraries are read when there is something to judge: a call that reuses everything has nothing.
+    from runner.gate import Judgement, judge  # noqa: PLC0415
+
+    cell, result, reader = planned.cell, ended.result, ended.prepared.reader
+    case, same_work = cell.case.name, not cell.implementation.differs
+    failure = result.failure or result.explain(reader.failure_of(case))
+    reference = None
+    if failure is None and same_work and not planned.is_compared_with:
+        reference = store.files("references", planned.reference.key)
+        if reference is None:
+            failure = Failure(
+                kind=FailureKind.NO_REFERENCE,
+                detail=f"the reference {cell.benchmark.reference.name} failed, so nothing can be compared",
+            )
+    if failure is not None:
+        return Judgement(checks=(), episodes=None, failure=failure)
+    judgement = judge(
+        cell.benchmark,
+        parameters=cell.parameters,
+        measurement=reader.measurements[case],
+        wall_seconds=result.wall_seconds,
+        outputs=ended.outputs / case,
+        reference=reference,
+        same_work=same_work,
+    )
+    return replace(judgement, failure=result.explain(judgement.failure))

@@ -1,0 +1,60 @@
+"""What the steps of a launch hand on: the launch that can start, and the launch that has ended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from runner.executors.base import LaunchResult
+from runner.planning.plan import Launch
+from runner.records.image import ImageFacts
+from runner.referee.protocol import Reader
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedLaunch:
+    """A launch that can start.
+
+    Attributes:
+        launch: as planned.
+        name: its own, different for each process that was ever started.
+        cases: each case's parameters, in the order in which the process is handed them.
+        image: the image that it runs in.
+        software: the versions that the image holds.
+        core: the image that made the inputs and ran the reference.
+        inputs: the directory with the input files of all cases of the benchmark.
+        reader: reads what the process prints.
+    """
+
+    launch: Launch
+    name: str
+    cases: Mapping[str, dict[str, Any]]
+    image: ImageFacts
+    software: Mapping[str, str | None]
+    core: ImageFacts
+    inputs: Path
+    reader: Reader
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndedLaunch:
+    """A launch whose process has ended.
+
+    Attributes:
+        prepared: what was started.
+        started_at: when.
+        state: of the machine just before.
+        result: how it ended.
+        outputs: the directory with what it wrote, a folder a case.
+        input_hashes: SHA-256 of each input file, by its path below ``prepared.inputs``.
+        output_hashes: likewise below ``outputs``.
+    """
+
+    prepared: PreparedLaunch
+    started_at: datetime
+    state: Mapping[str, Any]
+    result: LaunchResult
+    outputs: Path
+    input_hashes: Mapping[str, str]
+    output_hashes: Mapping[str, str]
