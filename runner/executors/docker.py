@@ -77,7 +77,7 @@ class DockerExecutor:
             emulator = emulator_of(platform.architecture) if here else None
             return Execution(kind=ExecutionKind.EMULATED, emulator=emulator)
         elsewhere = self._place is Whereabouts.ELSEWHERE
-        return Execution(kind=ExecutionKind.UNKNOWN if elsewhere else ExecutionKind.NATIVE)
+        return Execution(kind=ExecutionKind.UNKNOWN if elsewhere else ExecutionKind.NATIVE, emulator=None)
 
     def machine(self) -> dict[str, Any]:
         """The daemon's."""

@@ -65,13 +65,13 @@ class LocalExecutor:
         """Inside an image only whoever started the container knows; a bare host is itself."""
         del platform
         if self._image is None:
-            return Execution(kind=ExecutionKind.NATIVE)
+            return Execution(kind=ExecutionKind.NATIVE, emulator=None)
         # Given by whoever started the container as "native", or "emulated:qemu-aarch64 10.0.2".
         kind, _, emulator = os.environ.get(EXECUTION_VARIABLE, "unknown").partition(":")
         try:
             return Execution(kind=ExecutionKind(kind), emulator=emulator or None)
         except ValueError:
-            return Execution(kind=ExecutionKind.UNKNOWN)
+            return Execution(kind=ExecutionKind.UNKNOWN, emulator=None)
 
     def machine(self) -> dict[str, Any]:
         """This one."""

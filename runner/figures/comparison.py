@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Any
 
 from runner.figures.statistics import Interval, Processes, Verdict, figure_interval, ratio_interval, verdict
+from runner.records.execution import ExecutionKind
 from runner.records.record import Record, content_hash, oldest_first
 from runner.system import machine
 from runner.system.errors import NothingToCompare
@@ -76,7 +77,7 @@ def improvement(base: Processes, against: Processes, metric: str) -> Interval:
 
 def machine_of(record: Record) -> tuple[Any, ...]:
     """What tells one machine from another, as ``runner.system.machine.fingerprint`` has it."""
-    return tuple(machine.fingerprint(record.data["machine"]).values())
+    return tuple(machine.fingerprint(record.machine.plain()).values())
 
 
 def image_of(record: Record) -> tuple[str, str]:
@@ -84,9 +85,8 @@ def image_of(record: Record) -> tuple[str, str]:
 
     Without Docker every target is the host, under a hash of its own: there the one that was asked for counts.
     """
-    image = record.data["image"]
-    target = record.data.get("work", {}).get("target", image["target"])
-    return str(target), str(image["execution_hash"])
+    target = record.work.target if record.work else record.image.target
+    return target, record.image.execution_hash
 
 
 def processes(records: Iterable[Record], metric: str) -> tuple[tuple[float, ...], ...]:
@@ -122,18 +122,17 @@ def _terms(record: Record) -> dict[tuple[str, ...], str]:
     The image with its target's on that architecture; inputs, counts and limits with everybody, for no ratio is of
     different ones; what it ran and what judged it with its own implementation at that case.
     """
-    data, cell = record.data, record.data["cell"]
     target, execution_hash = image_of(record)
     # A record of the first schema has no work: there the command alone is known.
-    work = data.get("work", {})
+    work = record.work.plain() if record.work else {}
     inputs, reference = (work.get(part, {}).get("command") for part in ("inputs", "reference"))
     own = [work.get(part) for part in ("headline", "gate", "toolchain")]
     return {
-        ("image", target, data["image"]["architecture"]): execution_hash,
+        ("image", target, record.image.architecture): execution_hash,
         ("inputs",): content_hash([inputs, work.get("counts")]),
-        ("limits", cell["limits"]): content_hash(work.get("limits")),
+        ("limits", record.cell.limits): content_hash(work.get("limits")),
         ("work", record.case, record.implementation): content_hash(
-            [data["command"], bool(record.differs), reference, *own]
+            [record.command, bool(record.differs), reference, *own]
         ),
     }
 
@@ -172,7 +171,7 @@ def compare(
         if record.benchmark == benchmark
         and record.implementation in (base, against)
         and case in (None, record.case)
-        and (not architectures or record.data["image"]["architecture"] in architectures)
+        and (not architectures or record.image.architecture in architectures)
     )
     names = tuple(dict.fromkeys((base, against)))
     places = f" on {' and '.join(architectures)}" if architectures else ""
@@ -192,7 +191,7 @@ def compare(
         )
         if result is not None:
             place = (setting.platform, setting.toolchain, setting.limits, setting.case)
-            weight = (result.verdict is not Verdict.NOT_RANKED, members[-1].data["created_at"])
+            weight = (result.verdict is not Verdict.NOT_RANKED, members[-1].created_at)
             if place not in best or weight > best[place][0]:
                 best[place] = (weight, result)
     if not best:
@@ -266,15 +265,14 @@ def _as_object(result: Comparison) -> dict[str, Any]:
 def _by_setting(records: Iterable[Record]) -> Mapping[_Setting, list[Record]]:
     groups: dict[_Setting, list[Record]] = {}
     for record in records:
-        cell = record.data["cell"]
         setting = _Setting(
             platform=record.platform,
-            toolchain=cell["toolchain"],
-            limits=cell["limits"],
+            toolchain=record.cell.toolchain,
+            limits=record.cell.limits,
             case=record.case,
             machine=machine_of(record),
-            execution=record.data["execution"]["kind"],
-            parameters=json.dumps(record.data["parameters"], sort_keys=True),
+            execution=record.execution.kind.value,
+            parameters=json.dumps(record.parameters, sort_keys=True),
         )
         groups.setdefault(setting, []).append(record)
     return groups
@@ -310,7 +308,7 @@ def _compare_one(
         platform=setting.platform,
         toolchain=setting.toolchain,
         limits=setting.limits,
-        profile=str(members[-1].data["profile"]),
+        profile=members[-1].profile,
         metric=metric,
         direction=direction(metric),
         base=base,
@@ -347,14 +345,14 @@ def _require_ranked(
 
 def _why_unranked(records: Sequence[Record]) -> str:
     """Why none of these records is ranked, in words."""
-    failed = [record for record in records if record.failed]
+    failed = [record.failure.kind for record in records if record.failure is not None]
     passed = [record for record in records if not record.failed]
-    executed = [record.data["execution"]["kind"] for record in passed]
-    kinds = ", ".join(sorted({str(record.data["failure"]["kind"]) for record in failed}))
+    executed = [record.execution.kind for record in passed]
+    kinds = ", ".join(sorted(set(failed)))
     reasons = {
         f"failed ({kinds})": len(failed),
-        "emulated (emulated times say nothing about hardware)": executed.count("emulated"),
-        "of unknown execution (nobody said whether they ran natively)": executed.count("unknown"),
+        "emulated (emulated times say nothing about hardware)": executed.count(ExecutionKind.EMULATED),
+        "of unknown execution (nobody said whether they ran natively)": executed.count(ExecutionKind.UNKNOWN),
         "not the same work (its page says what differs)": sum(bool(record.differs) for record in passed),
     }
     return f"of {len(records)} records: " + ", ".join(
@@ -367,7 +365,7 @@ def _refuse_apart(ranked: Sequence[Record], names: Sequence[str], metric: str, s
         name for name in names if not processes((r for r in ranked if r.implementation == name), metric)
     ]
     if lacking:
-        known = sorted({key for record in ranked for key in record.data["measurement"]["metrics"]})
+        known = sorted({key for record in ranked for key in record.metrics})
         raise NothingToCompare(
             what=f'{subject}: no metric "{metric}"',
             why=f"{' and '.join(lacking)} did not measure it; measured were {', '.join(known)}",

@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import ValidationError, convert
+
 from runner.gate.check import Check, Refused
 from runner.records.failure import FailureKind
-from runner.records.record import SCHEMA
+from runner.records.measured import Episode, Episodes
 from runner.system.bounded_reading import read_bounded
-from runner.system.schema import schema
 
 _LARGEST = 64 * 2**20
 
 
-def read_episodes(path: Path) -> tuple[dict[str, Any], ...]:
+def read_episodes(path: Path) -> tuple[Episode, ...]:
     """The episodes of a file, as a record holds them.
 
     Raises:
@@ -34,16 +35,23 @@ def read_episodes(path: Path) -> tuple[dict[str, Any], ...]:
     if not finite:
         raise Refused(FailureKind.NOT_FINITE, f"{path.name}: NaN or infinity in a return")
     # What does not fit into a record must not get as far as one.
-    allowed = schema(SCHEMA, "episodes")
-    if not allowed.allows(found):
-        raise Refused(FailureKind.UNREADABLE_OUTPUT, f"{path.name}: {allowed.why_not(found)}")
-    return tuple(
-        {"step": int(each["step"]), "length": int(each["length"]), "return": float(each["return"])}
-        for each in found
-    )
+    try:
+        return convert([_as_recorded(each) for each in found], Episodes)
+    except ValidationError as error:
+        raise Refused(FailureKind.UNREADABLE_OUTPUT, f"{path.name}: {error}") from error
 
 
-def check_episodes(episodes: Sequence[Mapping[str, Any]], *, environments: int, total: int | None) -> Check:
+def _as_recorded(episode: Mapping[str, Any]) -> dict[str, Any]:
+    """A program may write 20.0 for twenty steps, and 20 for a return of 20.0: a record holds each in one form."""
+    written = {
+        name: int(value) if type(value) is float and value.is_integer() else value
+        for name, value in episode.items()
+    }
+    total = written["return"]
+    return {**written, "return": float(total) if type(total) is int else total}
+
+
+def check_episodes(episodes: Sequence[Episode], *, environments: int, total: int | None) -> Check:
     """Whether every environment's episodes follow one another, in the order in which they ended.
 
     Args:
@@ -55,7 +63,7 @@ def check_episodes(episodes: Sequence[Mapping[str, Any]], *, environments: int, 
     played: Counter[int] = Counter()
     previous = -1
     for index, episode in enumerate(episodes):
-        step, length = episode["step"], episode["length"]
+        step, length = episode.step, episode.length
         environment = step % environments
         played[environment] += length
         expected = (played[environment] - 1) * environments + environment

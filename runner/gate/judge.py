@@ -11,6 +11,7 @@ from runner.gate.outputs import compare, read_output
 from runner.matrix import Benchmark
 from runner.matrix.expressions import evaluate
 from runner.records.failure import Failure, FailureKind
+from runner.records.measured import Episode
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +19,7 @@ class Judgement:
     """All checks of one cell, the episodes that were read on the way, and the failure if there is one."""
 
     checks: tuple[Check, ...]
-    episodes: tuple[dict[str, Any], ...] | None
+    episodes: tuple[Episode, ...] | None
     failure: Failure | None
 
 
@@ -54,7 +55,7 @@ def judge(
         _times(benchmark, parameters, measurement, wall_seconds),
     ]
     kinds = [FailureKind.WRONG_COUNTS, FailureKind.IMPOSSIBLE_TIME]
-    episodes: tuple[dict[str, Any], ...] | None = None
+    episodes: tuple[Episode, ...] | None = None
     try:
         _require_headline(benchmark, measurement)
         for output in benchmark.gate.outputs if same_work else ():

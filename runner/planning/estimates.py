@@ -59,13 +59,13 @@ class Durations:
         launches: dict[str, list[Record]] = defaultdict(list)
         counts = machine.fingerprint(here)
         for record in records:
-            there = machine.fingerprint(record.data["machine"])
-            if record.data["launch"]["exit_code"] == 0 and there == counts:
-                launches[record.data["launch"]["id"]].append(record)
+            there = machine.fingerprint(record.machine.plain())
+            if record.launch.exit_code == 0 and there == counts:
+                launches[record.launch.id].append(record)
         for members in launches.values():
             first = members[0]
-            cases = frozenset((each.case, _text(each.data["parameters"])) for each in members)
-            self._seen[_kind_of(first)][cases].append(first.data["launch"]["wall_seconds"])
+            cases = frozenset((each.case, _text(each.parameters)) for each in members)
+            self._seen[_kind_of(first)][cases].append(first.launch.wall_seconds)
 
     def of(self, launch: "Launch") -> Estimate | None:
         """The estimate for ``launch``: as long as launches of its own cases took, or of these and more."""
@@ -112,8 +112,8 @@ def _kind_of(record: Record) -> _Kind:
         record.benchmark,
         record.implementation,
         record.platform,
-        str(record.data["cell"]["limits"]),
-        str(record.data["execution"]["kind"]),
+        record.cell.limits,
+        record.execution.kind.value,
     )
 
 

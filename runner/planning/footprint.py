@@ -106,7 +106,7 @@ def _of_cell(planned: PlannedCell, store: Store, earlier: Mapping[_Work, Record]
 
 def _log(launch: Launch, store: Store, earlier: Mapping[_Work, Record]) -> int:
     record = earlier.get(_work(launch.first))
-    return 0 if record is None else _bytes(store.log_path(str(record.data["launch"]["id"])))
+    return 0 if record is None else _bytes(store.log_path(record.launch.id))
 
 
 def _inputs(plan: Plan, store: Store, executor: str) -> Sequence[int | None]:
@@ -142,7 +142,7 @@ def _work_of(record: Record) -> _Work:
         record.benchmark,
         record.case,
         record.implementation,
-        json.dumps(record.data["parameters"], sort_keys=True),
+        json.dumps(record.parameters, sort_keys=True),
     )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from runner.planning.cells import Cell, content
 from runner.planning.recipe import lacks, load_work
-from runner.records.execution import Execution, ExecutionKind
 from runner.records.record import Record
 from runner.system.errors import StoreError
 from runner.system.machine import fingerprint
@@ -81,27 +80,23 @@ def differences(record: Record, now: Content) -> tuple[str, ...]:
 
 def _content_of(record: Record) -> Content:
     """What the record's key was made of, as far as the record holds it."""
-    data = record.data
-    execution = Execution(
-        kind=ExecutionKind(data["execution"]["kind"]), emulator=data["execution"]["emulator"]
-    )
     known: dict[str, Any] = {
-        "command": data["command"],
-        "parameters": data["parameters"],
-        "architecture": data["image"]["architecture"],
-        "execution_hash": data["image"]["execution_hash"],
-        "execution": {"kind": execution.kind.value, "emulator": execution.emulator},
-        "executor": data["launch"]["executor"],
-        "machine": fingerprint(data["machine"]),
+        "command": record.command,
+        "parameters": record.parameters,
+        "architecture": record.image.architecture,
+        "execution_hash": record.image.execution_hash,
+        "execution": record.execution.plain(),
+        "executor": record.launch.executor,
+        "machine": fingerprint(record.machine.plain()),
     }
     if lacks(record) is None:
         # Where its work makes no sense, what stands beside the work still does.
         with suppress(StoreError):
             known = content(
                 load_work(record).cell,
-                execution_hash=known["execution_hash"],
-                execution=execution,
-                executor=known["executor"],
+                execution_hash=record.image.execution_hash,
+                execution=record.execution,
+                executor=record.launch.executor,
                 machine=known["machine"],
             )
     return _plain(known)

@@ -235,8 +235,8 @@ def _decide(
         record, why = (nearest[0], "; ".join(nearest[1])) if nearest else (None, "no record of this cell")
     elif fresh:
         why = "asked for anew, although a record is there"
-    elif record.failed:
-        why = f"failed before: {record.data['failure']['kind']}"
+    elif record.failure is not None:
+        why = f"failed before: {record.failure.kind}"
     else:
         decision, why = Decision.REUSE, f"record {record.identifier}"
     return PlannedCell(

@@ -5,8 +5,9 @@ key of the cell that comes back is the key of the record.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+
+from msgspec import UNSET, UnsetType
 
 from runner.matrix import (
     Benchmark,
@@ -14,8 +15,6 @@ from runner.matrix import (
     Determinism,
     Gate,
     Implementation,
-    Instructions,
-    Kind,
     Limits,
     OutputCheck,
     Platform,
@@ -25,6 +24,7 @@ from runner.matrix.toolchain import ARCHITECTURES, Toolchain
 from runner.planning.cells import Cell
 from runner.records.image import ImageFacts
 from runner.records.record import Record
+from runner.records.work import WorkFacts, WorkGate, WorkInputs, WorkLimits, WorkOutput, WorkReference
 from runner.system.errors import StoreError
 
 # Inputs are made and references run in the image of this target, whatever image an implementation needs.
@@ -42,7 +42,7 @@ class Work:
     deadline_seconds: float
 
 
-def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> dict[str, Any]:
+def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
     """What a record holds as ``work``.
 
     Args:
@@ -50,52 +50,71 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> dict[str, A
         reference_seed: the seed of the reference's cell whose outputs the gate compared with.
         core: the image that made the inputs and ran the reference.
     """
-    benchmark = cell.benchmark
+    benchmark, limits = cell.benchmark, cell.limits
     toolchain = asdict(cell.toolchain)
     del toolchain["name"]
-    return {
-        "kind": benchmark.kind.value,
-        "headline": benchmark.headline,
-        "inputs": {
-            "command": list(benchmark.inputs),
+    return WorkFacts(
+        kind=benchmark.kind,
+        headline=benchmark.headline,
+        inputs=WorkInputs(
+            command=tuple(benchmark.inputs),
             # All of the benchmark's: the generator is started once for all of them.
-            "cases": {case.name: dict(case.parameters) for case in benchmark.cases.values()},
-        },
-        "counts": dict(benchmark.counts),
-        "gate": benchmark.gate.facts(),
-        "reference": {
-            "implementation": benchmark.reference.name,
-            "command": list(benchmark.reference.command),
-            "determinism": benchmark.reference.determinism.value,
-            "seed": reference_seed,
-        },
-        "toolchain": toolchain,
-        "limits": cell.limits.facts(),
+            cases={case.name: dict(case.parameters) for case in benchmark.cases.values()},
+        ),
+        counts=dict(benchmark.counts),
+        gate=WorkGate(
+            outputs=tuple(_output(each) for each in benchmark.gate.outputs), episodes=benchmark.gate.episodes
+        ),
+        reference=WorkReference(
+            implementation=benchmark.reference.name,
+            command=benchmark.reference.command,
+            determinism=benchmark.reference.determinism,
+            seed=reference_seed,
+        ),
+        toolchain=toolchain,
+        limits=WorkLimits(
+            cpus=limits.cpus,
+            memory_bytes=limits.memory_bytes,
+            pids=limits.pids,
+            threads=limits.threads,
+            instructions=UNSET if limits.instructions is None else limits.instructions,
+        ),
         # The image that the matrix asks for; without Docker it is not the one that is run in.
-        "target": cell.implementation.image,
-        "core": asdict(core),
-        **({"differs": list(cell.implementation.differs)} if cell.implementation.differs else {}),
-    }
+        target=cell.implementation.image,
+        core=core,
+        differs=cell.implementation.differs or UNSET,
+    )
+
+
+def _output(rule: OutputCheck) -> WorkOutput:
+    return WorkOutput(
+        file=rule.file,
+        rtol=rule.rtol,
+        atol=rule.atol,
+        scaled=rule.scaled,
+        tensors=dict(rule.tensors),
+        drift=UNSET if rule.drift is None else rule.drift,
+    )
 
 
 def lacks(record: Record) -> str | None:
     """What an older record does not say, so that its cell cannot be run again; None where nothing is lacking."""
-    if "work" in record.data:
+    if record.work is not UNSET:
         return None
     return (
-        f"a record of schema {record.data['schema']} does not say how its inputs are made, what its gate "
+        f"a record of schema {record.schema} does not say how its inputs are made, what its gate "
         "compares and what its reference runs"
     )
 
 
 def load_work(record: Record) -> Work:
-    """The work of a record that lacks nothing and is valid by its schema.
+    """The work of a record that lacks nothing.
 
     Raises:
         StoreError: what it says does not fit together, so that nothing can be run.
     """
     try:
-        return _load(record)
+        return _load(record, _stated(record))
     except (KeyError, TypeError, ValueError, ExpressionError) as error:
         raise StoreError(
             what=f"record {record.identifier} cannot be run again",
@@ -104,71 +123,74 @@ def load_work(record: Record) -> Work:
         ) from error
 
 
-def _load(record: Record) -> Work:
-    data, work = record.data, record.data["work"]
-    names, image = data["cell"], ImageFacts(**data["image"])
+def _stated(record: Record) -> WorkFacts:
+    if isinstance(record.work, UnsetType):
+        raise TypeError(lacks(record))
+    return record.work
+
+
+def _load(record: Record, work: WorkFacts) -> Work:
+    names, image = record.cell, record.image
     if image.architecture not in ARCHITECTURES:
         raise ValueError(f"no architecture {image.architecture}")
-    said = work["reference"]
-    reference = _implementation(
-        said["implementation"], said["command"], CORE, said["determinism"], reference=True
-    )
+    said = work.reference
+    reference = _implementation(said.implementation, said.command, CORE, said.determinism, reference=True)
     own = reference
-    if names["implementation"] != reference.name:
+    if names.implementation != reference.name:
         own = _implementation(
-            names["implementation"],
-            data["command"],
-            work["target"],
-            data["determinism"],
-            differs=tuple(work.get("differs", ())),
+            names.implementation, record.command, work.target, record.determinism, differs=record.differs
         )
-    elif list(reference.command) != data["command"]:
+    elif reference.command != record.command:
         raise ValueError("two commands for the reference")
-    benchmark = _benchmark(names["benchmark"], work, {each.name: each for each in (reference, own)})
+    benchmark = _benchmark(names.benchmark, work, {each.name: each for each in (reference, own)})
     for text in benchmark.counts.values():
-        evaluate(text, data["parameters"])
+        evaluate(text, record.parameters)
     cell = Cell(
         benchmark=benchmark,
-        case=benchmark.cases[names["case"]],
+        case=benchmark.cases[names.case],
         implementation=own,
-        toolchain=Toolchain(name=names["toolchain"], **work["toolchain"]),
-        platform=Platform(name=names["platform"], architecture=image.architecture),
-        limits=_limits(names["limits"], work["limits"]),
-        seed=names["seed"],
-        parameters=data["parameters"],
+        # What no pin is named after fits into no toolchain.
+        toolchain=Toolchain(name=names.toolchain, **work.toolchain),  # type: ignore[arg-type]  # a pin may be null
+        platform=Platform(name=names.platform, architecture=image.architecture),
+        limits=_limits(names.limits, work.limits),
+        seed=names.seed,
+        parameters=record.parameters,
     )
     return Work(
         cell=cell,
-        reference=Cell(**{**vars(cell), "implementation": reference, "seed": work["reference"]["seed"]}),
+        reference=replace(cell, implementation=reference, seed=said.seed),
         image=image,
-        core=ImageFacts(**work["core"]),
-        deadline_seconds=data["launch"]["deadline_seconds"],
+        core=work.core,
+        deadline_seconds=record.launch.deadline_seconds,
     )
 
 
-def _limits(name: str, said: Mapping[str, Any]) -> Limits:
-    cap = {"instructions": Instructions(said["instructions"])} if "instructions" in said else {}
-    return Limits(name=name, **{**said, **cap})
+def _limits(name: str, said: WorkLimits) -> Limits:
+    return Limits(
+        name=name,
+        cpus=said.cpus,
+        memory_bytes=said.memory_bytes,
+        pids=said.pids,
+        threads=said.threads,
+        instructions=said.instructions or None,
+    )
 
 
-def _benchmark(
-    name: str, work: Mapping[str, Any], implementations: Mapping[str, Implementation]
-) -> Benchmark:
+def _benchmark(name: str, work: WorkFacts, implementations: Mapping[str, Implementation]) -> Benchmark:
     return Benchmark(
         name=name,
         title=name,
-        kind=Kind(work["kind"]),
-        headline=work["headline"],
-        inputs=tuple(work["inputs"]["command"]),
-        counts=work["counts"],
+        kind=work.kind,
+        headline=work.headline,
+        inputs=work.inputs.command,
+        counts=work.counts,
         gate=Gate(
-            outputs=tuple(OutputCheck(**output) for output in work["gate"]["outputs"]),
-            episodes=work["gate"]["episodes"],
+            outputs=tuple(OutputCheck(**output.plain()) for output in work.gate.outputs),
+            episodes=work.gate.episodes,
         ),
         returns=None,
         cases={
-            case: Case(name=case, parameters=parameters)
-            for case, parameters in work["inputs"]["cases"].items()
+            case: Case(name=case, parameters=parameters) for case, parameters in work.inputs.cases.items()
         },
         sizes={},
         implementations=implementations,
@@ -177,20 +199,20 @@ def _benchmark(
 
 def _implementation(
     name: str,
-    command: list[str],
+    command: tuple[str, ...],
     image: str,
-    determinism: str,
+    determinism: Determinism,
     *,
     reference: bool = False,
     differs: tuple[str, ...] = (),
 ) -> Implementation:
     return Implementation(
         name=name,
-        command=tuple(command),
+        command=command,
         image=image,
         platforms=None,
         without={},
         reference=reference,
-        determinism=Determinism(determinism),
+        determinism=determinism,
         differs=differs,
     )

@@ -1,7 +1,8 @@
 """How a cell was executed: natively, emulated, or nobody said."""
 
-from dataclasses import dataclass
 from enum import Enum
+
+from runner.records.part import Part
 
 
 class ExecutionKind(Enum):
@@ -12,12 +13,11 @@ class ExecutionKind(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Execution:
-    """The kind, and the emulator's name and version where there is one and it is known."""
+class Execution(Part, frozen=True, kw_only=True):
+    """The kind, and the emulator's name and version; null where there is none or it is not known."""
 
     kind: ExecutionKind
-    emulator: str | None = None
+    emulator: str | None
 
     @property
     def emulated(self) -> bool:

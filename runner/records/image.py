@@ -1,15 +1,21 @@
 """The image behind a record."""
 
-from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
+
+from runner.records.part import Digest, Hash, Name, Part
+
+# Without an image the hash is over the files of the checkout.
+_ExecutionHash = Annotated[str, Meta(pattern=r"^(host:)?[0-9a-f]{64}\Z")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ImageFacts:
+class ImageFacts(Part, frozen=True, kw_only=True):
     """The image that a launch runs in, as a record names it. Fields are null where there is no image."""
 
-    target: str
-    architecture: str
-    identity: str | None
-    execution_hash: str
-    config_digest: str | None
-    manifest_digest: str | None
+    target: Name
+    architecture: Name
+    identity: Hash | None
+    execution_hash: _ExecutionHash
+    config_digest: Digest | None
+    manifest_digest: Digest | None

@@ -1,90 +1,200 @@
-"""The record: a measurement plus where it came from. The stored unit, never edited."""
+"""The record: a measurement plus where it came from. The stored unit, never edited.
+
+The type below is the one definition of a record. Reading and writing follow it, so do the text of
+schemas/record.schema.json and the columns of an exported table.
+"""
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, field
+
+from runner.matrix import Determinism
+from runner.records.execution import Execution
+from runner.records.image import ImageFacts
+from runner.records.measured import CellFailure, Episode, Episodes, GateCheck, Measurement, Memory
+from runner.records.part import (
+    Amount,
+    Command,
+    DateTime,
+    Hash,
+    Name,
+    Parameters,
+    Part,
+    require_environments,
+)
+from runner.records.place import LaunchFacts, Machine
+from runner.records.work import WorkFacts
+from runner.system.schema_rules import is_date_time
 
 # 2 added the work and launch.cases: what it takes to run the cell again without the matrix.
-SCHEMA_VERSION = 2
-SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.json"
+SCHEMA_VERSION: Final = 2
+# What stands in place of the seal until it is known.
+UNSEALED = ""
+_UNKNOWN_MEMORY = Memory(vmhwm_bytes=None, cgroup_peak_bytes=None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Record:
-    """A view over one stored record. ``data`` is exactly what the file holds (see record.schema.json)."""
+class CellNames(Part, frozen=True, kw_only=True):
+    """The cell, by the names that the matrix had."""
 
-    data: Mapping[str, Any]
+    benchmark: Name
+    case: Name
+    implementation: Name
+    toolchain: Name
+    platform: Name
+    limits: Name
+    seed: Amount
 
-    @property
-    def identifier(self) -> str:
-        """The name that the record is stored under: time, then the start of its content key."""
-        return str(self.data["id"])
 
-    @property
-    def key(self) -> str:
-        """The content key: what was executed, with what, on what."""
-        return str(self.data["key"])
+class Record(Part, frozen=True, kw_only=True):
+    """A measurement plus where it came from. ``content_sha256`` is over all other keys as canonical JSON.
+
+    Attributes:
+        schema: The version of this form; 1 is without work and launch.cases.
+        identifier: The name that the record is stored under: the launch's start, then the start of the content key.
+        key: The content key: what was executed, with what, on what.
+        created_at: When the record was sealed.
+        profile: The profile of the run.
+        cell: The cell, by the names that the matrix had.
+        parameters: The case's own, with the profile's sizes.
+        command: The implementation's, without what the runner adds.
+        work: What it takes to run the cell again.
+        determinism: What the implementation declares about its bytes.
+        execution: Native, emulated or unknown.
+        image: The image that the process ran in.
+        software: Versions as the first launch of the image printed them.
+        machine: The machine that the process ran on.
+        launch: The process that served the cell.
+        inputs: SHA-256 of each input file.
+        outputs: SHA-256 of each output file.
+        measurement: What the implementation printed; null where it printed none.
+        episodes: The episodes that were played; null for operations.
+        expected_counts: The counts that the runner worked out.
+        gate: The checks that were made.
+        failure: Why the cell failed; null where it passed.
+        content_sha256: The seal.
+    """
+
+    schema: Literal[1, 2]
+    identifier: Annotated[str, Meta(pattern=r"^[0-9TZ]+-[0-9a-f]{16}\Z")] = field(name="id")
+    key: Hash
+    created_at: DateTime
+    profile: Name
+    cell: CellNames
+    parameters: Parameters
+    command: Command
+    work: WorkFacts | UnsetType = UNSET
+    determinism: Determinism
+    execution: Execution
+    image: ImageFacts
+    software: dict[str, str | None]
+    machine: Machine
+    launch: LaunchFacts
+    inputs: dict[str, Hash]
+    outputs: dict[str, Hash]
+    measurement: Measurement | None
+    episodes: Episodes | None
+    expected_counts: dict[str, Amount]
+    gate: tuple[GateCheck, ...]
+    failure: CellFailure | None
+    content_sha256: Hash
+
+    def __post_init__(self) -> None:
+        """See what a type alone cannot say."""
+        if not is_date_time(self.created_at):
+            raise ValueError("created_at is no date and time with a zone")
+        if self.schema > 1 and (self.work is UNSET or self.launch.cases is UNSET):
+            raise ValueError(f"schema {self.schema} requires work and launch.cases")
+        if self.failure is None and self.measurement is None:
+            raise ValueError("it neither failed nor measured something")
+        require_environments(self.parameters)
 
     @property
     def benchmark(self) -> str:
         """The benchmark's name."""
-        return str(self.data["cell"]["benchmark"])
+        return self.cell.benchmark
 
     @property
     def case(self) -> str:
         """The case's name."""
-        return str(self.data["cell"]["case"])
+        return self.cell.case
 
     @property
     def implementation(self) -> str:
         """The implementation's name."""
-        return str(self.data["cell"]["implementation"])
+        return self.cell.implementation
 
     @property
     def platform(self) -> str:
         """The platform's name."""
-        return str(self.data["cell"]["platform"])
+        return self.cell.platform
 
     @property
     def seed(self) -> int:
         """The seed; for operations the process replicate."""
-        return int(self.data["cell"]["seed"])
+        return self.cell.seed
 
     @property
     def failed(self) -> bool:
         """Whether the cell failed, for whatever reason."""
-        return self.data["failure"] is not None
+        return self.failure is not None
 
     @property
     def ranked(self) -> bool:
         """Whether its times may be compared with others: native, its gate passed, and of the same work."""
-        return not self.failed and self.data["execution"]["kind"] == "native" and not self.differs
+        return not self.failed and self.execution.ranked and not self.differs
 
     @property
     def differs(self) -> tuple[str, ...]:
         """What its implementation does another way than the reference, in words."""
-        return tuple(self.data.get("work", {}).get("differs", ()))
+        return (self.work and self.work.differs) or ()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What it printed that it did; empty where it measured nothing."""
+        return self.measurement.counts if self.measurement else {}
+
+    @property
+    def metrics(self) -> Mapping[str, float | tuple[float, ...]]:
+        """What it measured, by the metric: one value a launch, or one a repetition; empty where nothing."""
+        return self.measurement.metrics if self.measurement else {}
+
+    @property
+    def memory(self) -> Memory:
+        """The peaks that it printed; unknown where it measured nothing."""
+        return self.measurement.memory if self.measurement else _UNKNOWN_MEMORY
+
+    @property
+    def played(self) -> tuple[Episode, ...]:
+        """Its episodes; none for operations."""
+        return self.episodes or ()
 
     def values(self, metric: str) -> tuple[float, ...]:
         """All values of a metric, one per repetition, in the order taken; empty where it is absent."""
-        measurement = self.data["measurement"]
-        value = measurement["metrics"].get(metric) if measurement else None
-        if value is None:
-            return ()
-        return tuple(value) if isinstance(value, list) else (float(value),)
+        value = self.metrics.get(metric, ())
+        return value if isinstance(value, tuple) else (float(value),)
 
-    @property
-    def episodes(self) -> tuple[Mapping[str, Any], ...]:
-        """Every episode as ``{"step", "length", "return"}``; empty for operations."""
-        return tuple(self.data["episodes"] or ())
+
+def record_of(data: Mapping[str, Any]) -> Record:
+    """The record that plain JSON data is.
+
+    Raises:
+        ValueError: it is none; the message says where.
+    """
+    return msgspec.convert(data, Record)
+
+
+def sealed(record: Record) -> Record:
+    """The record with the hash of its own content, by which an altered one is found."""
+    return msgspec.structs.replace(record, content_sha256=content_hash(_unsealed(record.plain())))
 
 
 def oldest_first(records: Iterable[Record]) -> list[Record]:
     """The records in the order in which they were made."""
-    return sorted(records, key=lambda record: (record.data["created_at"], record.identifier))
+    return sorted(records, key=lambda record: (record.created_at, record.identifier))
 
 
 def content_hash(value: Any) -> str:
@@ -94,11 +204,14 @@ def content_hash(value: Any) -> str:
 
 
 def seal(data: Mapping[str, Any]) -> dict[str, Any]:
-    """``data`` with the hash of its own content added, by which an altered record is found."""
+    """``data`` with the hash of its own content added."""
     return {**data, "content_sha256": content_hash(dict(data))}
 
 
 def is_intact(data: Mapping[str, Any]) -> bool:
     """Whether the record still holds what was sealed."""
-    rest = {key: value for key, value in data.items() if key != "content_sha256"}
-    return data.get("content_sha256") == content_hash(rest)
+    return data.get("content_sha256") == content_hash(_unsealed(data))
+
+
+def _unsealed(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key != "content_sha256"}

@@ -1,4 +1,4 @@
-"""From a file to the record in it: by its own content hash, by the schema, and to the letter."""
+"""From a file to the record in it: by its own content hash, by the type, and to the letter."""
 
 import json
 from collections.abc import Sequence
@@ -6,12 +6,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from runner.records.record import SCHEMA, Record, is_intact
+from msgspec import ValidationError
+
+from runner.records.record import Record, is_intact, record_of
 from runner.system.bounded_reading import read_bounded
-from runner.system.schema import schema
+from runner.system.printable import one_line
 
 # A measurement may fill 64 MiB of stdout, and a record writes each of its figures on a line of its own.
 _LARGEST = 512 * 2**20
+_LONGEST_FAULT = 300
 
 
 def read_record(path: Path) -> Record:
@@ -35,9 +38,16 @@ def read_record(path: Path) -> Record:
     except RecursionError as error:
         raise ValueError("it is nested more deeply than any record") from error
     # Anybody can seal anything: whoever reads on from here relies on the form.
-    if not schema(SCHEMA).allows(data):
-        raise ValueError(f"its hash is right, but it is not a record: {schema(SCHEMA).why_not(data)}")
-    return Record(data=data)
+    try:
+        return record_of(data)
+    except ValidationError as error:
+        why = one_line(str(error), _LONGEST_FAULT)
+        raise ValueError(f"its hash is right, but it is not a record: {why}") from error
+
+
+def record_text(record: Record) -> str:
+    """What a file holds of a record."""
+    return json.dumps(record.plain(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def _without_doubles(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,10 +19,9 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from runner.records.record import Record, oldest_first
-from runner.records.record_file import read_record
+from runner.records.record_file import read_record, record_text
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import DamagedRecord, StoreError
 from runner.system.files import (
@@ -93,12 +92,10 @@ class Store:
             return False
         return all(name in _AREAS or name.startswith(PART) for name in names)
 
-    def add(self, data: Mapping[str, Any]) -> Record:
+    def add(self, record: Record) -> Record:
         """Append a sealed record."""
-        record = Record(data=data)
         path = self.records_directory / component(record.benchmark) / component(f"{record.identifier}.json")
-        text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-        with writing_errors(path), part_file(path, text) as part:
+        with writing_errors(path), part_file(path, record_text(record)) as part:
             _rename_to_new(part, path)
         return record
 

@@ -68,15 +68,15 @@ class Progress:
         """A launch ended and is stored."""
         seconds = time.monotonic() - self._started
         self._done += 1
-        failed = [record for record in records if record.failed]
+        failed = [(record.case, record.failure) for record in records if record.failure is not None]
         if not failed:
             self._durations.learn(launch, seconds)
-        alarm = f"FAILED: {failed[0].data['failure']['kind']}" if failed else ""
+        alarm = f"FAILED: {failed[0][1].kind}" if failed else ""
         self.say(
             f"[{self._done}/{len(self._launches)}] {launch}  {seconds:.1f} s  {alarm or 'ok'}", alarm=alarm
         )
-        for record in failed:
-            self.say(f"    {record.case}: {one_line(record.data['failure']['detail'], 300)}")
+        for case, failure in failed:
+            self.say(f"    {case}: {one_line(failure.detail, 300)}")
 
     def end(self) -> None:
         """The last launch is done."""

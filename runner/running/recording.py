@@ -1,14 +1,17 @@
 """From a launch that has ended to the sealed records of its cells."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+
+from msgspec import convert
 
 from runner.planning.plan import PlannedCell
 from runner.planning.recipe import work_of
 from runner.records.failure import Failure
-from runner.records.record import SCHEMA_VERSION, seal
+from runner.records.measured import CellFailure, GateCheck, Measurement
+from runner.records.place import LaunchFacts, LimitsInForce, Machine, MachineState
+from runner.records.record import SCHEMA_VERSION, UNSEALED, CellNames, Record, sealed
 from runner.running.stages import EndedLaunch
 from runner.system.privacy import without_host
 
@@ -26,7 +29,7 @@ def sealed_record(
     profile: str,
     executor: str,
     machine: Mapping[str, Any],
-) -> dict[str, Any]:
+) -> Record:
     """The record of one cell of a launch.
 
     Args:
@@ -41,54 +44,55 @@ def sealed_record(
     from runner.gate import expected_counts  # noqa: PLC0415
 
     cell, prepared = planned.cell, ended.prepared
-    case, execution = cell.case.name, prepared.launch.execution
-    return seal(
-        {
-            "schema": SCHEMA_VERSION,
-            "id": f"{ended.started_at:%Y%m%dT%H%M%S%fZ}-{planned.key[:16]}",
-            "key": planned.key,
-            "created_at": datetime.now(UTC).isoformat(),
-            "profile": profile,
-            "cell": cell.names(),
-            "parameters": dict(cell.parameters),
-            "command": list(cell.implementation.command),
-            "work": work_of(cell, reference_seed=planned.reference.cell.seed, core=prepared.core),
-            "determinism": cell.implementation.determinism.value,
-            "execution": {"kind": execution.kind.value, "emulator": execution.emulator},
-            "image": asdict(prepared.image),
-            "software": dict(prepared.software),
-            "machine": machine,
-            "launch": _launch(ended, executor),
-            "inputs": _below(ended.input_hashes, case),
-            "outputs": _below(ended.output_hashes, case),
-            "measurement": prepared.reader.measurements.get(case),
-            "episodes": None if judgement.episodes is None else list(judgement.episodes),
-            "expected_counts": expected_counts(cell.benchmark, cell.parameters),
-            "gate": [asdict(check) for check in judgement.checks],
-            "failure": None if judgement.failure is None else _failure(judgement.failure),
-        }
+    case = cell.case.name
+    return sealed(
+        Record(
+            schema=SCHEMA_VERSION,
+            identifier=f"{ended.started_at:%Y%m%dT%H%M%S%fZ}-{planned.key[:16]}",
+            key=planned.key,
+            created_at=datetime.now(UTC).isoformat(),
+            profile=profile,
+            cell=convert(cell.names(), CellNames),
+            parameters=dict(cell.parameters),
+            command=cell.implementation.command,
+            work=work_of(cell, reference_seed=planned.reference.cell.seed, core=prepared.core),
+            determinism=cell.implementation.determinism,
+            execution=prepared.launch.execution,
+            image=prepared.image,
+            software=dict(prepared.software),
+            machine=convert(machine, Machine),
+            launch=_launch(ended, executor),
+            inputs=_below(ended.input_hashes, case),
+            outputs=_below(ended.output_hashes, case),
+            measurement=convert(prepared.reader.measurements.get(case), Measurement | None),
+            episodes=judgement.episodes,
+            expected_counts=expected_counts(cell.benchmark, cell.parameters),
+            gate=convert(judgement.checks, tuple[GateCheck, ...], from_attributes=True),
+            failure=None if judgement.failure is None else _failure(judgement.failure),
+            content_sha256=UNSEALED,
+        )
     )
 
 
-def _launch(ended: EndedLaunch, executor: str) -> dict[str, Any]:
+def _launch(ended: EndedLaunch, executor: str) -> LaunchFacts:
     prepared, result = ended.prepared, ended.result
-    return {
-        "id": prepared.name,
-        "cases": list(prepared.cases),
-        "executor": executor,
-        "started_at": ended.started_at.isoformat(),
-        "wall_seconds": result.wall_seconds,
-        "deadline_seconds": prepared.launch.deadline_seconds,
-        "limits": asdict(result.limits) | {"enforced": list(result.limits.enforced)},
-        "exit_code": result.exit_code,
-        "out_of_memory": result.out_of_memory,
-        "state": ended.state,
-        "stderr_tail": result.stderr[-_KEPT_TAIL:],
-    }
+    return LaunchFacts(
+        id=prepared.name,
+        cases=tuple(prepared.cases),
+        executor=executor,
+        started_at=ended.started_at.isoformat(),
+        wall_seconds=result.wall_seconds,
+        deadline_seconds=prepared.launch.deadline_seconds,
+        limits=convert(result.limits, LimitsInForce, from_attributes=True),
+        exit_code=result.exit_code,
+        out_of_memory=result.out_of_memory,
+        state=convert(ended.state, MachineState),
+        stderr_tail=result.stderr[-_KEPT_TAIL:],
+    )
 
 
-def _failure(failure: Failure) -> dict[str, str]:
-    return {"kind": failure.kind.value, "detail": without_host(failure.detail)}
+def _failure(failure: Failure) -> CellFailure:
+    return CellFailure(kind=failure.kind.value, detail=without_host(failure.detail))
 
 
 def _below(hashes: Mapping[str, str], case: str) -> dict[str, str]:

@@ -170,7 +170,7 @@ class _Bundle:
 
     def takes(self, job: Job) -> bool:
         """Whether the job's images are those that are in here under the same names."""
-        return job.record.data["profile"] == self.profile and all(
+        return job.record.profile == self.profile and all(
             self.images.get(key, facts) == facts for key, facts in _images_of(job).items()
         )
 
@@ -184,7 +184,7 @@ def _bundles(jobs: Iterable[Job]) -> list[_Bundle]:
     for job in jobs:
         bundle = next((each for each in bundles if each.takes(job)), None)
         if bundle is None:
-            bundle = _Bundle(profile=job.record.data["profile"])
+            bundle = _Bundle(profile=job.record.profile)
             bundles.append(bundle)
         bundle.add(job)
     return bundles
@@ -202,18 +202,18 @@ def _room(job: Job) -> str:
 
     More than the names of their cells: a store may hold records of several matrices and profiles.
     """
-    work, cell = job.record.data["work"], job.record.data["cell"]
+    work, cell = job.record.work.plain() if job.record.work else {}, job.record.cell
     return content_hash(
         {
             "work": {key: value for key, value in work.items() if key != "core"},
             "core": job.core.facts.config_digest,
-            "names": [cell[name] for name in ("benchmark", "toolchain", "platform", "limits")],
+            "names": [cell.benchmark, cell.toolchain, cell.platform, cell.limits],
             "architecture": job.cell.platform.architecture,
             "deadline": job.work.deadline_seconds,
             # What a profile adds to the case's own: by it native sizes are told from emulated ones.
             "sizes": {
                 key: value
-                for key, value in job.record.data["parameters"].items()
+                for key, value in job.record.parameters.items()
                 if key not in job.work.cell.case.parameters
             },
         }
@@ -272,6 +272,6 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
 
 def _deadline(job: Job, execution: Execution) -> float:
     """The record's own; a longer one where it ran natively and is run under emulation."""
-    if execution.emulated and job.record.data["execution"]["kind"] != "emulated":
+    if execution.emulated and not job.record.execution.emulated:
         return max(job.work.deadline_seconds, _LEAST_EMULATED_DEADLINE_SECONDS)
     return job.work.deadline_seconds

@@ -81,7 +81,7 @@ class Judged:
     @property
     def headline(self) -> str:
         """The metric that tables rank by; older records do not name it."""
-        return str(self.first.data["work"]["headline"]) if "work" in self.first.data else "headline"
+        return self.first.work.headline if self.first.work else "headline"
 
     @property
     def processes(self) -> int:
@@ -125,9 +125,9 @@ def by_interval(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
         return ()
     olds, news = [old for old, _ in both.values()], [new for _, new in both.values()]
     obstacle = _why_no_times(pairs, olds[0], news)
-    headline = olds[0].data["work"]["headline"]
+    headline = olds[0].work.headline if olds[0].work else None
     found = []
-    for metric in olds[0].data["measurement"]["metrics"]:
+    for metric in olds[0].metrics:
         sides = _sides(olds, news, lambda record, name=metric: record.values(name))  # type: ignore[misc]  # mypy infers no default
         found.append(_compare(metric, sides, obstacle, informational=metric != headline))
     memory = _sides(olds, news, _peak)
@@ -171,18 +171,18 @@ def other_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
 
 def _cell_of(record: Record) -> str:
     """All that the records of one figure share; they differ in the seed and in when they were made."""
-    data = record.data
-    cell = {name: value for name, value in data["cell"].items() if name != "seed"}
+    cell = {name: value for name, value in record.cell.plain().items() if name != "seed"}
+    described = record.machine.plain()
     return content_hash(
         {
             "cell": cell,
-            "parameters": data["parameters"],
-            "command": data["command"],
-            "execution": data["execution"]["kind"],
-            "executor": data["launch"]["executor"],
-            "image": [data["image"]["target"], data["image"]["execution_hash"]],
-            "machine": [data["machine"].get(name) for name in _MODEL],
-            "profile": data["profile"],
+            "parameters": record.parameters,
+            "command": record.command,
+            "execution": record.execution.kind.value,
+            "executor": record.launch.executor,
+            "image": [record.image.target, record.image.execution_hash],
+            "machine": [described.get(name) for name in _MODEL],
+            "profile": record.profile,
         }
     )
 
@@ -200,21 +200,18 @@ def _finding(pair: Pair, figure_name: str, verdict: Verdict, why: str, **more: A
 
 def _gate(pair: Pair, new: Record) -> Finding:
     """The verdict on the work: passed again, or failed again for the same reason."""
-    then, now = (record.data["failure"] for record in (pair.old, new))
+    then, now = pair.old.failure, new.failure
     if then is None and now is None:
-        passed = [
-            sorted(check["check"] for check in record.data["gate"] if check["passed"])
-            for record in (pair.old, new)
-        ]
+        passed = [sorted(check.check for check in record.gate if check.passed) for record in (pair.old, new)]
         if passed[0] != passed[1]:
             return _finding(pair, "gate", Verdict.DIFFERS, f"other checks: {passed[1]}, were {passed[0]}")
         return _finding(pair, "gate", Verdict.REPRODUCED, f"passed again, {len(passed[1])} checks")
-    if then is not None and now is not None and then["kind"] == now["kind"]:
-        return _finding(pair, "gate", Verdict.REPRODUCED, f"failed again: {now['kind']}")
-    was = "passed" if then is None else f"failed ({then['kind']})"
-    is_ = "passes" if now is None else f"fails ({now['kind']}: {now['detail']})"
+    if then is not None and now is not None and then.kind == now.kind:
+        return _finding(pair, "gate", Verdict.REPRODUCED, f"failed again: {now.kind}")
+    was = "passed" if then is None else f"failed ({then.kind})"
+    is_ = "passes" if now is None else f"fails ({now.kind}: {now.detail})"
     why = f"it {was} and now {is_}"
-    kinds = {failure["kind"] for failure in (then, now) if failure is not None}
+    kinds = {failure.kind for failure in (then, now) if failure is not None}
     circumstance = _circumstance(pair, new)
     if circumstance is not None and kinds <= _OF_THE_MACHINE:
         return _finding(pair, "gate", Verdict.INCONCLUSIVE, f"{why}; {circumstance}")
@@ -222,35 +219,27 @@ def _gate(pair: Pair, new: Record) -> Finding:
 
 
 def _inputs(pair: Pair, new: Record) -> Finding:
-    wrong = _unequal(pair.old.data["inputs"], new.data["inputs"])
+    wrong = _unequal(pair.old.inputs, new.inputs)
     if wrong:
         return _finding(pair, "inputs", Verdict.DIFFERS, f"other bytes in {', '.join(wrong)}")
-    return _finding(
-        pair, "inputs", Verdict.REPRODUCED, f"the same bytes in {_files(pair.old.data['inputs'])}"
-    )
+    return _finding(pair, "inputs", Verdict.REPRODUCED, f"the same bytes in {_files(pair.old.inputs)}")
 
 
 def _software(pair: Pair, new: Record) -> Finding:
-    wrong = _unequal(pair.old.data["software"], new.data["software"])
+    wrong = _unequal(pair.old.software, new.software)
     if not wrong:
         return _finding(pair, "software", Verdict.REPRODUCED, "the same versions")
-    names = ", ".join(
-        f"{name} {new.data['software'].get(name)}, was {pair.old.data['software'].get(name)}"
-        for name in wrong
-    )
+    names = ", ".join(f"{name} {new.software.get(name)}, was {pair.old.software.get(name)}" for name in wrong)
     if pair.likeness is Likeness.SAME:
         return _finding(pair, "software", Verdict.DIFFERS, names)
     return _finding(pair, "software", Verdict.INCONCLUSIVE, f"{pair.likeness}: {names}")
 
 
 def _counts(pair: Pair, new: Record) -> Finding:
-    for what in ("counts", "expected_counts"):
-        then, now = (
-            record.data["expected_counts"]
-            if what == "expected_counts"
-            else record.data["measurement"]["counts"]
-            for record in (pair.old, new)
-        )
+    for then, now in (
+        (pair.old.counts, new.counts),
+        (pair.old.expected_counts, new.expected_counts),
+    ):
         wrong = _unequal(then, now)
         if wrong:
             said = ", ".join(f"{name} {now.get(name)}, was {then.get(name)}" for name in wrong)
@@ -260,14 +249,14 @@ def _counts(pair: Pair, new: Record) -> Finding:
 
 def _bytes(pair: Pair, new: Record) -> list[Finding]:
     """What was written, where the implementation promises bytes; what promises none has passed its gate again."""
-    promise = Determinism(pair.old.data["determinism"])
+    promise = pair.old.determinism
     if promise is Determinism.NONE:
         return []
     found = []
-    wrong = _unequal(pair.old.data["outputs"], new.data["outputs"])
-    compared = [("outputs", wrong, _files(pair.old.data["outputs"]))]
-    if pair.old.data["episodes"] is not None or new.data["episodes"] is not None:
-        then, now = pair.old.episodes, new.episodes
+    wrong = _unequal(pair.old.outputs, new.outputs)
+    compared = [("outputs", wrong, _files(pair.old.outputs))]
+    if pair.old.episodes is not None or new.episodes is not None:
+        then, now = pair.old.played, new.played
         apart = next((index for index, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), None)
         if apart is None and len(then) != len(now):
             apart = min(len(then), len(now))
@@ -290,18 +279,18 @@ def _why_no_bytes(pair: Pair, new: Record) -> str | None:
     """Why an implementation that promises bytes on one machine and image need not have given the same."""
     if pair.likeness is not Likeness.SAME and not _same_host(pair.old, new):
         return str(pair.likeness)
-    if pair.old.data["execution"]["kind"] != new.data["execution"]["kind"]:
-        return f"executed {new.data['execution']['kind']}, was {pair.old.data['execution']['kind']}"
-    return other_machine(pair.old.data["machine"], new.data["machine"])
+    if pair.old.execution.kind != new.execution.kind:
+        return f"executed {new.execution.kind.value}, was {pair.old.execution.kind.value}"
+    return other_machine(pair.old.machine.plain(), new.machine.plain())
 
 
 def _same_host(old: Record, new: Record) -> bool:
     """Without an image: the same sources on a host with the same software."""
-    images = [record.data["image"] for record in (old, new)]
+    images = (old.image, new.image)
     return (
-        all(image["identity"] is None and image["config_digest"] is None for image in images)
-        and images[0]["execution_hash"] == images[1]["execution_hash"]
-        and old.data["software"] == new.data["software"]
+        all(image.identity is None and image.config_digest is None for image in images)
+        and old.image.execution_hash == new.image.execution_hash
+        and old.software == new.software
     )
 
 
@@ -309,11 +298,11 @@ def _circumstance(pair: Pair, new: Record) -> str | None:
     """What else than the implementation may have made a cell fail or pass."""
     if pair.likeness is Likeness.OTHER:
         return str(pair.likeness)
-    if pair.old.data["execution"]["kind"] != new.data["execution"]["kind"]:
-        return f"executed {new.data['execution']['kind']}, was {pair.old.data['execution']['kind']}"
-    if pair.old.data["launch"]["executor"] != new.data["launch"]["executor"]:
-        return f"run by the executor {new.data['launch']['executor']}"
-    return other_machine(pair.old.data["machine"], new.data["machine"])
+    if pair.old.execution.kind != new.execution.kind:
+        return f"executed {new.execution.kind.value}, was {pair.old.execution.kind.value}"
+    if pair.old.launch.executor != new.launch.executor:
+        return f"run by the executor {new.launch.executor}"
+    return other_machine(pair.old.machine.plain(), new.machine.plain())
 
 
 def _why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) -> str | None:
@@ -322,16 +311,14 @@ def _why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) ->
         (old, _NEVER),
         *((new, f"emulated here, and {_NEVER}") for new in news),
     ):
-        if record.data["execution"]["kind"] == "emulated":
+        if record.execution.emulated:
             return said
-        if record.data["execution"]["kind"] != "native":
+        if not record.execution.ranked:
             return "nobody said whether it was executed natively"
     for new in news:
-        if new.data["launch"]["executor"] != old.data["launch"]["executor"]:
-            return (
-                f"run by the executor {new.data['launch']['executor']}, was {old.data['launch']['executor']}"
-            )
-        different = other_machine(old.data["machine"], new.data["machine"])
+        if new.launch.executor != old.launch.executor:
+            return f"run by the executor {new.launch.executor}, was {old.launch.executor}"
+        different = other_machine(old.machine.plain(), new.machine.plain())
         if different is not None:
             return different
     worst = max(pair.likeness for pair in pairs)
@@ -341,7 +328,7 @@ def _why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) ->
 def _why_no_memory(olds: Sequence[Record], news: Sequence[Record]) -> str | None:
     """A process's peak is that of all cases that it served."""
     for old, new in zip(olds, news, strict=True):
-        then, now = (sorted(record.data["launch"]["cases"]) for record in (old, new))
+        then, now = (sorted(record.launch.cases or ()) for record in (old, new))
         if then != now:
             return f"its process served {len(then)} cases, and {len(now)} now"
     return None
@@ -358,7 +345,7 @@ def _sides(
 
 
 def _peak(record: Record) -> Sequence[float]:
-    peak = record.data["measurement"]["memory"]["vmhwm_bytes"]
+    peak = record.memory.vmhwm_bytes
     return () if peak is None else (float(peak),)
 
 
@@ -405,5 +392,5 @@ def _files(hashes: Mapping[str, str]) -> str:
 
 
 def _brief(value: Any) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 (60 with the dots)

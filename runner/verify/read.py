@@ -49,7 +49,7 @@ def _files(path: Path) -> list[Path]:
 
 def _add(records: dict[str, Record], record: Record) -> None:
     """A copy of a record counts once; another record may not go by its name."""
-    if records.setdefault(record.identifier, record).data != record.data:
+    if records.setdefault(record.identifier, record) != record:
         raise ValueError(f"another record has its name, {record.identifier}: one of them was made up")
 
 

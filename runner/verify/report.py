@@ -119,12 +119,12 @@ def first_difference(report: Report) -> str:
 
 
 def _cell_object(judged: Judged) -> dict[str, Any]:
-    cell = {name: value for name, value in judged.first.data["cell"].items() if name != "seed"}
+    cell = {name: value for name, value in judged.first.cell.plain().items() if name != "seed"}
     return {
         **cell,
-        "profile": judged.first.data["profile"],
-        "determinism": judged.first.data["determinism"],
-        "execution": judged.first.data["execution"]["kind"],
+        "profile": judged.first.profile,
+        "determinism": judged.first.determinism.value,
+        "execution": judged.first.execution.kind.value,
         "seeds": sorted({pair.old.seed for pair in judged.pairs}),
         "records": [pair.old.identifier for pair in judged.pairs],
         "figures": [
@@ -250,10 +250,9 @@ def _by_place(judged: Iterable[Judged]) -> Iterator[tuple[str, list[Judged]]]:
 
 
 def _place(record: Record) -> str:
-    cell, execution = record.data["cell"], record.data["execution"]["kind"]
     return (
-        f"{cell['benchmark']} on {cell['platform']} ({execution}), profile {record.data['profile']}, "
-        f"toolchain {cell['toolchain']}"
+        f"{record.benchmark} on {record.platform} ({record.execution.kind.value}), profile {record.profile}, "
+        f"toolchain {record.cell.toolchain}"
     )
 
 

@@ -71,7 +71,7 @@ def _of_today(text: bytes) -> bytes:
         parameters=value["parameters"],
     )
     value["schema"] = 2
-    value["work"] = work_of(cell, reference_seed=1, core=image)
+    value["work"] = work_of(cell, reference_seed=1, core=image).plain()
     value["launch"]["cases"] = [names["case"]]
     return json.dumps(seal(value)).encode()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import convert, to_builtins
 
 from runner.executors.keeper import Keeper
 from runner.executors.watch import Streams
@@ -28,7 +29,8 @@ from runner.planning.recipe import lacks, load_work
 from runner.records.execution import Execution, ExecutionKind
 from runner.records.failure import Failure
 from runner.records.image import ImageFacts
-from runner.records.record import SCHEMA, Record, content_hash, is_intact, seal
+from runner.records.measured import Episodes, Measurement
+from runner.records.record import Record, content_hash, is_intact, record_of, seal
 from runner.records.store import Store, newest_by_key
 from runner.referee.protocol import Reader, arguments
 from runner.report.export.table import table_of_records, table_of_repetitions
@@ -39,7 +41,6 @@ from runner.report.tables.write import write_tables
 from runner.system import machine
 from runner.system.errors import ForgeBenchError, MatrixError, VerificationDiffers
 from runner.system.paths import portable
-from runner.system.schema import schema
 from runner.verify.images import Likeness
 from runner.verify.judge import Pair
 from runner.verify.judge import judge as judge_pairs
@@ -107,7 +108,7 @@ def _matrix(data: bytes) -> None:
 
 def _use_matrix(matrix: Matrix) -> None:
     """What is done with a valid matrix before anything is started: none of it may fail any more."""
-    executions = {name: Execution(kind=ExecutionKind.NATIVE) for name in matrix.platforms}
+    executions = {name: Execution(kind=ExecutionKind.NATIVE, emulator=None) for name in matrix.platforms}
     for profile in matrix.profiles:
         cells = select(matrix, Selection(profile=profile), executions)
         for cell, _ in zip(cells, range(200), strict=False):
@@ -187,7 +188,7 @@ def stored_record(data: bytes) -> None:
 
 def _verify(record: Record) -> None:
     """As if its cell had been run again, and given what honest records of other cells and machines say."""
-    others = [*_company()[:3], Record(data=json.loads(corpus.records()[-1])), record]
+    others = [*_company()[:3], record_of(json.loads(corpus.records()[-1])), record]
     pairs = [Pair(old=record, new=None, why_not="not run", likeness=Likeness.SAME)]
     # Only of what holds its work there is ever a new record.
     if lacks(record) is None:
@@ -202,7 +203,7 @@ def _verify(record: Record) -> None:
 
 @cache
 def _company() -> tuple[Record, ...]:
-    return tuple(Record(data=json.loads(text)) for text in corpus.company())
+    return tuple(record_of(json.loads(text)) for text in corpus.company())
 
 
 @dataclass(frozen=True)
@@ -272,7 +273,9 @@ class Still:
     name = "docker"
 
     def execution(self, platform: Any) -> Execution:
-        return Execution(kind=ExecutionKind.NATIVE if platform.name == "amd64" else ExecutionKind.EMULATED)
+        return Execution(
+            kind=ExecutionKind.NATIVE if platform.name == "amd64" else ExecutionKind.EMULATED, emulator=None
+        )
 
     def machine(self) -> dict[str, Any]:
         return machine.describe()
@@ -309,8 +312,8 @@ def _measurement(data: bytes) -> None:
             _expect_line(failure.detail)
         measurement = reader.measurements.get(case)
         if measurement is not None:
-            allowed = schema(SCHEMA, "measurement")
-            expect(allowed.allows(measurement), f"no record could hold {measurement}")
+            # Raises where no record could hold it.
+            convert(measurement, Measurement)
             content_hash(measurement)
 
 
@@ -347,8 +350,9 @@ def _output(name: str) -> Callable[[bytes], None]:
             details.append(judgement.failure.detail)
         for detail in details:
             _expect_line(detail)
-        episodes = None if judgement.episodes is None else list(judgement.episodes)
-        expect(episodes is None or schema(SCHEMA, "episodes").allows(episodes), "no record could hold these")
+        # Raises where no record could hold them.
+        episodes = to_builtins(judgement.episodes)
+        convert(episodes, Episodes | None)
         content_hash([details, episodes, [check.share for check in judgement.checks]])
 
     return run

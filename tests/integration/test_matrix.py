@@ -12,9 +12,9 @@ from runner.records.store import Store
 
 def record_of(results: Path, **names: object) -> dict:
     found = [
-        record.data
+        record.plain()
         for record in Store(results).records()
-        if all(record.data["cell"][key] == value for key, value in names.items())
+        if all(getattr(record.cell, key) == value for key, value in names.items())
     ]
     assert len(found) == 1, names
     return found[0]
@@ -24,8 +24,8 @@ def test_every_cell_of_the_smoke_profile_passes_its_gate_on_both_architectures(s
     results, _ = smoke
     records = Store(results).records()
     assert {record.platform for record in records} == {"amd64", "arm64"}
-    assert [record.data["failure"] for record in records if record.failed] == []
-    kinds = {record.platform: record.data["execution"]["kind"] for record in records}
+    assert [record.failure for record in records if record.failed] == []
+    kinds = {record.platform: record.execution.kind.value for record in records}
     assert kinds == {HOST: "native", FOREIGN: "emulated"}
 
 

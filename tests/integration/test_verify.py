@@ -46,7 +46,7 @@ def one(records) -> Path:
 @pytest.fixture(scope="module")
 def core(records) -> str:
     """The config digest of the image of the records."""
-    (digest,) = {record.data["image"]["config_digest"] for record in Store(records).records()}
+    (digest,) = {record.image.config_digest for record in Store(records).records()}
     return digest
 
 

@@ -191,4 +191,4 @@ class DaemonAudit:
 
 
 def _seal_of(record: Record) -> str:
-    return hashlib.sha256(str(record.data["content_sha256"]).encode()).hexdigest()
+    return hashlib.sha256(record.content_sha256.encode()).hexdigest()

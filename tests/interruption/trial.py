@@ -272,10 +272,10 @@ def _give_probes(measure: Measure, results: Path, chance: random.Random) -> None
 def _check_failures(records: Iterable[Record], struck: str) -> Iterable[str]:
     """A cell that a fault brought down says how; where it was the reference, the others say that."""
     for record in records:
-        if record.failed:
-            kind = record.data["failure"]["kind"]
+        if record.failure is not None:
+            kind = record.failure.kind
             if kind not in {*_FAILURES.get(struck, _OTHER_FAILURES), "no-reference"}:
-                yield f"a cell failed with {kind}: {record.data['failure']['detail']}"
+                yield f"a cell failed with {kind}: {record.failure.detail}"
 
 
 def _check_code(fault: Fault, code: int | None, call: Call) -> Iterable[str]:

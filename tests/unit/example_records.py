@@ -10,7 +10,10 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from runner.matrix import Matrix, load_matrix
-from runner.records.record import SCHEMA, Record, content_hash, seal
+from runner.records.measured import Episode
+from runner.records.record import Record, content_hash, record_of, seal
+from runner.records.record_file import record_text
+from runner.records.schema_text import SCHEMA
 
 MATRIX = """
 version: 1
@@ -146,7 +149,7 @@ def make_record(
     cgroup_peak_bytes: int | None = 60 * 2**20,
     determinism: str = "portable",
     outputs: Mapping[str, str] | None = None,
-    episodes: Sequence[Mapping[str, Any]] | None = None,
+    episodes: Sequence[Episode] | None = None,
     gate: Sequence[Mapping[str, Any]] = (COUNTED,),
     failure: tuple[str, str] | None = None,
     stderr_tail: str = "",
@@ -211,14 +214,51 @@ def make_record(
                 outputs if outputs is not None else {"advantages.npy": digest(f"{benchmark} {case}")}
             ),
             "measurement": measurement if failure is None else None,
-            "episodes": list(episodes) if episodes is not None else None,
+            "episodes": [each.plain() for each in episodes] if episodes is not None else None,
             "expected_counts": dict(counts or {"elements": 128}),
             "gate": [dict(check) for check in gate],
             "failure": {"kind": failure[0], "detail": failure[1]} if failure else None,
         }
     )
     _VALIDATOR.validate(data)
-    return Record(data=data)
+    return record_of(data)
+
+
+def json_of(record: Record) -> dict[str, Any]:
+    """What a file holds of a record, as a JSON parser gives it."""
+    data: dict[str, Any] = json.loads(record_text(record))
+    return data
+
+
+def example_work(**changes: Any) -> dict[str, Any]:
+    """The work of a record of ``gae``, as JSON."""
+    core = dict.fromkeys(("identity", "config_digest", "manifest_digest"))
+    work = {
+        "kind": "operation",
+        "headline": "seconds",
+        "inputs": {
+            "command": ["python3", "-m", "baselines.inputs", "gae"],
+            "cases": {"T=128": {"length": 128}},
+        },
+        "counts": {"elements": "length"},
+        "gate": {
+            "outputs": [
+                {"file": "advantages.npy", "rtol": 1e-6, "atol": 1e-10, "scaled": None, "tensors": {}}
+            ],
+            "episodes": None,
+        },
+        "reference": {
+            "implementation": "numpy",
+            "command": ["python3", "numpy"],
+            "determinism": "portable",
+            "seed": 1,
+        },
+        "toolchain": {"suite": "trixie", "rust": "1.96.0", "python": "3.13.5", "pytorch": "2.6.0"},
+        "limits": {"cpus": 1, "memory_bytes": 4 * 2**30, "pids": 256, "threads": 1},
+        "target": "core",
+        "core": {"target": "core", "architecture": "amd64", "execution_hash": digest("core"), **core},
+    }
+    return {**work, **changes}
 
 
 def times(centre: float, seed: int, repetitions: int = 9) -> list[float]:
@@ -289,13 +329,13 @@ def gae_records() -> list[Record]:
     return records
 
 
-def episodes_reaching(score: float, count: int = 6) -> list[dict[str, Any]]:
+def episodes_reaching(score: float, count: int = 6) -> list[Episode]:
     """Returns that rise to ``score`` in three episodes and stay there."""
     lengths = [20, 100, 300, *[int(score)] * (count - 3)]
     steps, found = -1, []
     for length in lengths:
         steps += length
-        found.append({"step": steps, "length": length, "return": float(length)})
+        found.append(Episode(step=steps, length=length, total=float(length)))
     return found
 
 

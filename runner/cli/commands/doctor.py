@@ -92,7 +92,7 @@ def _cells(context: Context) -> list[Cell]:
     own = machine.architecture()
     kinds = {True: ExecutionKind.NATIVE, False: ExecutionKind.EMULATED}
     executions = {
-        name: Execution(kind=kinds[platform.architecture == own])
+        name: Execution(kind=kinds[platform.architecture == own], emulator=None)
         for name, platform in context.matrix.platforms.items()
     }
     cells = select(context.matrix, context.selection, executions)

@@ -48,9 +48,9 @@ def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
         record
         for record in records
         if wanted.takes(record.benchmark, record.implementation, record.case)
-        and (not context.architectures or record.data["image"]["architecture"] in context.architectures)
+        and (not context.architectures or record.image.architecture in context.architectures)
         and (not context.options.seeds or record.seed in context.options.seeds)
-        and (not context.options.limits or record.data["cell"]["limits"] in context.options.limits)
+        and (not context.options.limits or record.cell.limits in context.options.limits)
     ]
 
 

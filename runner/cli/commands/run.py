@@ -27,7 +27,11 @@ def _run(context: Context) -> int:
     records = _of_today(context, oldest_first([*plan.records, *summary.records]))
     show(context, records, written=context.shown_architectures)
     if summary.failed:
-        kinds = {f"{each.implementation}: {each.data['failure']['kind']}" for each in summary.failed}
+        kinds = {
+            f"{each.implementation}: {each.failure.kind}"
+            for each in summary.failed
+            if each.failure is not None
+        }
         raise CellsFailed(
             what=f"{len(summary.failed)} of {len(summary.records)} cells failed",
             why="; ".join(sorted(kinds)),

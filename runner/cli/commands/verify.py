@@ -33,9 +33,9 @@ def _run(context: Context) -> int:
     jobs = [
         _job(record, works[record.identifier], stands) for record in records if record.identifier in works
     ]
-    launches = {record.data["launch"]["id"]: record for record in records if record.identifier in works}
+    launches = {record.launch.id: record for record in records if record.identifier in works}
     if launches:
-        seconds = sum(record.data["launch"]["wall_seconds"] for record in launches.values())
+        seconds = sum(record.launch.wall_seconds for record in launches.values())
         count = f"their {len(launches)} launches" if len(launches) > 1 else "their launch"
         say(f"{count} took {duration(seconds)} when the records were made")
     with _store(own.keep) as store:
@@ -71,9 +71,9 @@ def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]
         record
         for record in records
         if selection.takes(record.benchmark, record.implementation, record.case)
-        and (not context.architectures or record.data["image"]["architecture"] in context.architectures)
+        and (not context.architectures or record.image.architecture in context.architectures)
         and (not options.seeds or record.seed in options.seeds)
-        and (not options.limits or record.data["cell"]["limits"] in options.limits)
+        and (not options.limits or record.cell.limits in options.limits)
     )
     if not found:
         raise UsageError(

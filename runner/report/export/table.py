@@ -10,8 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import UNSET
+
+from runner.records.measured import Episode
 from runner.records.record import Record
 from runner.records.store import newest_by_key
+from runner.report.export.scalars import COLUMNS_OF_A_RECORD, COLUMNS_THAT_NAME_A_CELL
 
 Value = str | int | float | bool | None
 _RETURNS_OVER = 100
@@ -37,24 +41,24 @@ def table_of_records(records: Sequence[Record]) -> tuple[Column, ...]:
     """One row a record, in the order given. ``metric.NAME`` is summarised over the repetitions of that launch."""
     newest = {record.identifier for record in newest_by_key(records).values()}
     columns = [
-        *(_column(name, kind, records, _at(path)) for name, kind, path in _FIXED),
-        _column("parameters", str, records, lambda record: _json(record.data["parameters"])),
-        _column("command", str, records, lambda record: _json(record.data["command"])),
+        *(_column(each.name, each.type, records, each.value) for each in COLUMNS_OF_A_RECORD),
+        _column("parameters", str, records, lambda record: _json(record.parameters)),
+        _column("command", str, records, lambda record: _json(record.command)),
         _column("machine.simd", str, records, _simd),
-        _column("machine.caches", str, records, lambda record: _json(record.data["machine"].get("caches"))),
-        _column("launch.enforced", str, records, lambda record: " ".join(_limits(record)["enforced"])),
+        _column("machine.caches", str, records, lambda record: _json(record.machine.caches or None)),
+        _column("launch.enforced", str, records, lambda record: " ".join(record.launch.limits.enforced)),
         _column("gate.passed", bool, records, _gate_passed),
-        _column("gate.checks", int, records, lambda record: len(record.data["gate"])),
+        _column("gate.checks", int, records, lambda record: len(record.gate)),
         _column("gate.largest_share", float, records, _largest_share),
         _column("episodes.count", int, records, lambda record: _episodes(record, len)),
         _column("episodes.mean_return_last_100", float, records, lambda record: _episodes(record, _mean)),
         _column("newest_of_its_key", bool, records, lambda record: record.identifier in newest),
     ]
-    for name in _names(record.data["software"] for record in records):
-        columns.append(_column(f"software.{name}", str, records, _at(("software", name))))
-    for name in _names(_part(record, "counts") for record in records):
-        columns.append(_column(f"count.{name}", int, records, _at(("measurement", "counts", name))))
-    for name in _names(_part(record, "metrics") for record in records):
+    for name in _names(record.software for record in records):
+        columns.append(_column(f"software.{name}", str, records, _version(name)))
+    for name in _names(record.counts for record in records):
+        columns.append(_column(f"count.{name}", int, records, _count(name)))
+    for name in _names(record.metrics for record in records):
         for statistic, (kind, function) in _STATISTICS.items():
             columns.append(_column(f"metric.{name}.{statistic}", kind, records, _summary(name, function)))
     return tuple(columns)
@@ -67,92 +71,12 @@ def table_of_repetitions(records: Sequence[Record]) -> tuple[Column, ...]:
     """
     rows = [(record, index) for record in records for index in range(_repetitions(record))]
     repeated = [record for record, _ in rows]
-    columns = [_column(name, kind, repeated, _at(path)) for name, kind, path in _NAMING]
+    columns = [_column(each.name, each.type, repeated, each.value) for each in COLUMNS_THAT_NAME_A_CELL]
     columns.append(Column(name="repetition", type=int, values=tuple(index + 1 for _, index in rows)))
-    for name in _names(_part(record, "metrics") for record in records):
+    for name in _names(record.metrics for record in records):
         values = tuple(_one(record, name, index) for record, index in rows)
         columns.append(Column(name=f"metric.{name}", type=float, values=values))
     return tuple(columns)
-
-
-# Where a value stands in a record, for the columns that are no more than that.
-_Fixed = tuple[str, type, tuple[str, ...]]
-_NAMING: tuple[_Fixed, ...] = (
-    ("id", str, ("id",)),
-    ("key", str, ("key",)),
-    ("profile", str, ("profile",)),
-    ("benchmark", str, ("cell", "benchmark")),
-    ("case", str, ("cell", "case")),
-    ("implementation", str, ("cell", "implementation")),
-    ("toolchain", str, ("cell", "toolchain")),
-    ("platform", str, ("cell", "platform")),
-    ("limits", str, ("cell", "limits")),
-    ("seed", int, ("cell", "seed")),
-    ("execution.kind", str, ("execution", "kind")),
-)
-_FIXED: tuple[_Fixed, ...] = (
-    *_NAMING,
-    ("execution.emulator", str, ("execution", "emulator")),
-    ("created_at", str, ("created_at",)),
-    ("schema", int, ("schema",)),
-    ("content_sha256", str, ("content_sha256",)),
-    ("determinism", str, ("determinism",)),
-    ("failure.kind", str, ("failure", "kind")),
-    ("failure.detail", str, ("failure", "detail")),
-    *(
-        (f"image.{name}", str, ("image", name))
-        for name in (
-            *("target", "architecture", "identity", "execution_hash", "config_digest", "manifest_digest"),
-        )
-    ),
-    *(
-        (f"machine.{name}", kind, ("machine", name))
-        for name, kind in {
-            "cpu_model": str,
-            "architecture": str,
-            "logical_cpus": int,
-            "physical_cores": int,
-            "memory_bytes": int,
-            "swap_bytes": int,
-            "os": str,
-            "kernel": str,
-            "daemon": str,
-            "hypervisor": bool,
-            "governor": str,
-            "turbo": bool,
-            "smt": bool,
-        }.items()
-    ),
-    *(
-        (f"launch.{name}", kind, ("launch", name))
-        for name, kind in {
-            "id": str,
-            "executor": str,
-            "started_at": str,
-            "wall_seconds": float,
-            "deadline_seconds": float,
-            "exit_code": int,
-            "out_of_memory": bool,
-        }.items()
-    ),
-    *(
-        (f"launch.{name}", kind, ("launch", "limits", name))
-        for name, kind in {"cpuset": str, "memory_bytes": int, "pids": int, "threads": int}.items()
-    ),
-    *(
-        (f"state.{name}", kind, ("launch", "state", name))
-        for name, kind in {
-            "load_1m": float,
-            "memory_available_bytes": int,
-            "swap_used_bytes": int,
-            "cpu_pressure_avg10": float,
-            "throttle_count": int,
-            "cpu_mhz": float,
-        }.items()
-    ),
-    ("memory.vmhwm_bytes", int, ("measurement", "memory", "vmhwm_bytes")),
-    ("memory.cgroup_peak_bytes", int, ("measurement", "memory", "cgroup_peak_bytes")),
-)
 
 
 def _column(name: str, kind: type, records: Iterable[Record], value: Callable[[Record], Any]) -> Column:
@@ -161,23 +85,16 @@ def _column(name: str, kind: type, records: Iterable[Record], value: Callable[[R
     return Column(name=name, type=kind, values=tuple(None if each is None else kind(each) for each in found))
 
 
-def _at(path: Sequence[str]) -> Callable[[Record], Any]:
-    def value(record: Record) -> Any:
-        found: Any = record.data
-        for part in path:
-            found = None if found is None else found.get(part)
-        return found
-
-    return value
-
-
 def _names(parts: Iterable[Mapping[str, Any]]) -> list[str]:
     return sorted({name for part in parts for name in part})
 
 
-def _part(record: Record, name: str) -> Mapping[str, Any]:
-    part: Mapping[str, Any] = (record.data["measurement"] or {}).get(name, {})
-    return part
+def _version(component: str) -> Callable[[Record], str | None]:
+    return lambda record: record.software.get(component)
+
+
+def _count(name: str) -> Callable[[Record], int | None]:
+    return lambda record: record.counts.get(name)
 
 
 def _summary(metric: str, function: Callable[[Sequence[float]], float]) -> Callable[[Record], Any]:
@@ -189,43 +106,37 @@ def _summary(metric: str, function: Callable[[Sequence[float]], float]) -> Calla
 
 
 def _repetitions(record: Record) -> int:
-    return max((len(record.values(name)) for name in _part(record, "metrics")), default=0)
+    return max((len(record.values(name)) for name in record.metrics), default=0)
 
 
 def _one(record: Record, metric: str, index: int) -> float | None:
     values = record.values(metric)
-    if not isinstance(_part(record, "metrics").get(metric), list):
+    if not isinstance(record.metrics.get(metric), tuple):
         index = 0
     return float(values[index]) if index < len(values) else None
 
 
-def _limits(record: Record) -> Mapping[str, Any]:
-    limits: Mapping[str, Any] = record.data["launch"]["limits"]
-    return limits
-
-
 def _simd(record: Record) -> str | None:
-    found = record.data["machine"].get("simd")
-    return None if found is None else " ".join(found)
+    found = record.machine.simd
+    return None if found is None or found is UNSET else " ".join(found)
 
 
 def _gate_passed(record: Record) -> bool | None:
     """None where no check was made, because there was nothing to check."""
-    checks = record.data["gate"]
-    return all(check["passed"] for check in checks) if checks else None
+    return all(check.passed for check in record.gate) if record.gate else None
 
 
 def _largest_share(record: Record) -> float | None:
-    return max((check["share"] for check in record.data["gate"] if check["share"] is not None), default=None)
+    return max((check.share for check in record.gate if check.share is not None), default=None)
 
 
 def _episodes(record: Record, function: Callable[[Sequence[Any]], float]) -> float | None:
-    return function(record.episodes) if record.episodes else None
+    return function(record.played) if record.played else None
 
 
-def _mean(episodes: Sequence[Mapping[str, Any]]) -> float:
+def _mean(episodes: Sequence[Episode]) -> float:
     """Over the last hundred, or all of them where a training played fewer."""
-    return statistics.fmean(each["return"] for each in episodes[-_RETURNS_OVER:])
+    return statistics.fmean(each.total for each in episodes[-_RETURNS_OVER:])
 
 
 def _json(value: Any) -> str | None:

@@ -1,6 +1,6 @@
 """Whether platforms agree: the same bytes from the same inputs, for what declares itself portable."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from runner.matrix import Determinism, OutputCheck
 from runner.records.record import Record
@@ -41,16 +41,14 @@ def agreement(room: Room, row: Row, others: Sequence[Room]) -> str:
 
 def _same(one: Record, other: Record, outputs: Sequence[OutputCheck]) -> bool | None:
     """Whether two records' files are equal; None where they may not be compared."""
-    if one.data["inputs"] != other.data["inputs"]:
+    if one.inputs != other.inputs:
         return None
-    mine: Mapping[str, str] = one.data["outputs"]
-    theirs: Mapping[str, str] = other.data["outputs"]
-    files = mine.keys() & theirs.keys()
-    parameters = one.data["parameters"], other.data["parameters"]
+    files = one.outputs.keys() & other.outputs.keys()
+    parameters = one.parameters, other.parameters
     if parameters[0] != parameters[1]:
         files &= {
             output.file
             for output in outputs
             if all(parameters[0].get(name) == parameters[1].get(name) for name in output.depends_on)
         }
-    return all(mine[file] == theirs[file] for file in files) if files else None
+    return all(one.outputs[file] == other.outputs[file] for file in files) if files else None

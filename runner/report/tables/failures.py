@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from runner.records.measured import CellFailure
 from runner.records.record import Record
 from runner.report.tables.selection import Room
 
@@ -37,27 +38,28 @@ class Failures:
 
 def failures(room: Room) -> Failures:
     """Every failed cell of ``room``, grouped, in the order of its table."""
-    groups: dict[tuple[str, str], list[Record]] = {}
+    groups: dict[tuple[str, str], list[tuple[Record, CellFailure]]] = {}
     for record in room.records:
-        if record.failed:
-            key = (record.implementation, str(record.data["failure"]["kind"]))
-            groups.setdefault(key, []).append(record)
-    found = [_group(room, records) for records in groups.values()]
+        if record.failure is not None:
+            key = (record.implementation, record.failure.kind)
+            groups.setdefault(key, []).append((record, record.failure))
+    found = [_group(room, members) for members in groups.values()]
     return Failures(shown=tuple(found[:_MOST_SHOWN]), left_out=max(0, len(found) - _MOST_SHOWN))
 
 
-def _group(room: Room, records: Sequence[Record]) -> FailedCells:
-    first = records[0].data
+def _group(room: Room, members: Sequence[tuple[Record, CellFailure]]) -> FailedCells:
+    records = [record for record, _ in members]
+    first, failure = members[0]
     cases = _distinct(record.case for record in records)
     everywhere = len(cases) > 1 and len(cases) == len({row.case.name for row in room.rows})
     seeds = _distinct(str(record.seed) for record in sorted(records, key=lambda record: record.seed))
     return FailedCells(
-        implementation=records[0].implementation,
+        implementation=first.implementation,
         where=f"{'all cases' if everywhere else ', '.join(cases)}, seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}",
-        kind=first["failure"]["kind"],
-        detail=first["failure"]["detail"],
-        log=f"logs/{first['launch']['id']}.log",
-        tail=_tail(first["launch"]["stderr_tail"]),
+        kind=failure.kind,
+        detail=failure.detail,
+        log=f"logs/{first.launch.id}.log",
+        tail=_tail(first.launch.stderr_tail),
     )
 
 

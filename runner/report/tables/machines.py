@@ -14,5 +14,5 @@ def by_machine(records: Iterable[Record]) -> list[tuple[Mapping[str, Any], list[
     """
     found: dict[str, list[Record]] = {}
     for record in records:
-        found.setdefault(json.dumps(record.data["machine"], sort_keys=True), []).append(record)
-    return [(found[text][0].data["machine"], found[text]) for text in sorted(found)]
+        found.setdefault(json.dumps(record.machine.plain(), sort_keys=True), []).append(record)
+    return [(found[text][0].machine.plain(), found[text]) for text in sorted(found)]

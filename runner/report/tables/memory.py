@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from runner.figures.statistics import LEAST_PROCESSES, Interval, figure_interval
 from runner.matrix import Implementation
-from runner.records.record import Record
 from runner.report.tables import units
 from runner.report.tables.markdown import Table
 from runner.report.tables.selection import Room, Row
@@ -60,18 +59,16 @@ def _peaks(case: str | None, rows: Sequence[Row]) -> _Peaks:
     return _Peaks(
         case=case,
         implementation=rows[0].implementation,
-        process=_figure(records, "vmhwm_bytes"),
-        cgroup=_figure(records, "cgroup_peak_bytes"),
+        process=_figure((record.launch.id, record.memory.vmhwm_bytes) for record in records),
+        cgroup=_figure((record.launch.id, record.memory.cgroup_peak_bytes) for record in records),
     )
 
 
-def _figure(records: Iterable[Record], source: str) -> Interval | None:
-    """Over launches: a launch's peak is the largest that any of its cases printed."""
+def _figure(peaks: Iterable[tuple[str, int | None]]) -> Interval | None:
+    """Over launches (by name): a launch's peak is the largest that any of its cases printed."""
     launches: dict[str, float] = {}
-    for record in records:
-        value = record.data["measurement"]["memory"][source]
+    for launch, value in peaks:
         if value is not None:
-            launch = str(record.data["launch"]["id"])
             launches[launch] = max(launches.get(launch, 0.0), float(value))
     return figure_interval([(value,) for value in launches.values()]) if launches else None
 

@@ -130,12 +130,12 @@ def _machines(records: Iterable[Record]) -> Table:
 
 
 def _software(records: Sequence[Record]) -> Table:
-    targets = sorted({str(record.data["image"]["target"]) for record in records})
+    targets = sorted({record.image.target for record in records})
     versions: dict[str, dict[str, str]] = {}
     for record in records:
-        for component, version in record.data["software"].items():
+        for component, version in record.software.items():
             here = versions.setdefault(component, {})
-            target = str(record.data["image"]["target"])
+            target = record.image.target
             known = or_unknown(version)
             here[target] = known if here.get(target, known) == known else f"{here[target]}, {known}"
     return Table(
@@ -152,16 +152,16 @@ def _images(records: Iterable[Record]) -> Table:
         headers=("image", "architecture", "identity", "execution hash", "config digest", "manifest digest"),
         rows=tuple(
             (
-                str(image["target"]),
-                str(image["architecture"]),
-                or_unknown(image["identity"]),
-                or_unknown(image["execution_hash"]),
-                or_unknown(image["config_digest"]),
-                image["manifest_digest"] or NEVER_PUSHED,
+                image.target,
+                image.architecture,
+                or_unknown(image.identity),
+                or_unknown(image.execution_hash),
+                or_unknown(image.config_digest),
+                image.manifest_digest or NEVER_PUSHED,
             )
             for image in sorted(
-                _distinct(record.data["image"] for record in records),
-                key=lambda each: (each["target"], json.dumps(each)),
+                {record.image for record in records},
+                key=lambda each: (each.target, json.dumps(each.plain())),
             )
         ),
     )
@@ -170,23 +170,20 @@ def _images(records: Iterable[Record]) -> Table:
 def _limits(rooms: Sequence[Room], records: Iterable[Record]) -> Table:
     limits = rooms[0].limits
     cap = limits.instructions
-    applied = _distinct(
-        {"executor": record.data["launch"]["executor"], **record.data["launch"]["limits"]}
-        for record in records
-    )
+    applied = dict.fromkeys((record.launch.executor, record.launch.limits) for record in records)
     return Table(
         headers=("limits", "executor", "CPU set", "memory (no swap)", "pids", "threads", "enforced"),
         rows=tuple(
             (
                 limits.name if cap is None else f"{limits.name}: {cap.value} at most",
-                str(each["executor"]),
-                f"{or_unknown(each['cpuset'])} ({limits.cpus} asked)",
-                units.size(each["memory_bytes"]),
-                str(each["pids"]),
-                str(each["threads"]),
-                ", ".join(each["enforced"]) or "none",
+                executor,
+                f"{or_unknown(each.cpuset)} ({limits.cpus} asked)",
+                units.size(each.memory_bytes),
+                str(each.pids),
+                str(each.threads),
+                ", ".join(each.enforced) or "none",
             )
-            for each in applied
+            for executor, each in applied
         ),
     )
 

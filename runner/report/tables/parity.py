@@ -4,8 +4,7 @@ The gate's own checks, as the records hold them. Of each part (loss, gradients, 
 after many) the tensor that comes nearest to its bound speaks for all, over all seeds.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from runner.report.tables.markdown import Table
 from runner.report.tables.selection import Room, Row
@@ -44,8 +43,7 @@ def _compared(row: Row) -> Iterator[tuple[float, str]]:
     if row.implementation.reference:
         return
     for record in row.passed:
-        checks: list[Mapping[str, Any]] = record.data["gate"]
-        for check in checks:
-            file, _, tensor = str(check["check"]).partition(" ")
-            if check["share"] is not None and file.endswith(".safetensors") and tensor:
-                yield float(check["share"]), tensor
+        for check in record.gate:
+            file, _, tensor = check.check.partition(" ")
+            if check.share is not None and file.endswith(".safetensors") and tensor:
+                yield float(check.share), tensor

@@ -70,7 +70,7 @@ def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) 
     steps = updates.environment
     found = []
     for row, _, least, seconds in _held(matrix, records, room, roofline, updates.cases):
-        counts = row.passed[0].data["measurement"]["counts"]
+        counts = row.passed[0].counts
         count = counts[updates.count]
         if count <= 0:
             continue
@@ -159,7 +159,7 @@ def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roof
     def by_case(benchmark: str, unit: str) -> dict[str, float]:
         found: dict[str, float] = {}
         for row, figure in _figures_here(matrix, records, room, benchmark):
-            count = row.passed[0].data["measurement"]["counts"][unit]
+            count = row.passed[0].counts[unit]
             found[row.case.name] = max(found.get(row.case.name, 0.0), count / figure.value)
         return found
 

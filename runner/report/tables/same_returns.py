@@ -85,7 +85,7 @@ def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) ->
     mine = oldest_first(
         record
         for record in records
-        if record.benchmark == benchmark.name and record.data["parameters"] == parameters.get(record.case)
+        if record.benchmark == benchmark.name and record.parameters == parameters.get(record.case)
     )
     episodes = benchmark.returns.episodes if benchmark.returns else 0
     found: dict[tuple[str, str], list[float]] = {}
@@ -98,7 +98,7 @@ def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) ->
         if newest[_place(record), _seed(record)] is record and not record.failed
     }
     for (case, implementation, _), record in passed.items():
-        mean = mean_of_last(record.episodes, episodes)
+        mean = mean_of_last(record.played, episodes)
         if mean is not None:
             found.setdefault((case, implementation), []).append(mean)
     return found
@@ -110,5 +110,4 @@ def _seed(record: Record) -> tuple[str, str, int]:
 
 def _place(record: Record) -> tuple[Any, ...]:
     """Where a failure replaces what passed before it."""
-    cell, execution = record.data["cell"], record.data["execution"]
-    return machine_of(record), cell["platform"], cell["limits"], execution["kind"]
+    return machine_of(record), record.platform, record.cell.limits, record.execution.kind

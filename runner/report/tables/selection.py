@@ -16,7 +16,7 @@ from runner.figures.comparison import improvement, machine_of, newest_work, proc
 from runner.figures.statistics import Interval, figure_interval
 from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile
 from runner.matrix.toolchain import Toolchain
-from runner.records.execution import Execution, ExecutionKind
+from runner.records.execution import Execution
 from runner.records.record import Record, oldest_first
 from runner.report.tables.sides import Side, side_of
 
@@ -142,7 +142,7 @@ def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile:
         )
         for toolchain in matrix.toolchains.values()
         for index, limits in enumerate(matrix.limits_of(matrix.benchmarks[benchmark]))
-        if index == 0 or any(record.data["cell"]["limits"] == limits.name for record in mine)
+        if index == 0 or any(record.cell.limits == limits.name for record in mine)
         for platform in matrix.platforms.values()
     )
 
@@ -156,18 +156,18 @@ def _room(
     limits: Limits,
     profile: Profile,
 ) -> Room:
-    place = {"platform": platform.name, "toolchain": toolchain.name, "limits": limits.name}
+    place = (platform.name, toolchain.name, limits.name)
     sizes = benchmark.sizes[profile.name]
     here = [
         record
         for record in records
-        if place.items() <= record.data["cell"].items()
+        if (record.cell.platform, record.cell.toolchain, record.cell.limits) == place
         and record.case in benchmark.cases
         and record.implementation in benchmark.implementations
-        and record.data["parameters"]
-        == {**benchmark.cases[record.case].parameters, **sizes.of(emulated=_execution(record).emulated)}
+        and record.parameters
+        == {**benchmark.cases[record.case].parameters, **sizes.of(emulated=record.execution.emulated)}
     ]
-    execution = _execution(here[-1]) if here else None
+    execution = here[-1].execution if here else None
     emulated = execution is not None and execution.emulated
     current = _current(here)
     seeds = profile.seeds.of(emulated=emulated)
@@ -238,11 +238,6 @@ def _current(records: Sequence[Record]) -> list[Record]:
     """
     if not records:
         return []
-    setting = (machine_of(records[-1]), _execution(records[-1]))
-    together = [record for record in records if (machine_of(record), _execution(record)) == setting]
+    setting = (machine_of(records[-1]), records[-1].execution)
+    together = [record for record in records if (machine_of(record), record.execution) == setting]
     return newest_work(together)
-
-
-def _execution(record: Record) -> Execution:
-    found = record.data["execution"]
-    return Execution(kind=ExecutionKind(found["kind"]), emulator=found["emulator"])

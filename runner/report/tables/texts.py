@@ -1,11 +1,11 @@
 """What a row says in each of its columns."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from runner.figures.statistics import outliers
 from runner.matrix import Matrix
 from runner.records.execution import ExecutionKind
+from runner.records.measured import GateCheck
 from runner.report.tables import units
 from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING
@@ -93,18 +93,17 @@ def gate(row: Row) -> str:
     """Whether the gate passed and by how much, or each typed reason of failure with its detail."""
     parts = []
     if row.failed:
-        reasons = dict.fromkeys(
-            f"{record.data['failure']['kind']}: {record.data['failure']['detail']}" for record in row.failed
-        )
+        failures = (record.failure for record in row.failed if record.failure is not None)
+        reasons = dict.fromkeys(f"{failure.kind}: {failure.detail}" for failure in failures)
         parts.append(f"{len(row.failed)} of {len(row.failed) + len(row.passed)} failed: {'; '.join(reasons)}")
     if row.passed:
         worst = (
             None
             if row.implementation.reference
-            else max(_differences(row), key=lambda check: float(check["share"]), default=None)
+            else max(_differences(row), key=lambda check: check.share or 0.0, default=None)
         )
         passed = "passed" if row.same_work else f"passed: counts and episodes; {OTHER_WORK}"
-        parts.append(f"passed: {worst['check']}: {worst['detail']}" if worst else passed)
+        parts.append(f"passed: {worst.check}: {worst.detail}" if worst else passed)
     return "; ".join(parts) or NOTHING
 
 
@@ -126,6 +125,6 @@ def _ratio(room: Room, base: Row | None, row: Row) -> str:
     return NOTHING if found is None else units.ratio(found)
 
 
-def _differences(row: Row) -> Sequence[Mapping[str, Any]]:
+def _differences(row: Row) -> Sequence[GateCheck]:
     """The checks of this row's gates that compared with the reference."""
-    return [check for record in row.passed for check in record.data["gate"] if check["share"] is not None]
+    return [check for record in row.passed for check in record.gate if check.share is not None]

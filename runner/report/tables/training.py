@@ -1,11 +1,11 @@
 """The view of a training's page: times, parts, returns, and every seed by itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from runner.figures.statistics import figure_interval, interquartile_mean, spread
 from runner.matrix import Benchmark, Matrix, Returns, Updates
+from runner.records.measured import Episode
 from runner.records.record import Record
 from runner.report.tables import texts, units
 from runner.report.tables.failures import Failures, failures
@@ -90,15 +90,13 @@ def training_view(
     )
 
 
-def mean_of_last(episodes: Sequence[Mapping[str, Any]], count: int) -> float | None:
+def mean_of_last(episodes: Sequence[Episode], count: int) -> float | None:
     """The mean return of the last ``count`` episodes, of all where there are fewer; None without any."""
-    last = [float(each["return"]) for each in episodes[-count:]]
+    last = [float(each.total) for each in episodes[-count:]]
     return sum(last) / len(last) if last else None
 
 
-def steps_to_threshold(
-    episodes: Sequence[Mapping[str, Any]], window: int, threshold: float | None
-) -> int | None:
+def steps_to_threshold(episodes: Sequence[Episode], window: int, threshold: float | None) -> int | None:
     """Environment steps when the mean over ``window`` episodes first reaches the threshold.
 
     None where it never does, and where there is none. The window must be full; an episode that ends at step index s
@@ -108,11 +106,11 @@ def steps_to_threshold(
         return None
     total = 0.0
     for index, episode in enumerate(episodes):
-        total += float(episode["return"])
+        total += float(episode.total)
         if index >= window:
-            total -= float(episodes[index - window]["return"])
+            total -= float(episodes[index - window].total)
         if index + 1 >= window and total / window >= threshold:
-            return int(episode["step"]) + 1
+            return episode.step + 1
     return None
 
 
@@ -192,7 +190,7 @@ def _returns(room: Room, returns: Returns) -> Table:
 
 def _returns_of(row: Row, returns: Returns) -> tuple[str, ...]:
     means = [
-        mean for record in row.passed if (mean := mean_of_last(record.episodes, returns.episodes)) is not None
+        mean for record in row.passed if (mean := mean_of_last(record.played, returns.episodes)) is not None
     ]
     if not means:
         return (NOTHING,) * 6 + ("0",)
@@ -210,7 +208,7 @@ def _returns_of(row: Row, returns: Returns) -> tuple[str, ...]:
 
 
 def _reached(record: Record, returns: Returns) -> int | None:
-    return steps_to_threshold(record.episodes, returns.episodes, returns.thresholds.get(record.case))
+    return steps_to_threshold(record.played, returns.episodes, returns.thresholds.get(record.case))
 
 
 def _medians(reached: Sequence[tuple[int, Record]]) -> tuple[str, str]:
@@ -256,20 +254,19 @@ def _seeds(room: Room, returns: Returns) -> Table:
 
 
 def _seed(record: Record, returns: Returns) -> tuple[str, ...]:
-    if record.failed:
-        failure = record.data["failure"]
-        return (str(record.seed), "failed", *(NOTHING,) * 9, f"{failure['kind']}: {failure['detail']}")
-    measurement = record.data["measurement"]
-    mean = mean_of_last(record.episodes, returns.episodes)
+    if record.failure is not None:
+        reason = f"{record.failure.kind}: {record.failure.detail}"
+        return (str(record.seed), "failed", *(NOTHING,) * 9, reason)
+    mean = mean_of_last(record.played, returns.episodes)
     steps = _reached(record, returns)
     speed = _speed(record)
-    peak = measurement["memory"]["vmhwm_bytes"]
+    peak = record.memory.vmhwm_bytes
     return (
         str(record.seed),
         *(_one_duration(record, metric) for metric in (_WALL, _INITIALISATION, _TRAINING)),
         NOTHING if speed is None else units.count(speed),
         _one_count(record, "gradient_steps"),
-        units.count(len(record.episodes)),
+        units.count(len(record.played)),
         NOTHING if mean is None else units.plain(mean),
         NOTHING if steps is None else units.count(steps),
         NOTHING if steps is None or not speed else units.seconds(steps / speed),
@@ -284,7 +281,7 @@ def _one_duration(record: Record, metric: str) -> str:
 
 
 def _one_count(record: Record, name: str) -> str:
-    value = record.data["measurement"]["counts"].get(name)
+    value = record.counts.get(name)
     return NOTHING if value is None else units.count(value)
 
 
@@ -303,7 +300,7 @@ def _steps_per_second(row: Row) -> str:
 def _speed(record: Record) -> float | None:
     """Environment steps per second of training time."""
     values = record.values(_TRAINING)
-    steps = record.data["measurement"]["counts"].get("environment_steps")
+    steps = record.counts.get("environment_steps")
     if not values or steps is None or values[0] <= 0:
         return None
     return float(steps) / values[0]

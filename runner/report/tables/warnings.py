@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from runner.figures.statistics import LEAST_PROCESSES, outliers
 from runner.records.record import Record
 from runner.report.tables import units
@@ -56,7 +58,7 @@ def _of_machine(machine: Mapping[str, Any]) -> Iterator[str]:
 
 def _of_state(records: Sequence[Record]) -> Iterator[str]:
     def launches(is_so: Callable[[Record], bool]) -> int:
-        return len({record.data["launch"]["id"] for record in records if is_so(record)})
+        return len({record.launch.id for record in records if is_so(record)})
 
     total = launches(lambda _: True)
     for count, meaning in (
@@ -65,7 +67,7 @@ def _of_state(records: Sequence[Record]) -> Iterator[str]:
             "began while the machine was loaded (1-minute load above half of its processors beside those of a launch)",
         ),
         (launches(_pressed), "began under CPU pressure (avg10 above 10 %)"),
-        (launches(lambda record: bool(_state(record, "swap_used_bytes"))), "began with swap in use"),
+        (launches(lambda record: bool(record.launch.state.swap_used_bytes)), "began with swap in use"),
     ):
         if count:
             yield f"{count} of {total} launches {meaning}."
@@ -73,7 +75,9 @@ def _of_state(records: Sequence[Record]) -> Iterator[str]:
 
 def _of_throttling(records: Iterable[Record]) -> Iterator[str]:
     """Of one machine: each counts for itself."""
-    counts = {value for record in records if (value := _state(record, "throttle_count")) is not None}
+    counts = {
+        value for record in records if (value := _known(record.launch.state.throttle_count)) is not None
+    }
     if len(counts) > 1:
         yield "The processor throttled between launches: its throttle count rose."
 
@@ -81,10 +85,7 @@ def _of_throttling(records: Iterable[Record]) -> Iterator[str]:
 def _of_limits(records: Iterable[Record]) -> Iterator[str]:
     wanted = ("cpuset", "memory_bytes", "swap", "pids", "threads")
     loose = dict.fromkeys(
-        name
-        for name in wanted
-        for record in records
-        if name not in record.data["launch"]["limits"]["enforced"]
+        name for name in wanted for record in records if name not in record.launch.limits.enforced
     )
     if loose:
         yield f"Limits that were stated and not enforced in every launch: {', '.join(loose)}."
@@ -109,17 +110,21 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
 
 
 def _loaded(record: Record) -> bool:
-    load, processors = _state(record, "load_1m"), record.data["machine"].get("logical_cpus")
+    load, processors = _known(record.launch.state.load_1m), _known(record.machine.logical_cpus)
     # The launch that ended just before this one is in the mean of a minute.
-    own = record.data["launch"]["limits"]["threads"]
-    return load is not None and bool(processors) and load > own + _HIGH_LOAD * processors
+    own = record.launch.limits.threads
+    return (
+        load is not None
+        and processors is not None
+        and processors > 0
+        and load > own + _HIGH_LOAD * processors
+    )
 
 
 def _pressed(record: Record) -> bool:
-    pressure = _state(record, "cpu_pressure_avg10")
+    pressure = _known(record.launch.state.cpu_pressure_avg10)
     return pressure is not None and pressure > _HIGH_PRESSURE
 
 
-def _state(record: Record, key: str) -> float | None:
-    value = record.data["launch"]["state"].get(key)
-    return None if value is None else float(value)
+def _known(value: float | UnsetType | None) -> float | None:
+    return None if value is None or value is UNSET else float(value)

@@ -66,7 +66,7 @@ def _content(matrix: Matrix, records: Iterable[Record], profile: str) -> str:
             profile.encode(),
             # Not its repr: that has sets in an order of this process alone. The order of names is the pages' own.
             json.dumps(asdict(matrix), default=_plain).encode(),
-            *sorted(str(record.data["content_sha256"]).encode() for record in records),
+            *sorted(record.content_sha256.encode() for record in records),
             *(path.read_bytes() for path in files),
         )
     )

@@ -24,7 +24,7 @@ def matrix_with(**more: Any) -> dict:
 
 def selected(path: Path, *only: str, limits: tuple[str, ...] = ()) -> set[str]:
     matrix = load_matrix(path)
-    native = dict.fromkeys(matrix.platforms, Execution(kind=ExecutionKind.NATIVE))
+    native = dict.fromkeys(matrix.platforms, Execution(kind=ExecutionKind.NATIVE, emulator=None))
     cells = select(matrix, Selection(profile="smoke", only=only, limits=limits), native)
     return {f"{each.benchmark.name}/{each.implementation.name} {each.limits.name}" for each in cells}
 

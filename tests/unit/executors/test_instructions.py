@@ -4,6 +4,7 @@ import json
 
 import pytest
 from conftest import DOUBLER, program, small_matrix
+from example_records import json_of
 
 from runner.cli.main import main
 from runner.executors.instructions import environment, left_out, left_out_here
@@ -11,7 +12,7 @@ from runner.matrix import Instructions, Limits, Platform
 from runner.planning.cells import content_key
 from runner.planning.recipe import load_work
 from runner.records.execution import Execution, ExecutionKind
-from runner.records.record import SCHEMA
+from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
 from runner.system import machine
 from runner.system.schema import schema
@@ -76,19 +77,19 @@ def plan_and_run(tmp_path, write_matrix, capsys, monkeypatch):
 def test_a_capped_launch_is_told_and_its_record_runs_as_the_same_cell_again(plan_and_run):
     _, records = plan_and_run(["avx2"])
     assert len(records) == (4 if machine.architecture() == "amd64" else 0)
-    assert not records or {each.data["launch"]["stderr_tail"].strip() for each in records} == {
+    assert not records or {each.launch.stderr_tail.strip() for each in records} == {
         "",
         "avx2 avx2",
     }
     for record in records:
-        assert list(schema(SCHEMA).faults(dict(record.data))) == []
-        assert record.data["work"]["limits"]["instructions"] == "avx2"
+        assert list(schema(SCHEMA).faults(json_of(record))) == []
+        assert record.work.limits.instructions is Instructions.AVX2
         cell = load_work(record).cell
         assert cell.limits.instructions is Instructions.AVX2
         assert record.key == content_key(
             cell,
-            execution_hash=record.data["image"]["execution_hash"],
-            execution=Execution(kind=ExecutionKind.NATIVE),
+            execution_hash=record.image.execution_hash,
+            execution=Execution(kind=ExecutionKind.NATIVE, emulator=None),
             executor="local",
             machine=machine.fingerprint(),
         )

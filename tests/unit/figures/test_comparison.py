@@ -3,11 +3,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from example_records import MACHINE, make_record, times
+from example_records import MACHINE, example_work, json_of, make_record, times
 
 from runner.figures.comparison import Direction, as_json, as_text, compare, direction
 from runner.figures.statistics import Verdict
-from runner.records.record import Record
+from runner.records.record import Record, record_of
 from runner.system.errors import NothingToCompare
 
 CASE = "T=128"
@@ -135,7 +135,7 @@ def test_the_newest_record_of_a_seed_counts() -> None:
 
 
 def with_work(records: list[Record], **work: Any) -> list[Record]:
-    return [Record(data={**record.data, "work": work}) for record in records]
+    return [record_of({**json_of(record), "work": example_work(**work)}) for record in records]
 
 
 def test_processes_of_an_edited_command_are_not_pooled_with_those_of_the_old_one() -> None:
@@ -148,8 +148,8 @@ def test_processes_of_an_edited_command_are_not_pooled_with_those_of_the_old_one
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ({"limits": {"cpus": 1}}, {"limits": {"cpus": 2}}),
-        ({"inputs": {"command": ["python3", "small"]}}, {"inputs": {"command": ["python3", "large"]}}),
+        ({}, {"limits": {"cpus": 2, "memory_bytes": 2**32, "pids": 256, "threads": 1}}),
+        ({}, {"inputs": {"command": ["python3", "large"], "cases": {"T=128": {"length": 128}}}}),
     ],
 )
 def test_times_under_edited_limits_or_of_edited_inputs_are_compared_with_no_older_ones(
@@ -161,7 +161,7 @@ def test_times_under_edited_limits_or_of_edited_inputs_are_compared_with_no_olde
 
 
 def test_an_edited_gate_leaves_only_what_it_has_judged() -> None:
-    older, newer = {"gate": {"rtol": 1e-3}}, {"gate": {"rtol": 1e-6}}
+    older, newer = {}, {"gate": {**example_work()["gate"], "episodes": "episodes.json"}}
     newest = with_work(five("rust", 1e-5, seeds=[1, 2], minute=1), **newer)
     (found,) = compare(with_work(pair(), **older) + newest, **KNOWN)
     assert found.n == 2
@@ -245,7 +245,7 @@ def test_each_architecture_named_picks_its_platform(architectures: tuple[str, ..
 
 def test_other_work_is_compared_with_nothing() -> None:
     def other(record: Record) -> Record:
-        return Record(data={**record.data, "work": {"differs": ["it sorts first"]}})
+        return record_of({**json_of(record), "work": example_work(differs=["it sorts first"])})
 
     with pytest.raises(NothingToCompare) as caught:
         compare([*five(), *map(other, five("rust", 1e-4))], **KNOWN)

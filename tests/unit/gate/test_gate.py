@@ -12,6 +12,7 @@ from runner.gate import expected_counts, judge
 from runner.gate.outputs import bound_of
 from runner.matrix import Gate, OutputCheck, load_matrix
 from runner.records.failure import FailureKind
+from runner.records.measured import Episode
 
 MATRIX = load_matrix(Path(__file__).parents[3] / "matrix.yaml")
 GAE = MATRIX.benchmarks["gae"]
@@ -163,7 +164,7 @@ def judge_dqn(tmp_path, outputs):
 def test_a_training_passes_with_the_same_update_and_keeps_every_episode(tmp_path):
     judgement = judge_dqn(tmp_path, dqn_outputs(tmp_path / "mine"))
     assert judgement.failure is None
-    assert judgement.episodes == ({"step": 19, "length": 20, "return": 20.0},)
+    assert judgement.episodes == (Episode(step=19, length=20, total=20.0),)
 
 
 @pytest.mark.parametrize("change", [{"loss": 1.0 + 3e-5}, {"gradient": 1.0 + 3e-4}])

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import DOUBLER, program, small_matrix
+from example_records import json_of
 
 from runner.cli.main import main
 from runner.planning.estimates import duration
 from runner.planning.footprint import size
-from runner.records.record import seal
+from runner.records.record import record_of, seal
 from runner.records.store import Store
 
 LOUD = DOUBLER + "\nprint('what the log keeps ' * 20, file=sys.stderr)"
@@ -65,13 +66,11 @@ def change_records(results: Path, edit) -> None:
         data = {key: value for key, value in json.loads(path.read_text()).items() if key != "content_sha256"}
         edit(data)
         path.unlink()
-        Store(results).add(seal(data))
+        Store(results).add(record_of(seal(data)))
 
 
 def test_a_launch_takes_as_long_as_its_like_took_in_this_store(plan, results):
-    took = {
-        record.implementation: record.data["launch"]["wall_seconds"] for record in Store(results).records()
-    }
+    took = {record.implementation: record.launch.wall_seconds for record in Store(results).records()}
     for arguments in (["--fresh"], ["--seeds", "7"]):
         found = estimates(plan(matrix(), *arguments))
         assert found["plain"] == {"seconds": took["plain"], "at_most": False}
@@ -85,9 +84,7 @@ def test_a_launch_that_failed_says_nothing_of_the_time_of_a_good_one(plan):
 
 
 def test_fewer_cases_take_at_most_as_long_as_all_of_them(plan, results):
-    took = {
-        record.implementation: record.data["launch"]["wall_seconds"] for record in Store(results).records()
-    }
+    took = {record.implementation: record.launch.wall_seconds for record in Store(results).records()}
     data = matrix()
     del data["benchmarks"]["double"]["cases"]["n=8"]
     found = estimates(plan(data, "--fresh"))
@@ -125,11 +122,11 @@ def test_the_newest_five_count_and_of_those_the_median(plan, results):
     )
     for number, seconds in enumerate([900.0, 800.0, 3.0, 2.0, 7.0, 6.0, 4.0]):
         for each in (record, twin):
-            data = {key: value for key, value in each.data.items() if key != "content_sha256"}
+            data = {key: value for key, value in json_of(each).items() if key != "content_sha256"}
             data["launch"] = {**data["launch"], "wall_seconds": seconds, "id": f"launch-{number}"}
             data["created_at"] = f"2999-01-0{number + 1}T00:00:00+00:00"
             data["id"] = f"2999010{number + 1}T000000000000Z-{each.key[:16]}"
-            Store(results).add(seal(data))
+            Store(results).add(record_of(seal(data)))
     assert estimates(plan(matrix(), "--fresh"))["other"]["seconds"] == 4.0
 
 

@@ -1,14 +1,14 @@
 """Why a cell runs, when a record of it is there: by the fields that a record holds, one by one."""
 
-import copy
 import json
 
 import pytest
 from conftest import DOUBLER, program, small_matrix
+from example_records import json_of
 
 from runner.cli.main import main
 from runner.planning.key_differences import differences
-from runner.records.record import Record, seal
+from runner.records.record import Record, record_of, seal
 from runner.records.store import Store
 from runner.system import machine
 
@@ -111,9 +111,9 @@ def test_a_reference_whose_outputs_were_removed_runs_for_those_that_wait_for_it(
 
 
 def of_another(record: Record, edit) -> Record:
-    data = copy.deepcopy({key: value for key, value in record.data.items() if key != "content_sha256"})
+    data = {key: value for key, value in json_of(record).items() if key != "content_sha256"}
     edit(data)
-    return Record(data=seal(data | {"key": "0" * 64, "id": "20260101T000000000000Z-" + "0" * 16}))
+    return record_of(seal(data | {"key": "0" * 64, "id": "20260101T000000000000Z-" + "0" * 16}))
 
 
 ELSEWHERE = {
@@ -148,10 +148,12 @@ def test_a_record_from_elsewhere_is_the_reason_whatever_its_schema(plan, reason,
         path = plan.store.records_directory / "double" / f"{changed.case}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         changed = {
-            **changed.data,
+            **json_of(changed),
             "id": f"20260101T000000000000Z-{changed.case[2:]:0>16}",
         }
-        plan.store.add(seal({key: value for key, value in changed.items() if key != "content_sha256"}))
+        plan.store.add(
+            record_of(seal({key: value for key, value in changed.items() if key != "content_sha256"}))
+        )
     found = plan(data, "--profile", "smoke")
     if "Abacus" in reason:
         reason = "another machine: cpu_model {cpu}, was Abacus 3000"
@@ -185,12 +187,12 @@ def test_an_old_record_of_another_key_whose_every_field_is_the_same_names_what_i
 
     old = of_another(record, older)
     now = {
-        "command": old.data["command"],
-        "parameters": old.data["parameters"],
+        "command": old.command,
+        "parameters": old.parameters,
         "machine": machine.fingerprint(),
-        "architecture": old.data["image"]["architecture"],
-        "execution_hash": old.data["image"]["execution_hash"],
-        "execution": old.data["execution"],
+        "architecture": old.image.architecture,
+        "execution_hash": old.image.execution_hash,
+        "execution": old.execution.plain(),
         "executor": "local",
     }
     assert differences(old, now) == ("its gate, counts, headline, inputs or reference changed",)
@@ -199,13 +201,17 @@ def test_an_old_record_of_another_key_whose_every_field_is_the_same_names_what_i
 def test_other_files_in_an_image_are_told_from_other_files_of_a_checkout(plan):
     plan.run(small_matrix())
     record = plan.store.records()[0]
-    elsewhere = of_another(record, lambda data: data["image"].update(execution_hash="1" * 64))
+
+    def edit(data: dict) -> None:
+        data["image"].update(execution_hash="1" * 64)
+        data["schema"] = 1
+        del data["work"]
+
+    elsewhere = of_another(record, edit)
     now = {
-        **{"command": record.data["command"], "parameters": record.data["parameters"], "executor": "local"},
-        **{"machine": machine.fingerprint(), "architecture": record.data["image"]["architecture"]},
-        "execution": record.data["execution"],
+        **{"command": record.command, "parameters": record.parameters, "executor": "local"},
+        **{"machine": machine.fingerprint(), "architecture": record.image.architecture},
+        "execution": record.execution.plain(),
     }
-    del elsewhere.data["work"]
-    elsewhere.data["schema"] = 1
     assert differences(elsewhere, {**now, "execution_hash": "2" * 64}) == ("inputs of the image changed",)
     assert differences(elsewhere, {**now, "execution_hash": "host:2"}) == ("files of the checkout changed",)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runner.records.record import content_hash, is_intact, seal
+from runner.records.record import Record, content_hash, is_intact, record_of, seal
 from runner.records.store import Store
 from runner.system.errors import DamagedRecord, NoSpace, StoreError
 from runner.system.files import write_atomically
@@ -34,14 +34,14 @@ def dead() -> Owner:
     return owner
 
 
-def a_record(number: int, padding: str = "") -> dict:
+def a_record(number: int, padding: str = "") -> Record:
     """A valid record of a name of its own."""
     data = json.loads(PUBLISHED.read_text(encoding="utf-8"))
     del data["content_sha256"]
     data["key"] = content_hash(number)
     data["id"] = f"20260101T000000{number:06d}Z-{data['key'][:16]}"
     data["launch"]["stderr_tail"] = padding
-    return seal(data)
+    return record_of(seal(data))
 
 
 def is_system_call(event: str, function: object) -> bool:
@@ -103,9 +103,9 @@ def test_a_record_is_whole_or_not_there_whenever_its_writer_is_killed(tmp_path):
 
     def check() -> None:
         seen.append(identifiers(store))
-        assert seen[-1][0] == a_record(0)["id"]
+        assert seen[-1][0] == a_record(0).identifier
         # What the next crash begins with is what a new runner would find.
-        for path in store.records_directory.glob(f"*/{a_record(1)['id']}.json"):
+        for path in store.records_directory.glob(f"*/{a_record(1).identifier}.json"):
             path.unlink()
 
     steps = crashes(lambda: store.add(a_record(1)), check)
@@ -122,7 +122,7 @@ def test_what_killed_writers_left_is_removed_by_a_later_runner_and_nothing_else(
     assert left
     assert set(store.sweep()) == set(left)
     assert parts(store) == []
-    assert identifiers(store) == [a_record(1)["id"]]
+    assert identifiers(store) == [a_record(1).identifier]
     assert store.sweep() == ()
 
 
@@ -188,13 +188,13 @@ def test_through_any_sequence_of_writes_crashes_and_reads_no_record_is_lost_or_h
         record = a_record(number)
         if action == ADD:
             store.add(record)
-            certain.append(record["id"])
+            certain.append(record.identifier)
         elif action == CRASH:
             (
                 possible.add
                 if killed_at_step(step, lambda record=record: store.add(record))
                 else certain.append
-            )(record["id"])
+            )(record.identifier)
         elif action == SWEEP:
             store.sweep()
             assert parts(store) == []
@@ -280,7 +280,7 @@ def test_a_full_disk_is_said_to_be_full_and_keeps_what_was_stored(tmp_path):
         with pytest.raises(NoSpace):  # noqa: PT012 (which of them is the last is the disk's business)
             for number in range(1000):
                 store.add(a_record(number, "x" * 50_000))
-                stored.append(a_record(number)["id"])
+                stored.append(a_record(number).identifier)
         assert len(stored) > 5
         assert identifiers(store) == stored
         assert parts(store) == []
@@ -299,7 +299,7 @@ def test_a_record_never_takes_the_place_of_another(tmp_path):
     store.add(first)
     with pytest.raises(StoreError, match="another record"):
         store.add(a_record(0, padding="something else"))
-    assert [record.data for record in store.records()] == [first]
+    assert store.records() == [first]
 
 
 def test_two_runners_may_keep_the_same_files_at_once(tmp_path):
@@ -426,7 +426,7 @@ def test_an_interrupted_write_leaves_nothing(tmp_path):
             pass
         finally:
             sys.setprofile(None)
-        assert a_record(0)["id"] in identifiers(store)
+        assert a_record(0).identifier in identifiers(store)
     assert step > 10
     # The one instant that nothing can guard: the file is there and its name is not yet known to us.
     assert len(parts(store)) <= 2

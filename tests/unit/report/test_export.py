@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 from conftest import DOUBLER, program, small_matrix
+from example_records import json_of, make_record
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pseudo_terminal import ROOT, forge_bench
 from pyarrow import parquet
 
 from runner.cli.main import main
-from runner.records.record import Record
+from runner.records.record import Record, record_of
 from runner.records.store import Store
 from runner.report.export.table import Column, table_of_records, table_of_repetitions
 from runner.report.export.write import as_csv, as_parquet
@@ -48,7 +49,8 @@ def read_parquet(content: bytes) -> dict[str, list]:
 
 
 names = st.text("abc_", min_size=1, max_size=6).map(lambda text: f"x{text}")
-figures = st.floats(0, 1e300) | st.integers(0, 2**53)
+figures = st.floats(0, 1e15) | st.integers(0, 10**15)
+amounts = st.integers(0, 2**53 - 1)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 or_null = lambda strategy: st.none() | strategy  # noqa: E731
 
@@ -56,73 +58,76 @@ or_null = lambda strategy: st.none() | strategy  # noqa: E731
 @st.composite
 def records(draw) -> Record:
     """A record of the shape that the store reads; texts and figures of every kind."""
+    data = json_of(make_record())
     measurement = None
     if draw(st.booleans()):
         measurement = {
+            "event": "measurement",
+            "case": "T=128",
             "metrics": draw(
-                st.dictionaries(names, figures | st.lists(figures, min_size=1, max_size=5), max_size=3)
+                st.dictionaries(
+                    names, figures | st.lists(figures, min_size=1, max_size=5), min_size=1, max_size=3
+                )
             ),
-            "counts": draw(st.dictionaries(names, st.integers(0, 2**53), max_size=2)),
+            "counts": draw(st.dictionaries(names, amounts, min_size=1, max_size=2)),
             "memory": {
-                "vmhwm_bytes": draw(or_null(st.integers(1, 2**53))),
-                "cgroup_peak_bytes": draw(or_null(st.integers(1, 2**53))),
+                "vmhwm_bytes": draw(or_null(st.integers(1, 2**53 - 1))),
+                "cgroup_peak_bytes": draw(or_null(st.integers(1, 2**53 - 1))),
             },
         }
-    return Record(
-        data={
-            "id": draw(st.uuids().map(str)),
-            "key": draw(st.sampled_from(["k1", "k2", "k3"])),
-            "schema": 2,
-            "created_at": "2026-11-21T13:48:33+00:00",
-            "profile": "quick",
-            "cell": {
-                **{"benchmark": "b", "case": draw(texts), "implementation": "i", "toolchain": "t"},
-                **{"platform": "p", "limits": "l", "seed": draw(st.integers(0, 2**32 - 1))},
-            },
-            "parameters": draw(st.dictionaries(names, texts | figures, max_size=2)),
-            "command": draw(st.lists(texts, max_size=3)),
-            "determinism": "none",
-            "execution": {"kind": "native", "emulator": draw(or_null(texts))},
-            "image": dict.fromkeys(
-                ["target", "architecture", "identity", "execution_hash", "config_digest", "manifest_digest"]
-            ),
-            "software": draw(st.dictionaries(texts, or_null(texts), max_size=3)),
-            "machine": draw(
-                st.fixed_dictionaries(
-                    {},
-                    optional={
-                        "cpu_model": or_null(texts),
-                        "logical_cpus": or_null(st.integers(0, 2**53)),
-                        "smt": or_null(st.booleans()),
-                        "simd": or_null(st.just(["avx", "fma"])),
-                        "caches": or_null(st.just({"L1d": "32K"})),
-                    },
-                )
-            ),
-            "launch": {
-                **{"id": "launch", "executor": "local", "started_at": "2026-11-21T13:48:33+00:00"},
-                **{
-                    "wall_seconds": draw(figures),
-                    "deadline_seconds": 1,
-                    "exit_code": draw(or_null(st.just(0))),
+    failure = st.fixed_dictionaries({"kind": st.just("signal"), "detail": texts})
+    key = draw(st.sampled_from("123")) * 64
+    data |= {
+        "id": f"20260101T000000Z-{draw(st.integers(0, 2**63)):016x}",
+        "key": key,
+        "parameters": draw(st.dictionaries(names, texts | figures, max_size=2)),
+        "command": draw(st.lists(texts.filter(bool), min_size=1, max_size=3)),
+        "execution": {"kind": "native", "emulator": draw(or_null(texts))},
+        "software": draw(st.dictionaries(texts, or_null(texts), max_size=3)),
+        "machine": draw(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "cpu_model": or_null(texts),
+                    "logical_cpus": or_null(amounts),
+                    "smt": or_null(st.booleans()),
+                    "simd": or_null(st.just(["avx", "fma"])),
+                    "caches": or_null(st.just({"L1d": "32K"})),
                 },
-                **{"out_of_memory": draw(st.booleans()), "state": {"load_1m": draw(or_null(figures))}},
-                "limits": {"cpuset": "1", "memory_bytes": 1, "pids": 1, "threads": 1, "enforced": ["cpuset"]},
-            },
-            "measurement": measurement,
-            "episodes": draw(
-                or_null(st.lists(st.floats(-1e3, 1e3).map(lambda each: {"return": each}), max_size=130))
-            ),
-            "gate": draw(
+            )
+        ),
+        "measurement": measurement,
+        "episodes": draw(
+            or_null(
                 st.lists(
-                    st.fixed_dictionaries({"passed": st.booleans(), "share": or_null(st.floats(0, 10))}),
-                    max_size=3,
+                    st.floats(-1e3, 1e3).map(lambda each: {"step": 1, "length": 1, "return": each}),
+                    max_size=130,
                 )
-            ),
-            "failure": draw(or_null(st.fixed_dictionaries({"kind": st.just("signal"), "detail": texts}))),
-            "content_sha256": "0" * 64,
-        }
-    )
+            )
+        ),
+        "gate": draw(
+            st.lists(
+                st.fixed_dictionaries(
+                    {
+                        "check": texts,
+                        "passed": st.booleans(),
+                        "detail": texts,
+                        "share": or_null(st.floats(0, 10)),
+                    }
+                ),
+                max_size=3,
+            )
+        ),
+        "failure": draw(failure if measurement is None else or_null(failure)),
+    }
+    data["cell"]["seed"] = draw(st.integers(0, 2**32 - 1))
+    data["launch"] |= {
+        "wall_seconds": draw(figures),
+        "exit_code": draw(or_null(st.just(0))),
+        "out_of_memory": draw(st.booleans()),
+        "state": {"load_1m": draw(or_null(figures))},
+    }
+    return record_of(data)
 
 
 @given(st.lists(records(), max_size=5))
@@ -144,7 +149,7 @@ def test_columns_say_what_the_records_say(found):
     assert table["id"] == tuple(each.identifier for each in found)
     assert table["seed"] == tuple(each.seed for each in found)
     for row, record in enumerate(found):
-        metrics = (record.data["measurement"] or {}).get("metrics", {})
+        metrics = record.metrics
         for name in metrics:
             values = sorted(record.values(name))
             assert table[f"metric.{name}.n"][row] == len(values)
@@ -153,9 +158,9 @@ def test_columns_say_what_the_records_say(found):
             assert values[0] <= table[f"metric.{name}.median"][row] <= values[-1]
         absent = {each for each in table if each.startswith("metric.") and each.split(".")[1] not in metrics}
         assert all(table[each][row] is None for each in absent)
-        checks = [check["passed"] for check in record.data["gate"]]
+        checks = [check.passed for check in record.gate]
         assert table["gate.passed"][row] == (all(checks) if checks else None)
-        returns = [each["return"] for each in record.episodes][-100:]
+        returns = [each.total for each in record.played][-100:]
         mean = table["episodes.mean_return_last_100"][row]
         assert mean == (pytest.approx(sum(returns) / len(returns), abs=1e-9) if returns else None)
     newest = {record.key: record.identifier for record in found}
@@ -168,15 +173,15 @@ def test_there_is_a_row_for_every_repetition_and_the_rows_hold_every_value(found
     table = {column.name: column.values for column in table_of_repetitions(found)}
     expected = []
     for record in found:
-        metrics = (record.data["measurement"] or {}).get("metrics", {})
+        metrics = record.metrics
         rows = max((len(record.values(name)) for name in metrics), default=0)
         expected += [(record.identifier, number + 1) for number in range(rows)]
     assert list(zip(table["id"], table["repetition"], strict=True)) == expected
     for record in found:
         mine = [row for row, identifier in enumerate(table["id"]) if identifier == record.identifier]
-        for name, value in (record.data["measurement"] or {}).get("metrics", {}).items():
+        for name, value in record.metrics.items():
             column = [table[f"metric.{name}"][row] for row in mine]
-            if isinstance(value, list):
+            if isinstance(value, tuple):
                 assert column[: len(value)] == [float(each) for each in value]
                 assert set(column[len(value) :]) <= {None}
             else:
@@ -203,9 +208,9 @@ def test_the_published_records_are_one_table_on_stdout(forge):
     row = next(each for each in rows if each["implementation"] == "pytorch" and each["seed"] == "1")
     record = next(each for each in published if each.identifier == row["id"])
     assert float(row["metric.training_seconds.median"]) == record.values("training_seconds")[0]
-    assert row["software.pytorch"] == record.data["software"]["pytorch"]
+    assert row["software.pytorch"] == record.software["pytorch"]
     assert row["gate.passed"] == "true"
-    assert json.loads(row["parameters"]) == record.data["parameters"]
+    assert json.loads(row["parameters"]) == record.parameters
     assert row["image.config_digest"].startswith("sha256:")
 
 

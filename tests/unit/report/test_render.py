@@ -15,7 +15,7 @@ def where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
     example_matrix(tmp_path, MATRIX)
     for record in gae_records() + dqn_records():
-        Store(tmp_path / "results").add(record.data)
+        Store(tmp_path / "results").add(record)
     return ["--matrix", str(tmp_path / "matrix.yaml"), "--results", str(tmp_path / "results")]
 
 

@@ -10,10 +10,11 @@ from uuid import uuid4
 import psutil
 import pytest
 from conftest import DOUBLER, program, small_matrix
+from example_records import json_of
 from jsonschema import Draft202012Validator
 
 from runner.cli.main import main
-from runner.records.record import SCHEMA
+from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
 
 
@@ -39,9 +40,7 @@ def store(tmp_path) -> Store:
 
 def failures(store: Store) -> dict[str, str]:
     return {
-        record.implementation: record.data["failure"]["kind"]
-        for record in store.records()
-        if record.data["failure"] is not None
+        record.implementation: record.failure.kind for record in store.records() if record.failure is not None
     }
 
 
@@ -55,7 +54,7 @@ def test_one_call_runs_every_cell_and_every_record_is_valid_by_its_schema(forge,
     }
     schema = Draft202012Validator(json.loads(SCHEMA.read_text()))
     for record in records:
-        assert list(schema.iter_errors(record.data)) == []
+        assert list(schema.iter_errors(json_of(record))) == []
         assert not record.failed
     assert "Doubling numbers" in out
 
@@ -229,7 +228,7 @@ def test_a_hostile_launch_is_a_failed_cell_with_its_typed_reason_and_leaves_noth
     assert failures(store) == {"bad": kind}
     assert kind in out
     assert "Traceback" not in err.replace("stderr ends: Traceback", "")
-    record = next(each.data for each in store.records() if each.implementation == "bad")
+    record = next(json_of(each) for each in store.records() if each.implementation == "bad")
     assert record["outputs"] == {}
     assert record["launch"]["wall_seconds"] < record["launch"]["deadline_seconds"]
     assert list(scratch.iterdir()) == []
@@ -257,7 +256,7 @@ def test_a_launch_beyond_its_memory_or_its_processes_is_killed_with_all_its_chil
     data["limits"]["default"].update(memory="200MiB", pids=16)
     assert forge(data, "--profile", "smoke")[0] == 3
     assert failures(store) == {"bad": kind}
-    record = next(each.data for each in store.records() if each.implementation == "bad")
+    record = next(json_of(each) for each in store.records() if each.implementation == "bad")
     assert record["launch"]["out_of_memory"] is (kind == "out-of-memory")
     assert record["launch"]["wall_seconds"] < record["launch"]["deadline_seconds"]
     alive = [each.info["cmdline"] or () for each in psutil.process_iter(["cmdline"])]
@@ -286,7 +285,9 @@ def test_what_a_launch_does_to_its_inputs_reaches_neither_the_store_nor_the_next
     data = small_matrix(bad=program(overwrites), other=program(DOUBLER))
     assert forge(data, "--profile", "smoke")[0] == 3
     assert failures(store) == {"bad": "exit-code"}
-    detail = next(each.data for each in store.records() if each.implementation == "bad")["failure"]["detail"]
+    detail = next(json_of(each) for each in store.records() if each.implementation == "bad")["failure"][
+        "detail"
+    ]
     assert "exit code 5" in detail, detail
     assert {path: path.read_bytes() for path in (store.root / "inputs").rglob("*") if path.is_file()} == kept
 
@@ -327,7 +328,7 @@ def test_what_a_record_calls_enforced_is_what_a_launch_meets(forge, store):
     sys.exit(1)
     """
     forge(small_matrix(asks=program(asks)), "--profile", "smoke")
-    launch = next(each.data["launch"] for each in store.records() if each.implementation == "asks")
+    launch = next(json_of(each)["launch"] for each in store.records() if each.implementation == "asks")
     assert launch["limits"]["enforced"] == [
         *(["cpuset"] if sys.platform == "linux" else []),
         "deadline",
@@ -346,7 +347,7 @@ def test_where_no_process_can_be_pinned_launches_run_and_no_record_calls_the_cpu
     assert forge(small_matrix(), "--profile", "smoke")[0] == 0
     records = store.records()
     assert records
-    assert not any("cpuset" in each.data["launch"]["limits"]["enforced"] for each in records)
+    assert not any("cpuset" in each.launch.limits.enforced for each in records)
 
 
 def test_the_page_shows_how_the_log_of_a_failed_launch_ended_and_nothing_breaks_it(forge, store):
@@ -388,8 +389,8 @@ def test_stderr_is_kept_as_a_log(forge, store):
         small_matrix(loud=program(DOUBLER + "\nprint('remember me', file=sys.stderr)")), "--profile", "smoke"
     )
     record = next(each for each in store.records() if each.implementation == "loud")
-    assert "remember me" in record.data["launch"]["stderr_tail"]
-    assert "remember me" in store.log_path(record.data["launch"]["id"]).read_text()
+    assert "remember me" in record.launch.stderr_tail
+    assert "remember me" in store.log_path(record.launch.id).read_text()
 
 
 def test_an_altered_record_is_found_and_named(forge, store):

@@ -75,9 +75,7 @@ def test_after_a_reboot_records_are_reused_times_known_and_figures_comparable(
     assert all(each["estimate"] is not None for each in launches)
     forge("--fresh")
     after = Store(results).records()[len(before) :]
-    assert {each.data["machine"]["memory_bytes"] for each in after} == {memory}, (
-        "a record has the exact figure"
-    )
+    assert {each.machine.memory_bytes for each in after} == {memory}, "a record has the exact figure"
     assert {machine_of(each) for each in before} == {machine_of(each) for each in after}
 
 

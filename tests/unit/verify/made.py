@@ -10,9 +10,10 @@ from typing import Any
 
 import conftest
 import yaml
+from example_records import json_of
 
 from runner.cli.main import main
-from runner.records.record import Record, seal
+from runner.records.record import Record, record_of, seal
 from runner.records.store import Store
 
 # The protocol without NumPy, whose import takes ten times as long as all the rest: these tests start many processes.
@@ -144,4 +145,4 @@ def resealed(data: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> 
 
 def varied(record: Record, change: Callable[[dict[str, Any]], None]) -> Record:
     """The same of a record."""
-    return Record(data=resealed(dict(record.data), change))
+    return record_of(resealed(json_of(record), change))

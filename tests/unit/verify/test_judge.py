@@ -5,12 +5,14 @@ import math
 from typing import Any
 
 import pytest
-from example_records import make_record
+from example_records import example_work, make_record
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from runner.figures.statistics import Interval
 from runner.records.image import ImageFacts
+from runner.records.measured import Episode
 from runner.records.record import Record
 from runner.verify.images import Likeness, Stand, likeness
 from runner.verify.judge import TOLERANCE, Pair, Verdict, by_interval, exact, judge, verdict_of
@@ -71,7 +73,7 @@ def test_twice_as_fast_is_as_far_as_twice_as_slow(ratio):
 
 def work(data: dict[str, Any]) -> None:
     """The two things that the judge reads of a record's work and launch."""
-    data["work"] = {"headline": "seconds"}
+    data["work"] = example_work()
     data["launch"]["cases"] = [data["cell"]["case"]]
 
 
@@ -163,7 +165,7 @@ def test_a_machine_that_does_not_say_what_it_is_is_nobodys_machine():
 
 
 def test_episodes_are_compared_one_by_one():
-    episodes = [{"step": 9, "length": 10, "return": 10.0}, {"step": 19, "length": 10, "return": 10.0}]
+    episodes = [Episode(step=9, length=10, total=10.0), Episode(step=19, length=10, total=10.0)]
     old = varied(make_record(episodes=episodes), work)
     for change, said in (
         (lambda data: data["episodes"][1].update({"return": 11.0}), "episode 1"),
@@ -195,7 +197,7 @@ FACTS = ImageFacts(
 
 
 def changed(**changes: Any) -> ImageFacts:
-    return ImageFacts(**{**vars(FACTS), **changes})
+    return replace(FACTS, **changes)
 
 
 @pytest.mark.parametrize(

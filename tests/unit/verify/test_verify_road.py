@@ -5,12 +5,12 @@ import random
 import shutil
 
 import pytest
-from example_records import make_record
+from example_records import json_of, make_record
 
 from runner.planning.cells import content_key
 from runner.planning.recipe import load_work
 from runner.records.execution import Execution, ExecutionKind
-from runner.records.record import SCHEMA
+from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
 from runner.system import machine
 from runner.system.errors import DamagedRecord
@@ -59,7 +59,7 @@ def test_a_store_of_deterministic_cells_is_reproduced(made):
 
 
 def test_verification_needs_as_few_launches_as_the_records_did(made):
-    originals = {record.data["launch"]["id"] for record in made.store.records()}
+    originals = {record.launch.id for record in made.store.records()}
     _, out, _ = made.verify("--json")
     assert json.loads(out)["launches"] == len(originals) == 2
 
@@ -81,12 +81,12 @@ def test_the_cell_that_comes_out_of_a_record_has_the_key_of_the_record(made):
         cell = load_work(record).cell
         assert record.key == content_key(
             cell,
-            execution_hash=record.data["image"]["execution_hash"],
-            execution=Execution(kind=ExecutionKind.NATIVE),
+            execution_hash=record.image.execution_hash,
+            execution=Execution(kind=ExecutionKind.NATIVE, emulator=None),
             executor="local",
             machine=machine.fingerprint(),
         )
-        assert list(schema(SCHEMA).faults(dict(record.data))) == []
+        assert list(schema(SCHEMA).faults(json_of(record))) == []
 
 
 def test_a_gate_that_judges_drift_comes_out_of_a_record_as_it_went_in(made):
@@ -97,9 +97,9 @@ def test_a_gate_that_judges_drift_comes_out_of_a_record_as_it_went_in(made):
 
     for change in (with_drift, lambda _: None):
         changed = varied(record, change)
-        assert list(schema(SCHEMA).faults(dict(changed.data))) == []
+        assert list(schema(SCHEMA).faults(json_of(changed))) == []
         gate = load_work(changed).cell.benchmark.gate
-        assert gate.facts() == changed.data["work"]["gate"]
+        assert gate.facts() == json_of(changed)["work"]["gate"]
     assert "drift" not in gate.facts()["outputs"][0]
 
 
@@ -309,7 +309,7 @@ def _host() -> str:
 
 def test_records_of_the_first_schema_are_verified_as_far_as_they_go(forge):
     old = Store(forge.directory / "old")
-    old.add(make_record(case="T=128").data)
+    old.add(make_record(case="T=128"))
     code, out, err = forge.verify(path=old.root)
     assert code == 0
     assert "1 records are as they were sealed" in err

@@ -49,7 +49,7 @@ def test_a_failed_launch_stands_below_the_table_with_its_reason_its_log_and_its_
     record = failed(tail="\n".join(f"line {number}" for number in range(50)))
     found = section(page(matrix, record))
     assert "rust, CartPole-v1, seed 1: exit-code: exit code 1" in found
-    assert f"Log: logs/{record.data['launch']['id']}.log" in found
+    assert f"Log: logs/{record.launch.id}.log" in found
     assert "```text\n" + "\n".join(f"line {number}" for number in range(40, 50)) + "\n```" in found
 
 

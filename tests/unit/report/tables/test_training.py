@@ -1,6 +1,7 @@
 import pytest
 from example_records import episodes_reaching
 
+from runner.records.measured import Episode
 from runner.report.tables.training import mean_of_last, steps_to_threshold
 
 
@@ -22,7 +23,7 @@ def test_the_threshold_is_reached_at_the_first_full_window() -> None:
 
 
 def test_a_window_that_is_not_full_reaches_nothing() -> None:
-    early = [{"step": 499, "length": 500, "return": 500.0}, {"step": 999, "length": 500, "return": 500.0}]
+    early = [Episode(step=499, length=500, total=500.0), Episode(step=999, length=500, total=500.0)]
     assert steps_to_threshold(early, 3, 475) is None
 
 

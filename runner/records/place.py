@@ -1,0 +1,73 @@
+"""Where and how a record's process ran: the machine, the machine's state, the limits, the launch."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from runner.records.part import Amount, DateTime, Figure, Name, Part, PositiveFigure
+from runner.system.schema_rules import is_date_time
+
+
+class Machine(Part, frozen=True, kw_only=True):
+    """What the machine is; null where unknown."""
+
+    cpu_model: str | UnsetType | None = UNSET
+    architecture: str | UnsetType | None = UNSET
+    logical_cpus: Amount | UnsetType | None = UNSET
+    physical_cores: Amount | UnsetType | None = UNSET
+    memory_bytes: Amount | UnsetType | None = UNSET
+    swap_bytes: Amount | UnsetType | None = UNSET
+    os: str | UnsetType | None = UNSET
+    kernel: str | UnsetType | None = UNSET
+    daemon: Annotated[
+        str | UnsetType | None,
+        Meta(description="Of a machine that the runner cannot look at: a hash of its daemon's identifier."),
+    ] = UNSET
+    hypervisor: bool | UnsetType | None = UNSET
+    governor: str | UnsetType | None = UNSET
+    turbo: bool | UnsetType | None = UNSET
+    smt: bool | UnsetType | None = UNSET
+    simd: tuple[str, ...] | UnsetType | None = UNSET
+    caches: dict[str, str] | UnsetType | None = UNSET
+
+
+class MachineState(Part, frozen=True, kw_only=True):
+    """The machine just before the launch; null where unknown."""
+
+    load_1m: Figure | UnsetType | None = UNSET
+    memory_available_bytes: Amount | UnsetType | None = UNSET
+    swap_used_bytes: Amount | UnsetType | None = UNSET
+    cpu_pressure_avg10: Figure | UnsetType | None = UNSET
+    throttle_count: Amount | UnsetType | None = UNSET
+    cpu_mhz: Figure | UnsetType | None = UNSET
+
+
+class LimitsInForce(Part, frozen=True, kw_only=True):
+    """The limits of the launch. ``enforced`` names those that the executor could enforce."""
+
+    cpuset: str | None
+    memory_bytes: Amount
+    pids: Amount
+    threads: Amount
+    enforced: tuple[str, ...]
+
+
+class LaunchFacts(Part, frozen=True, kw_only=True):
+    """The process that served the cell. Schema 1 does not say in which order it was handed its ``cases``."""
+
+    id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9=._-]{0,195}\Z")]
+    cases: Annotated[tuple[Name, ...], Meta(min_length=1)] | UnsetType = UNSET
+    executor: Annotated[str, Meta(pattern=r"^(docker|local)\Z")]
+    started_at: DateTime
+    wall_seconds: Figure
+    deadline_seconds: PositiveFigure
+    limits: LimitsInForce
+    exit_code: int | None
+    out_of_memory: bool
+    state: MachineState
+    stderr_tail: str
+
+    def __post_init__(self) -> None:
+        """See that it started at a time."""
+        if not is_date_time(self.started_at):
+            raise ValueError("started_at is no date and time with a zone")

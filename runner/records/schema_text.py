@@ -1,0 +1,69 @@
+"""The text of schemas/record.schema.json, which follows from the type: for readers of records in other languages."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from runner.records.record import Record
+
+SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.json"
+# What a type alone cannot say; ``Record.__post_init__`` judges by the same.
+_RULES: dict[str, Any] = {
+    "oneOf": [
+        {"properties": {"schema": {"const": 1}}},
+        {
+            "properties": {"schema": {"enum": [2]}, "launch": {"required": ["cases"]}},
+            "required": ["work"],
+        },
+    ],
+    "anyOf": [
+        {
+            "description": "It failed, or it measured something.",
+            "properties": {"failure": {"type": "object"}},
+        },
+        {"properties": {"measurement": {"type": "object"}}},
+    ],
+}
+
+
+def schema_text() -> str:
+    """What the file holds."""
+    generated = msgspec.json.schema(Record)
+    definitions = {name: _described(each) for name, each in generated["$defs"].items()}
+    record = definitions.pop("Record")
+    text = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://forge-bench.invalid/schemas/record.schema.json",
+        **record,
+        "title": "forge-bench record",
+        **_RULES,
+        "$defs": definitions,
+    }
+    return json.dumps(_portable(text), indent=2) + "\n"
+
+
+def _described(definition: dict[str, Any]) -> dict[str, Any]:
+    """What a docstring says of each attribute stands at that attribute's property."""
+    whole, _, attributes = definition.get("description", "").partition("Attributes:")
+    entries = re.split(r"\n {8}(?=\w+: )", attributes)
+    said = dict(" ".join(entry.split()).split(": ", 1) for entry in entries if entry.strip())
+    names = {field.name: field.encode_name for field in msgspec.structs.fields(Record)}
+    properties = {name: dict(each) for name, each in definition.get("properties", {}).items()}
+    for name, text in said.items():
+        properties[names.get(name, name)]["description"] = text
+    return (
+        definition | {"description": " ".join(whole.split())} | ({"properties": properties} if said else {})
+    )
+
+
+def _portable(node: Any) -> Any:
+    """With patterns that mean in JSON Schema what they mean in Python: there ``$`` is the end of the text."""
+    if isinstance(node, dict):
+        return {
+            key: each[: -len(r"\Z")] + "$" if key == "pattern" and isinstance(each, str) else _portable(each)
+            for key, each in node.items()
+        }
+    return [_portable(each) for each in node] if isinstance(node, list) else node

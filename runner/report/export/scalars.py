@@ -1,0 +1,103 @@
+"""The columns that are single values of a record: they follow from its type, so a field added there is a column here.
+
+A column is named after its place in the record, ``machine.kernel``, but for the parts whose names would only lengthen it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from msgspec import UNSET, inspect
+
+from runner.records.record import Record
+
+# What stands in front of a column's name in place of the part's own.
+_SHORTER = {
+    "cell.": "",
+    "launch.limits.": "launch.",
+    "launch.state.": "state.",
+    "measurement.memory.": "memory.",
+}
+_NAMING = ("id", "key", "profile", "cell", "execution.kind")
+# Each is one value, or a part with all of its values.
+_ORDER = (
+    *_NAMING,
+    "execution.emulator",
+    "created_at",
+    "schema",
+    "content_sha256",
+    "determinism",
+    "failure",
+    "image",
+    "machine",
+    "launch",
+    "launch.limits",
+    "launch.state",
+    "measurement.memory",
+)
+# A log is no figure.
+_NO_COLUMN = frozenset({"launch.stderr_tail"})
+_KINDS: tuple[tuple[type, type], ...] = (
+    (inspect.StrType, str),
+    (inspect.EnumType, str),
+    (inspect.BoolType, bool),
+    (inspect.FloatType, float),
+    (inspect.IntType, int),
+    (inspect.LiteralType, int),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scalar:
+    """A column of one value a record. ``path`` are the attributes that lead to it."""
+
+    name: str
+    type: type
+    path: tuple[str, ...]
+
+    def value(self, record: Record) -> Any:
+        """The value; None where the record has none."""
+        found: Any = record
+        for name in self.path:
+            found = getattr(found, name, None)
+        if found is UNSET:
+            return None
+        return found.value if isinstance(found, Enum) else found
+
+
+def _scalars(part: inspect.Type, place: str = "", path: tuple[str, ...] = ()) -> Iterator[tuple[str, Scalar]]:
+    """Every single value below a part, with its place in the record's JSON."""
+    part = part.type if isinstance(part, inspect.Metadata) else part
+    choices = part.types if isinstance(part, inspect.UnionType) else (part,)
+    for choice in choices:
+        if isinstance(choice, inspect.StructType):
+            for field in choice.fields:
+                yield from _scalars(
+                    field.type, f"{place}.{field.encode_name}".lstrip("."), (*path, field.name)
+                )
+            return
+    kinds = {kind for choice in choices for of, kind in _KINDS if isinstance(choice, of)}
+    if kinds and not any(isinstance(choice, inspect.CollectionType) for choice in choices):
+        # JSON has one kind of number: a column that may hold 4.5 is one of floats.
+        (kind,) = {float} if kinds == {int, float} else kinds
+        yield place, Scalar(name=_name(place), type=kind, path=path)
+
+
+def _name(place: str) -> str:
+    longest = max((part for part in _SHORTER if place.startswith(part)), key=len, default="")
+    return _SHORTER.get(longest, "") + place.removeprefix(longest)
+
+
+def _columns(order: tuple[str, ...]) -> tuple[Scalar, ...]:
+    every = dict(_scalars(inspect.type_info(Record)))
+    return tuple(
+        scalar
+        for wanted in order
+        for place, scalar in every.items()
+        if wanted in (place, place.rpartition(".")[0]) and place not in _NO_COLUMN
+    )
+
+
+COLUMNS_OF_A_RECORD = _columns(_ORDER)
+COLUMNS_THAT_NAME_A_CELL = _columns(_NAMING)

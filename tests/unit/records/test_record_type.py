@@ -1,0 +1,96 @@
+"""The type of a record holds every published record to the letter, and its schema's text follows from it."""
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from example_records import example_work, json_of, make_record
+
+from runner.records.record import Record, content_hash, is_intact, record_of, sealed
+from runner.records.record_file import read_record, record_text
+from runner.records.schema_text import SCHEMA, schema_text
+
+PUBLISHED = Path(__file__).parents[3] / "results" / "published"
+
+
+@pytest.fixture(scope="module")
+def published() -> list[tuple[Path, Record]]:
+    return [(path, read_record(path)) for path in sorted(PUBLISHED.glob("*/records/*/*.json"))]
+
+
+def test_every_published_record_has_the_seal_and_the_bytes_that_it_had(published):
+    for path, record in published:
+        text = record_text(record)
+        assert text == path.read_text(encoding="utf-8"), path
+        written = json.loads(text)
+        assert is_intact(written), path
+        assert sealed(record) == record, path
+
+
+def test_no_published_record_is_missing(published):
+    schemas = Counter(record.schema for _, record in published)
+    assert schemas[1] == 248
+    assert schemas[2] >= 3914
+
+
+def test_the_text_of_the_schema_is_that_of_the_type():
+    """``FORGE_BENCH_UPDATE_GOLDEN=1 pytest tests/unit/records`` writes it anew."""
+    if os.environ.get("FORGE_BENCH_UPDATE_GOLDEN"):
+        SCHEMA.write_text(schema_text(), encoding="utf-8")
+    assert SCHEMA.read_text(encoding="utf-8") == schema_text()
+
+
+def test_a_record_cannot_be_changed():
+    record = make_record()
+    with pytest.raises(AttributeError):
+        record.profile = "full"
+
+
+def test_what_is_absent_stays_absent_and_what_is_null_stays_null():
+    data = json_of(make_record())
+    data["machine"] = {"cpu_model": None}
+    again = json_of(record_of(data))
+    assert again["machine"] == {"cpu_model": None}
+    assert "work" not in again
+
+
+@pytest.mark.parametrize("number", [4, 4.0, 1e-07, 1e15, 0])
+def test_a_number_keeps_the_form_that_it_was_written_in(number):
+    data = json_of(make_record())
+    data["measurement"]["metrics"] = {"seconds": [number], "training_seconds": number}
+    data["launch"]["wall_seconds"] = number
+    assert content_hash(json_of(record_of(data))) == content_hash(data)
+
+
+def without(data: dict, *path: str) -> dict:
+    part = data
+    for key in path[:-1]:
+        part = part[key]
+    del part[path[-1]]
+    return data
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda data: data.update(schema=2), "schema 2 requires work and launch.cases"),
+        (lambda data: data.update(schema=2, work=example_work()), "schema 2 requires work and launch.cases"),
+        (lambda data: data.update(schema=99), "schema"),
+        (lambda data: data.update(work=None), "work"),
+        (lambda data: data.update(measurement=None), "neither failed nor measured"),
+        (lambda data: data.update(parameters={"environments": 0}), "environments"),
+        (lambda data: data.update(parameters={"environments": True}), "environments"),
+        (lambda data: data.update(work=without(example_work(), "toolchain", "rust")), "toolchain lacks rust"),
+        (lambda data: data["launch"].update(started_at="2026-01-01T00:00:00"), "started_at"),
+        (lambda data: data["cell"].update(seed=1.0), "cell.seed"),
+        (lambda data: data["machine"].update(colour="red"), "colour"),
+        (lambda data: without(data, "execution", "emulator"), "emulator"),
+    ],
+)
+def test_what_is_no_record_is_refused_and_the_place_is_named(change, said):
+    data = json_of(make_record())
+    change(data)
+    with pytest.raises(ValueError, match=said):
+        record_of(data)
