@@ -248,5 +248,5 @@ def test_other_work_is_compared_with_nothing() -> None:
         return record_of({**json_of(record), "work": example_work(differs=["it sorts first"])})
 
     with pytest.raises(NothingToCompare) as caught:
-        compare([*five(), *map(other, five("rust", 1e-4))], **KNOWN)
+        compare([*with_work(five()), *map(other, five("rust", 1e-4))], **KNOWN)
     assert "of 5 records: 5 not the same work" in caught.value.why
