@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile
 from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution
 from runner.records.record import content_hash
+
+Content = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,19 +149,49 @@ def _of_benchmark(
 def content_key(
     cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
 ) -> str:
-    """What a record is keyed on: the hash of `content`."""
-    return content_hash(
-        content(cell, execution_hash=execution_hash, execution=execution, executor=executor, machine=machine)
+    """What a new record is keyed on: the hash of its content by the newest rules."""
+    found = contents(
+        cell, execution_hash=execution_hash, execution=execution, executor=executor, machine=machine
     )
+    return content_hash(found[newest_key_version()])
 
 
-def content(
+def contents(
     cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Everything that a cell's figures and its verdict depend on, and nothing else.
+) -> Mapping[int, Content]:
+    """Everything that a cell's figures and its verdict depend on, by each version of the rules, the newest first.
 
     The runner's own code and the templates are not in it: editing a table runs nothing again.
     """
+    return {
+        version: KEY_VERSIONS[version](
+            cell, execution_hash=execution_hash, execution=execution, executor=executor, machine=machine
+        )
+        for version in sorted(KEY_VERSIONS, reverse=True)
+    }
+
+
+def newest_key_version() -> int:
+    """The version of the rules that a new record's key is made by."""
+    return max(KEY_VERSIONS)
+
+
+class _Rules(Protocol):
+    def __call__(
+        self,
+        cell: Cell,
+        *,
+        execution_hash: str,
+        execution: Execution,
+        executor: str,
+        machine: Mapping[str, Any],
+    ) -> Content:
+        """What a key is the hash of."""
+
+
+def _content_1(
+    cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
+) -> Content:
     # How the difference is worded changes nothing; that there is one decides what is judged.
     other_work = {"other_work": True} if cell.implementation.differs else {}
     return other_work | {
@@ -182,3 +214,8 @@ def content(
         "executor": executor,
         "machine": machine,
     }
+
+
+# A record says by which of these its key was made; one that does not say so has the first. Whoever changes what a key
+# depends on adds a function under a new number: records of the earlier ones are found by their own rules.
+KEY_VERSIONS: dict[int, _Rules] = {1: _content_1}

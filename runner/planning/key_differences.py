@@ -5,14 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from runner.planning.cells import Cell, content
+from runner.planning.cells import Cell, Content, contents
 from runner.planning.recipe import lacks, load_work
 from runner.records.record import Record
 from runner.system.errors import StoreError
 from runner.system.machine import fingerprint
 from runner.system.printable import one_line
 
-Content = Mapping[str, Any]
 Place = tuple[str, str, str, str, int]
 
 # In words, in the order in which they are told.
@@ -51,7 +50,7 @@ class Earlier:
             place = (record.benchmark, record.case, record.implementation, record.platform, record.seed)
             self._of.setdefault(place, []).append(record)
 
-    def changes(self, cell: Cell, now: Content) -> tuple[Record, tuple[str, ...]] | None:
+    def changes(self, cell: Cell, now: Mapping[int, Content]) -> tuple[Record, tuple[str, ...]] | None:
         """The record of ``cell`` that is nearest to its content ``now``, and what differs; None without one."""
         place = (
             cell.benchmark.name,
@@ -64,10 +63,16 @@ class Earlier:
         return min(found, key=lambda each: len(each[1]), default=None)
 
 
-def differences(record: Record, now: Content) -> tuple[str, ...]:
-    """What of ``record``'s content is not as ``now``, in words; for a record of another key never empty."""
-    then = _content_of(record)
-    now = _plain(now)
+def differences(record: Record, contents_now: Mapping[int, Content]) -> tuple[str, ...]:
+    """What of ``record``'s content is not as now, in words; for a record of another key never empty.
+
+    Args:
+        record: an earlier one.
+        contents_now: the content of its cell by each version of the rules.
+    """
+    # A later program may have written it by rules that are not known here.
+    version = record.made_by_rules if record.made_by_rules in contents_now else max(contents_now)
+    then, now = _content_of(record, version), _plain(contents_now[version])
     found = tuple(
         # What a record says may be anything, and this goes to a terminal.
         one_line(_in_words(part, now[part], then[part]), _LONGEST_CHANGE)
@@ -78,9 +83,9 @@ def differences(record: Record, now: Content) -> tuple[str, ...]:
     return found or (_UNSEEN if lacks(record) else _OTHER_RULES,)
 
 
-def _content_of(record: Record) -> Content:
+def _content_of(record: Record, version: int) -> Content:
     """What the record's key was made of, as far as the record holds it."""
-    known: dict[str, Any] = {
+    known: Content = {
         "command": record.command,
         "parameters": record.parameters,
         "architecture": record.image.architecture,
@@ -92,13 +97,13 @@ def _content_of(record: Record) -> Content:
     if lacks(record) is None:
         # Where its work makes no sense, what stands beside the work still does.
         with suppress(StoreError):
-            known = content(
+            known = contents(
                 load_work(record).cell,
                 execution_hash=record.image.execution_hash,
                 execution=record.execution,
                 executor=record.launch.executor,
                 machine=known["machine"],
-            )
+            )[version]
     return _plain(known)
 
 

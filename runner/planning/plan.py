@@ -9,8 +9,8 @@ from itertools import groupby
 from runner.executors import instructions
 from runner.executors.base import Executor
 from runner.matrix import Kind, Matrix
-from runner.planning.cells import Cell, Selection, content, select
-from runner.planning.key_differences import Content, Earlier
+from runner.planning.cells import Cell, Content, Selection, contents, newest_key_version, select
+from runner.planning.key_differences import Earlier
 from runner.records.execution import Execution
 from runner.records.record import Record, content_hash
 from runner.records.store import Store, newest_by_key
@@ -29,10 +29,11 @@ class Decision(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class KeyedCell:
-    """A cell and its content key."""
+    """A cell and its content key, made by the rules of ``key_version``."""
 
     cell: Cell
     key: str
+    key_version: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,7 @@ class PlannedCell:
 
     cell: Cell
     key: str
+    key_version: int
     reference: KeyedCell
     decision: Decision
     why: str
@@ -120,14 +122,14 @@ def make_plan(
     hashes: dict[ImageKey, str] = {}
     records = store.records()
     known, earlier = newest_by_key(records), Earlier(records)
-    contents = [
-        (KeyedCell(cell=cell, key=content_hash(parts)), parts)
+    every = [
+        (_keyed(cell, parts, {} if fresh else known), parts)
         for cell, parts in _contents(matrix, selection, executor, executions, hashes)
     ]
-    references = _references(keyed for keyed, _ in contents)
+    references = _references(keyed for keyed, _ in every)
     planned = [
         _decide(keyed, references[_comparison(keyed.cell)], parts, executor, known, earlier, fresh=fresh)
-        for keyed, parts in contents
+        for keyed, parts in every
     ]
     planned = _keep_reference_outputs(_leave_out_the_incomparable(planned, store), store)
     return Plan(
@@ -161,8 +163,9 @@ def content_keys(
     """
     executions = _executions(matrix, executor)
     return frozenset(
-        content_hash(parts)
+        content_hash(part)
         for _, parts in _contents(matrix, selection, executor, executions, dict(hashes or {}))
+        for part in parts.values()
     )
 
 
@@ -176,8 +179,8 @@ def _contents(
     executor: Executor,
     executions: Mapping[str, Execution],
     hashes: dict[ImageKey, str],
-) -> Iterable[tuple[Cell, Content]]:
-    """Each selected cell with what its key is the hash of; ``hashes`` is filled as images are met."""
+) -> Iterable[tuple[Cell, Mapping[int, Content]]]:
+    """Each selected cell with what its keys are the hashes of; ``hashes`` is filled as images are met."""
     fingerprint = machine.fingerprint(executor.machine())
     for cell in _with_references(list(select(matrix, selection, executions))):
         image = (cell.implementation.image, cell.toolchain.name, cell.platform.name)
@@ -185,7 +188,7 @@ def _contents(
             hashes[image] = executor.identify(image[0], cell.toolchain, cell.platform)
         yield (
             cell,
-            content(
+            contents(
                 cell,
                 execution_hash=hashes[image],
                 execution=executions[cell.platform.name],
@@ -193,6 +196,17 @@ def _contents(
                 machine=fingerprint,
             ),
         )
+
+
+def _keyed(cell: Cell, parts: Mapping[int, Content], known: Mapping[str, Record]) -> KeyedCell:
+    """The cell under the key of a record that can be reused, by whatever rules; else under that of the newest rules."""
+    keys = {version: content_hash(part) for version, part in parts.items()}
+    for version, key in keys.items():
+        record = known.get(key)
+        if record is not None and not record.failed and record.made_by_rules == version:
+            return KeyedCell(cell=cell, key=key, key_version=version)
+    newest = newest_key_version()
+    return KeyedCell(cell=cell, key=keys[newest], key_version=newest)
 
 
 def _with_references(cells: Sequence[Cell]) -> list[Cell]:
@@ -214,7 +228,7 @@ def _with_references(cells: Sequence[Cell]) -> list[Cell]:
 def _decide(
     keyed: KeyedCell,
     reference: KeyedCell,
-    parts: Content,
+    parts: Mapping[int, Content],
     executor: Executor,
     known: Mapping[str, Record],
     earlier: Earlier,
@@ -242,6 +256,7 @@ def _decide(
     return PlannedCell(
         cell=cell,
         key=key,
+        key_version=keyed.key_version,
         reference=reference,
         decision=decision,
         why=why,

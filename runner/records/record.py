@@ -24,14 +24,15 @@ from runner.records.part import (
     Name,
     Parameters,
     Part,
+    Positive,
     require_environments,
 )
 from runner.records.place import LaunchFacts, Machine
 from runner.records.work import WorkFacts
 from runner.system.schema_rules import is_date_time
 
-# 2 added the work and launch.cases: what it takes to run the cell again without the matrix.
-SCHEMA_VERSION: Final = 2
+# 2 added the work and launch.cases: what it takes to run the cell again without the matrix. 3 added key_version.
+SCHEMA_VERSION: Final = 3
 # What stands in place of the seal until it is known.
 UNSEALED = ""
 _UNKNOWN_MEMORY = Memory(vmhwm_bytes=None, cgroup_peak_bytes=None)
@@ -53,9 +54,10 @@ class Record(Part, frozen=True, kw_only=True):
     """A measurement plus where it came from. ``content_sha256`` is over all other keys as canonical JSON.
 
     Attributes:
-        schema: The version of this form; 1 is without work and launch.cases.
+        schema: The version of this form; 1 is without work and launch.cases, 1 and 2 are without key_version.
         identifier: The name that the record is stored under: the launch's start, then the start of the content key.
         key: The content key: what was executed, with what, on what.
+        key_version: The version of the rules that made the key; 1 where it is absent.
         created_at: When the record was sealed.
         profile: The profile of the run.
         cell: The cell, by the names that the matrix had.
@@ -78,9 +80,10 @@ class Record(Part, frozen=True, kw_only=True):
         content_sha256: The seal.
     """
 
-    schema: Literal[1, 2]
+    schema: Literal[1, 2, 3]
     identifier: Annotated[str, Meta(pattern=r"^[0-9TZ]+-[0-9a-f]{16}\Z")] = field(name="id")
     key: Hash
+    key_version: Positive | UnsetType = UNSET
     created_at: DateTime
     profile: Name
     cell: CellNames
@@ -108,6 +111,8 @@ class Record(Part, frozen=True, kw_only=True):
             raise ValueError("created_at is no date and time with a zone")
         if self.schema > 1 and (self.work is UNSET or self.launch.cases is UNSET):
             raise ValueError(f"schema {self.schema} requires work and launch.cases")
+        if (self.schema > 2) != (self.key_version is not UNSET):  # noqa: PLR2004 (see SCHEMA_VERSION)
+            raise ValueError("key_version is required from schema 3 on, and unknown before")
         if self.failure is None and self.measurement is None:
             raise ValueError("it neither failed nor measured something")
         require_environments(self.parameters)
@@ -136,6 +141,11 @@ class Record(Part, frozen=True, kw_only=True):
     def seed(self) -> int:
         """The seed; for operations the process replicate."""
         return self.cell.seed
+
+    @property
+    def made_by_rules(self) -> int:
+        """The version of the rules that made its key."""
+        return self.key_version or 1
 
     @property
     def failed(self) -> bool:

@@ -13,10 +13,14 @@ SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.json"
 # What a type alone cannot say; ``Record.__post_init__`` judges by the same.
 _RULES: dict[str, Any] = {
     "oneOf": [
-        {"properties": {"schema": {"const": 1}}},
+        {"properties": {"schema": {"const": 1}, "key_version": False}},
         {
-            "properties": {"schema": {"enum": [2]}, "launch": {"required": ["cases"]}},
+            "properties": {"schema": {"const": 2}, "key_version": False, "launch": {"required": ["cases"]}},
             "required": ["work"],
+        },
+        {
+            "properties": {"schema": {"const": 3}, "launch": {"required": ["cases"]}},
+            "required": ["work", "key_version"],
         },
     ],
     "anyOf": [

@@ -50,6 +50,7 @@ def sealed_record(
             schema=SCHEMA_VERSION,
             identifier=f"{ended.started_at:%Y%m%dT%H%M%S%fZ}-{planned.key[:16]}",
             key=planned.key,
+            key_version=planned.key_version,
             created_at=datetime.now(UTC).isoformat(),
             profile=profile,
             cell=convert(cell.names(), CellNames),

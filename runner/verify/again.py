@@ -8,7 +8,7 @@ from runner.executors.base import Executor, LaunchRequest, LaunchResult
 from runner.executors.instructions import left_out_here
 from runner.matrix import Implementation, Platform
 from runner.matrix.toolchain import Toolchain
-from runner.planning.cells import Cell, content_key
+from runner.planning.cells import Cell, content_key, newest_key_version
 from runner.planning.plan import Decision, ImageKey, KeyedCell, Launch, Plan, PlannedCell, launches_of
 from runner.planning.recipe import CORE, Work
 from runner.records.execution import Execution
@@ -235,12 +235,17 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
             executor=executor.name,
             machine=machine.fingerprint(executor.machine()),
         )
-        return KeyedCell(cell=cell, key=key)
+        return KeyedCell(cell=cell, key=key, key_version=newest_key_version())
 
     def plan_cell(cell: Cell, reference: Cell, why: str) -> PlannedCell:
         own = keyed(cell)
         return PlannedCell(
-            cell=own.cell, key=own.key, reference=keyed(reference), decision=Decision.RUN, why=why
+            cell=own.cell,
+            key=own.key,
+            key_version=own.key_version,
+            reference=keyed(reference),
+            decision=Decision.RUN,
+            why=why,
         )
 
     for jobs in bundle.rooms.values():

@@ -7,6 +7,7 @@ from conftest import DOUBLER, program, small_matrix
 from example_records import json_of
 
 from runner.cli.main import main
+from runner.planning import cells
 from runner.planning.key_differences import differences
 from runner.records.record import Record, record_of, seal
 from runner.records.store import Store
@@ -28,12 +29,13 @@ def plan(tmp_path, write_matrix, capsys):
             )
         return reasons
 
-    def run(data: dict) -> None:
+    def run(data: dict, *arguments: str) -> None:
         path = write_matrix(data)
         main(
             [
                 *("--profile", "smoke", "--matrix", str(path)),
                 *("--results", str(tmp_path / "results"), "--executor", "local"),
+                *arguments,
             ]
         )
         capsys.readouterr()
@@ -129,7 +131,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("reason", ELSEWHERE)
-@pytest.mark.parametrize("schema", [1, 2])
+@pytest.mark.parametrize("schema", [1, 2, 3])
 def test_a_record_from_elsewhere_is_the_reason_whatever_its_schema(plan, reason, schema):
     data = small_matrix()
     plan.run(data)
@@ -139,8 +141,10 @@ def test_a_record_from_elsewhere_is_the_reason_whatever_its_schema(plan, reason,
 
     def edit(each: dict) -> None:
         ELSEWHERE[reason](each)
+        each["schema"] = schema
+        if schema < 3:
+            del each["key_version"]
         if schema == 1:
-            each["schema"] = 1
             del each["work"], each["launch"]["cases"]
 
     for record in records:
@@ -183,7 +187,7 @@ def test_an_old_record_of_another_key_whose_every_field_is_the_same_names_what_i
 
     def older(data: dict) -> None:
         data["schema"] = 1
-        del data["work"], data["launch"]["cases"]
+        del data["work"], data["launch"]["cases"], data["key_version"]
 
     old = of_another(record, older)
     now = {
@@ -195,7 +199,7 @@ def test_an_old_record_of_another_key_whose_every_field_is_the_same_names_what_i
         "execution": old.execution.plain(),
         "executor": "local",
     }
-    assert differences(old, now) == ("its gate, counts, headline, inputs or reference changed",)
+    assert differences(old, {1: now}) == ("its gate, counts, headline, inputs or reference changed",)
 
 
 def test_other_files_in_an_image_are_told_from_other_files_of_a_checkout(plan):
@@ -205,7 +209,7 @@ def test_other_files_in_an_image_are_told_from_other_files_of_a_checkout(plan):
     def edit(data: dict) -> None:
         data["image"].update(execution_hash="1" * 64)
         data["schema"] = 1
-        del data["work"]
+        del data["work"], data["key_version"]
 
     elsewhere = of_another(record, edit)
     now = {
@@ -213,5 +217,47 @@ def test_other_files_in_an_image_are_told_from_other_files_of_a_checkout(plan):
         **{"machine": machine.fingerprint(), "architecture": record.image.architecture},
         "execution": record.execution.plain(),
     }
-    assert differences(elsewhere, {**now, "execution_hash": "2" * 64}) == ("inputs of the image changed",)
-    assert differences(elsewhere, {**now, "execution_hash": "host:2"}) == ("files of the checkout changed",)
+    assert differences(elsewhere, {1: {**now, "execution_hash": "2" * 64}}) == (
+        "inputs of the image changed",
+    )
+    assert differences(elsewhere, {1: {**now, "execution_hash": "host:2"}}) == (
+        "files of the checkout changed",
+    )
+
+
+@pytest.fixture
+def later_rules(monkeypatch):
+    """A second version of the rules, by which a key depends on one thing more."""
+
+    def add() -> None:
+        first = cells.KEY_VERSIONS[1]
+        rules = {1: first, 2: lambda *cell, **more: {**first(*cell, **more), "weather": "fine"}}
+        monkeypatch.setattr(cells, "KEY_VERSIONS", rules)
+
+    return add
+
+
+def test_records_of_earlier_rules_are_found_by_their_own_and_new_ones_say_theirs(plan, later_rules):
+    plan.run(small_matrix())
+    assert {record.made_by_rules for record in plan.store.records()} == {1}
+    later_rules()
+    found = plan(small_matrix(other=program(DOUBLER)), "--profile", "smoke")
+    assert {name.partition(" ")[0] for name in found if " plain " in name} == {"reuse"}
+    plan.run(small_matrix(other=program(DOUBLER)))
+    rules = {(record.implementation, record.made_by_rules) for record in plan.store.records()}
+    assert rules == {("plain", 1), ("other", 2)}
+
+
+def test_a_record_of_earlier_rules_is_compared_by_those(plan, later_rules):
+    plan.run(small_matrix())
+    later_rules()
+    longer = edited(lambda data: double(data)["cases"]["n=4"].update(length=5))
+    (why,) = plan(longer, "--profile", "smoke")["run plain n=4"]
+    assert why == "other parameters: length 5, was 4"
+
+
+def test_a_cell_that_runs_again_is_keyed_by_the_newest_rules(plan, later_rules):
+    plan.run(small_matrix())
+    later_rules()
+    plan.run(small_matrix(), "--fresh")
+    assert [record.made_by_rules for record in plan.store.records()] == [1, 1, 2, 2]

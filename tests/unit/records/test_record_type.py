@@ -78,6 +78,14 @@ def without(data: dict, *path: str) -> dict:
         (lambda data: data.update(schema=2), "schema 2 requires work and launch.cases"),
         (lambda data: data.update(schema=2, work=example_work()), "schema 2 requires work and launch.cases"),
         (lambda data: data.update(schema=99), "schema"),
+        (lambda data: data.update(key_version=1), "key_version"),
+        (
+            lambda data: (
+                data.update(schema=3, work=example_work()),
+                data["launch"].update(cases=["T=128"]),
+            ),
+            "key_version is required",
+        ),
         (lambda data: data.update(work=None), "work"),
         (lambda data: data.update(measurement=None), "neither failed nor measured"),
         (lambda data: data.update(parameters={"environments": 0}), "environments"),
