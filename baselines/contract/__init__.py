@@ -1,1 +1,1 @@
-"""What every implementation owes to whoever starts it: its arguments, its output, its timing and its instructions."""
+"""The contract with the runner: arguments, output, timing and instructions."""

@@ -2,9 +2,8 @@
 
 Our own code after the algorithm of CleanRL's ppo.py at commit fe8d8a0, faithful in every constant and in the
 order of every random draw: with the same seed and the same PyTorch it plays CleanRL's episodes, one by one.
-It leaves out CleanRL's logging (TensorBoard, prints, and the approximate KL divergence, the clipped share and
-the explained variance that are computed for it alone) and, on top, counts and remembers the episodes. Nothing
-of the work is done another way than there.
+It leaves out CleanRL's logging: TensorBoard, prints, and the figures that are computed for logging alone (approximate
+KL divergence, clipped share, explained variance). It adds a list of the episodes. All other work is CleanRL's.
 
 By hand, from the repository's root:
 

@@ -1,11 +1,9 @@
 """SAC (Haarnoja et al., 2018) on Pendulum-v1, or any Gymnasium task of continuous actions: the reference of `sac`.
 
-Our own code after the algorithm of CleanRL's sac_continuous_action.py at commit fe8d8a0, faithful in every
-constant, but for the number of steps and where learning starts, and in the order of every random draw: with the
-same seed and the same PyTorch it plays CleanRL's episodes, one by one. It leaves out CleanRL's logging
-(TensorBoard, prints) and the mean action, which CleanRL computes at every sampling and never uses; on top, it
-counts and remembers the episodes. Nothing of the work is done another way than there, acting with autograd on
-included.
+Our own code after the algorithm of CleanRL's sac_continuous_action.py at commit fe8d8a0. Every constant is CleanRL's but
+the number of steps and the start of learning. Random draws have CleanRL's order: with the same seed and the same PyTorch
+it plays CleanRL's episodes, one by one. It leaves out CleanRL's logging (TensorBoard, prints) and the mean action, which
+CleanRL computes and never uses. It adds a list of the episodes. All other work is CleanRL's, acting with autograd included.
 
 By hand, from the repository's root:
 

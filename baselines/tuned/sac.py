@@ -99,8 +99,8 @@ Rounds = list[tuple[Tensor, Sequence[Tensor], Tensor, Tensor]]
 class Learner:
     """All networks, the temperature, and updates of them.
 
-    An update tells what it computed: the critics' loss with their gradients, and of every round of actor and
-    temperature the actor's loss with its gradients, the temperature's loss, which is its gradient, and alpha.
+    An update returns the critics' loss with their gradients. For every round of actor and temperature it returns the
+    actor's loss with its gradients, the temperature's loss (which is its gradient), and alpha.
     """
 
     def __init__(self, networks: nn.ModuleDict, log_alpha: Tensor, bounds: Bounds) -> None:
