@@ -3,7 +3,7 @@
 Our own code after the algorithm of CleanRL's sac_continuous_action.py at commit fe8d8a0. Every constant is CleanRL's but
 the number of steps and the start of learning. Random draws have CleanRL's order: with the same seed and the same PyTorch
 it plays CleanRL's episodes, one by one. It leaves out CleanRL's logging (TensorBoard, prints) and the mean action, which
-CleanRL computes and never uses. It adds a list of the episodes. All other work is CleanRL's, acting with autograd included.
+CleanRL computes and never uses. It adds a list of the episodes. All other work is CleanRL's, acting with autograd too.
 
 By hand, from the repository's root:
 
