@@ -19,11 +19,13 @@ _SHORTER = {
     "launch.state.": "state.",
     "measurement.memory.": "memory.",
 }
-_NAMING = ("id", "key", "profile", "cell", "execution.kind")
-# Each is one value, or a part with all of its values.
+# Each is one value, or a part with all of its values. What is not named here comes last.
 _ORDER = (
-    *_NAMING,
-    "execution.emulator",
+    "id",
+    "key",
+    "profile",
+    "cell",
+    "execution",
     "created_at",
     "schema",
     "content_sha256",
@@ -36,8 +38,8 @@ _ORDER = (
     "launch.state",
     "measurement.memory",
 )
-# A log is no figure.
-_NO_COLUMN = frozenset({"launch.stderr_tail"})
+# How to run the cell again, names that stand in other columns, and a log.
+_NO_COLUMN = ("work.", "measurement.event", "measurement.case", "launch.stderr_tail")
 _KINDS: tuple[tuple[type, type], ...] = (
     (inspect.StrType, str),
     (inspect.EnumType, str),
@@ -89,15 +91,19 @@ def _name(place: str) -> str:
     return _SHORTER.get(longest, "") + place.removeprefix(longest)
 
 
-def _columns(order: tuple[str, ...]) -> tuple[Scalar, ...]:
-    every = dict(_scalars(inspect.type_info(Record)))
-    return tuple(
-        scalar
-        for wanted in order
-        for place, scalar in every.items()
-        if wanted in (place, place.rpartition(".")[0]) and place not in _NO_COLUMN
-    )
+def _columns() -> Iterator[Scalar]:
+    every = {place: scalar for place, scalar in _scalars(inspect.type_info(Record)) if _has_column(place)}
+    for wanted in _ORDER:
+        for place in [each for each in every if wanted in (each, each.rpartition(".")[0])]:
+            yield every.pop(place)
+    yield from every.values()
 
 
-COLUMNS_OF_A_RECORD = _columns(_ORDER)
-COLUMNS_THAT_NAME_A_CELL = _columns(_NAMING)
+def _has_column(place: str) -> bool:
+    return not place.startswith(_NO_COLUMN)
+
+
+COLUMNS_OF_A_RECORD = tuple(_columns())
+COLUMNS_THAT_NAME_A_CELL = COLUMNS_OF_A_RECORD[
+    : 1 + [each.name for each in COLUMNS_OF_A_RECORD].index("execution.kind")
+]

@@ -135,7 +135,7 @@ ALTERATIONS = {
     "a figure": lambda text: text.replace('"seconds": [', '"seconds": [1.5, ', 1),
     "a word": lambda text: text.replace('"portable"', '"none"', 1),
     "a key more": lambda text: text.replace("{", '{"note": "harmless", ', 1),
-    "a key twice": lambda text: text.replace('"schema": 2', '"schema": 1, "schema": 2', 1),
+    "a key twice": lambda text: text.replace('"schema": 3', '"schema": 1, "schema": 3', 1),
     "no hash": lambda text: text.replace("content_sha256", "content"),
     "not a number": lambda text: text.replace('"wall_seconds": ', '"wall_seconds": NaN, "was": ', 1),
     "cut off": lambda text: text[:-40],
