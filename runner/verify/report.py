@@ -95,8 +95,8 @@ def as_json(report: Report) -> str:
             "launches": report.launches,
             "images": [
                 {
-                    "recorded": vars(stand.recorded),
-                    "run": vars(stand.facts),
+                    "recorded": stand.recorded.plain(),
+                    "run": stand.facts.plain(),
                     "likeness": stand.likeness.name.lower().replace("_", "-"),
                 }
                 for stand in report.stands

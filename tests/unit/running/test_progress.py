@@ -2,10 +2,10 @@
 
 import io
 import re
-from dataclasses import dataclass
 
 import pytest
 from conftest import DOUBLER, program, small_matrix
+from example_records import make_record
 
 from runner.executors.local import LocalExecutor
 from runner.matrix import load_matrix
@@ -20,13 +20,6 @@ class Screen(io.StringIO):
 
     def isatty(self) -> bool:
         return True
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What a progress looks at when a launch ended."""
-
-    failed: bool = False
 
 
 @pytest.fixture
@@ -71,12 +64,12 @@ def test_what_a_launch_took_is_what_the_next_seed_of_it_will_take(screen, launch
     progress = begun(screen, launches, tmp_path, monkeypatch, 100)
     progress.start(launches[0])
     clock[0] += 10
-    progress.finish(launches[0], [Ended()])
+    progress.finish(launches[0], [make_record()])
     # Three more seeds of this one, and four launches of which nothing is known.
     progress.start(launches[1])
     assert last_line(screen).endswith("  0 %, 30 s + 4 unknown left")
     clock[0] += 14
-    progress.finish(launches[1], [Ended()])
+    progress.finish(launches[1], [make_record()])
     names = [launch.first.implementation.name for launch in launches]
     assert names[0] != names[1]
     progress.start(launches[2])
@@ -93,12 +86,8 @@ def test_a_failure_teaches_nothing(screen, launches, tmp_path, monkeypatch):
     progress.start(launches[0])
     clock[0] += 10
 
-    class Failed:
-        failed = True
-        case = "n=4"
-        data = {"failure": {"kind": "signal", "detail": "ended by SIGKILL"}}  # noqa: RUF012
-
-    progress.finish(launches[0], [Failed()])
+    failed = make_record(case="n=4", failure=("signal", "ended by SIGKILL"))
+    progress.finish(launches[0], [failed])
     progress.start(launches[1])
     assert "left" not in last_line(screen)
 
@@ -116,7 +105,7 @@ def test_every_line_leaves_the_last_column_free(screen, launches, tmp_path, monk
             assert last_line(screen).startswith(f"[{number + 1}/8] ")
             assert f"{100 * share:.0f} %" in last_line(screen)
         clock[0] += 3600
-        progress.finish(launch, [Ended()])
+        progress.finish(launch, [make_record()])
 
 
 def test_a_shorter_line_leaves_nothing_of_a_longer_one(screen, launches, tmp_path, monkeypatch):
@@ -124,7 +113,7 @@ def test_a_shorter_line_leaves_nothing_of_a_longer_one(screen, launches, tmp_pat
     long = max(range(len(launches)), key=lambda index: len(str(launches[index])))
     for index in range(long + 1):
         progress.start(launches[index])
-        progress.finish(launches[index], [Ended()])
+        progress.finish(launches[index], [make_record()])
     progress.end()
     shown: list[str] = []
     for part in screen.getvalue().split("\n"):
@@ -143,7 +132,7 @@ def test_without_a_terminal_there_are_whole_lines_only(launches, tmp_path):
     progress.begin(launches, ())
     progress.start(launches[0])
     progress.within(0.5)
-    progress.finish(launches[0], [Ended()])
+    progress.finish(launches[0], [make_record()])
     progress.end()
     assert "\r" not in stream.getvalue()
     assert stream.getvalue().splitlines()[0] == "8 launches to run, unknown time"
