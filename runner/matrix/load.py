@@ -215,6 +215,8 @@ def _reference_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
             yield fault(
                 "implementations", key, "differs", message="a reference differs from nothing; drop this"
             )
+        if value.get("side", "reference") != "reference":
+            yield fault("implementations", key, "side", message="a reference is on its own side; drop this")
 
 
 def _roofline_faults(
@@ -551,4 +553,9 @@ def _implementation(name: str, value: dict[str, Any]) -> model.Implementation:
         reference=value.get("reference", False),
         determinism=model.Determinism(value.get("determinism", "none")),
         differs=tuple(value.get("differs", ())),
+        side=model.Side(value["side"]) if "side" in value else _default_side(value),
     )
+
+
+def _default_side(value: dict[str, Any]) -> model.Side:
+    return model.Side.REFERENCE if value.get("reference") else model.Side.PEER

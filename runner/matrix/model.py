@@ -35,6 +35,19 @@ class Determinism(Enum):
     NONE = "none"
 
 
+class Side(Enum):
+    """Whose implementation it is."""
+
+    OURS = "ours"
+    """What a user of ours calls. A headline is the best of these against the best of the reference's side."""
+    KERNEL = "kernel"
+    """Ours without the crossing from Python that its users pay: compared, and never the headline."""
+    REFERENCE = "reference"
+    """The reference and its variants."""
+    PEER = "peer"
+    """Everybody else's. The fastest competitor is looked for among these and the reference's side."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Platform:
     """An architecture plus where it runs (so far: this machine's Docker)."""
@@ -236,6 +249,7 @@ class Implementation:
     determinism: Determinism
     differs: tuple[str, ...] = ()
     limits: tuple[str, ...] | None = None
+    side: Side = Side.PEER
 
     def left_out(self, platform: str, case: str, limits: str) -> str | None:
         """Why the matrix asks for no such cell, or None."""
