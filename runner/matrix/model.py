@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
+from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
 
 Parameters = Mapping[str, Any]
@@ -242,7 +243,7 @@ class Implementation:
 
     name: str
     command: tuple[str, ...]
-    image: str
+    image: ImageTarget
     platforms: tuple[str, ...] | None
     without: Mapping[str, str]
     reference: bool

@@ -9,11 +9,12 @@ import pytest
 from runner.images.identity import identify
 from runner.images.lock import Lock, Package, lock_file
 from runner.images.spec import ImageSpec
+from runner.matrix.images import CORE, OURS
 from runner.matrix.toolchain import Toolchain
 
 ROOT = Path(__file__).parents[3]
 TOOLCHAIN = Toolchain(name="t", suite="trixie", rust="1.0.0", python="3.0.0", pytorch="2.0.0")
-SPEC = ImageSpec(target="core", architecture="amd64", toolchain=TOOLCHAIN)
+SPEC = ImageSpec(target=CORE, architecture="amd64", toolchain=TOOLCHAIN)
 
 
 @pytest.fixture
@@ -79,7 +80,7 @@ def test_a_renamed_file_and_an_executable_bit_are_changes(root):
 @pytest.mark.parametrize(
     "spec",
     [
-        replace(SPEC, target="peers"),
+        replace(SPEC, target=OURS["peers"]),
         replace(SPEC, architecture="arm64"),
         replace(SPEC, toolchain=replace(TOOLCHAIN, rust="1.0.1")),
     ],

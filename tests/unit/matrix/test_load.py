@@ -66,7 +66,7 @@ def test_all_faults_are_reported_together_each_with_line_key_and_suggestion(tmp_
     what = faults_of(tmp_path, text)
     peers = line_of("torchrl: {command")
     assert (
-        f'line {peers}, benchmarks.gae.implementations.torchrl.image: "pears" is not allowed here; did you mean "peers"?'
+        f'line {peers}, benchmarks.gae.implementations.torchrl.image: no image "pears"; did you mean "peers"?'
         in what
     )
     assert (
