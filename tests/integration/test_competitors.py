@@ -37,7 +37,7 @@ def test_the_competitor_of_the_readme_is_five_lines_of_yaml_and_runs(images, tmp
     lines = README_COMPETITOR.search(readme).group(1)
     assert len(lines.strip().splitlines()) <= 5
     matrix = (ROOT / "matrix.yaml").read_text(encoding="utf-8")
-    anchor = "      rlox: {command: [python3, -m, baselines.gae_rlox]"
+    anchor = "      rlox: {command: [python3, -m, baselines.peers.gae_rlox]"
     assert anchor in matrix
     path = tmp_path / "matrix.yaml"
     path.write_text(matrix.replace(anchor, lines.rstrip() + "\n" + anchor), encoding="utf-8")
@@ -75,7 +75,7 @@ def with_own_program(images: None, tmp_path: Path) -> Iterator[Path]:
     lines = OWN_PROGRAM.search((ROOT / "README.md").read_text(encoding="utf-8")).group(1)
     image, _, implementation = lines.partition("# under benchmarks.gae.implementations:\n")
     matrix = (ROOT / "matrix.yaml").read_text(encoding="utf-8")
-    anchor = "      rlox: {command: [python3, -m, baselines.gae_rlox]"
+    anchor = "      rlox: {command: [python3, -m, baselines.peers.gae_rlox]"
     matrix = matrix.replace(anchor, implementation.replace("[amd64]", f"[{HOST}]") + anchor)
     matrix = matrix.replace("\nbenchmarks:\n", f"\n{image}\nbenchmarks:\n")
     path = tmp_path / "matrix.yaml"

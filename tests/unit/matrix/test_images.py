@@ -10,7 +10,7 @@ from runner.system.errors import MatrixError
 
 SHIPPED = (Path(__file__).parents[3] / "matrix.yaml").read_text(encoding="utf-8")
 DIGEST = "sha256:" + "0" * 64
-RLOX = "      rlox: {command: [python3, -m, baselines.gae_rlox], image: peers"
+RLOX = "      rlox: {command: [python3, -m, baselines.peers.gae_rlox], image: peers"
 
 
 @pytest.fixture
