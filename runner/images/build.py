@@ -20,11 +20,18 @@ from runner.images.spec import Image, ImageSpec
 from runner.images.their_build import build_files
 from runner.matrix.images import CORE, Stage, TheirDockerfile, TheirImage
 from runner.system import machine
-from runner.system.errors import ForgeBenchError, ImageBuildFailed, PackagesDrifted, PinMismatch
+from runner.system.errors import (
+    EmulationMissing,
+    ForgeBenchError,
+    ImageBuildFailed,
+    PackagesDrifted,
+    PinMismatch,
+)
 
 # A registry is named by a first part with a dot, a port, or localhost; anything else is a local name as well.
 REGISTRY = re.compile(r"(localhost|[^/]*[.:][^/]*)/")
 _TAIL_LINES = 25
+_FOREIGN_BINARY = "exec format error"
 _NOT_SERVED = "forge-bench: not served: "
 
 
@@ -40,6 +47,7 @@ def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Calla
     Raises:
         PackagesDrifted: the packages are not locked for what is asked, or no longer served as locked.
         PinMismatch: the packages serve other versions than the toolchain pins.
+        EmulationMissing: a step of somebody else's build runs a program of another architecture.
         ImageBuildFailed: the build failed for another reason; the message ends in the build's last lines.
     """
     for each in locks_of(spec):
@@ -68,7 +76,7 @@ def locks_of(spec: ImageSpec) -> tuple[tuple[str, str], ...]:
 
 
 def build_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]:
-    """The arguments of ``docker buildx build`` that say what is built of ours: pins, names, identity."""
+    """The arguments of ``docker buildx build`` that describe one of our images: pins, names, identity."""
     values = {
         "BASE": base,
         "IMAGE_TARGET": spec.target.name,
@@ -84,7 +92,7 @@ def build_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]
 
 
 def their_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]:
-    """The same of somebody else's: the base that they may build on, and the labels that ours have too."""
+    """The same for somebody else's image: the base that it may build on, and the labels that our images have."""
     labels = {
         TARGET_LABEL: spec.target.name,
         IDENTITY_LABEL: identity.identity,
@@ -143,6 +151,12 @@ def _failure(spec: ImageSpec, root: Path, log: Path, say: Callable[[str], None])
     ours = isinstance(spec.target.source, Stage)
     if ours and (refused := _refused_packages(spec, text, root, log.parent, say)):
         return refused
+    if not ours and spec.architecture != machine.architecture() and _FOREIGN_BINARY in text:
+        return EmulationMissing(
+            what=f"building {spec.tag} runs programs for {spec.architecture}, and this kernel cannot",
+            why=f"a step of the build ended with: {_FOREIGN_BINARY}",
+            fix="install what emulates them: python -m runner setup",
+        )
     if known := diagnose(text, what=f"building {spec.tag}", log=log):
         return known
     tail = "\n".join(f"    {line}" for line in text.splitlines()[-_TAIL_LINES:])

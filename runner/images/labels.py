@@ -1,4 +1,4 @@
-"""What an image of the runner's says of itself in its labels. They are hints: whoever tags an image may write any."""
+"""The labels of an image that the runner built. They are hints: anybody may write any label."""
 
 IDENTITY_LABEL = "forge-bench.identity"
 TARGET_LABEL = "forge-bench.target"

@@ -14,8 +14,10 @@ from typing import Any
 
 from runner.matrix.images import TheirDockerfile, TheirImage
 from runner.system.errors import ImageBuildFailed
+from runner.system.files import FULL
 from runner.system.hashes import file_hash
 from runner.system.scratch import scratch_directory
+from runner.system.space import no_space
 
 _LEFT_OUT = ".git"
 
@@ -49,6 +51,7 @@ def build_files(source: TheirDockerfile | TheirImage) -> Iterator[BuildFiles]:
 
     Raises:
         ImageBuildFailed: a file cannot be read.
+        NoSpace: there is no room for the copy.
     """
     with scratch_directory("image") as temporary:
         files = BuildFiles(dockerfile=temporary / "Dockerfile", context=temporary / "context")
@@ -100,6 +103,8 @@ def _reading(source: TheirDockerfile) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno in FULL:
+            raise no_space("what an image is built from could not be copied", str(error.strerror)) from error
         raise ImageBuildFailed(
             what=f"what {source.dockerfile} is built from cannot be read",
             why=f"{error.filename}: {error.strerror}",

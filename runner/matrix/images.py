@@ -1,6 +1,6 @@
-"""Image targets: a row each of ours, and the form of somebody else's, which the matrix describes.
+"""Image targets: a table with a row for each of ours, and the type of those that a matrix describes.
 
-Whatever one target has that another has not stands in its row. No other module knows a target by its name.
+The row of a target holds whatever distinguishes it. No other module knows a target by its name.
 """
 
 from collections.abc import Mapping

@@ -40,13 +40,13 @@ class Side(Enum):
     """Whose implementation it is."""
 
     OURS = "ours"
-    """What a user of ours calls. A headline is the best of these against the best of the reference's side."""
+    """Our implementation as its users call it. A headline compares the best of these with the reference's side."""
     KERNEL = "kernel"
-    """Ours without the crossing from Python that its users pay: compared, and never the headline."""
+    """Our code without the crossing from Python that its users pay: compared, and never the headline."""
     REFERENCE = "reference"
     """The reference and its variants."""
     PEER = "peer"
-    """Everybody else's. The fastest competitor is looked for among these and the reference's side."""
+    """Every other implementation. The fastest competitor is one of these or on the reference's side."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -147,7 +147,7 @@ def _load(record: Record) -> Work:
 
 
 def _target(work: Mapping[str, Any]) -> ImageTarget:
-    """One of ours by its name; of somebody else's what the record says of it, whose image is given and never built."""
+    """Our target of that name, or somebody else's as the record describes it. Its image is given and never built."""
     name = work["target"]
     versions = tuple(work["versions"]) if "versions" in work else None
     return OURS.get(name) or ImageTarget(name=name, source=None, versions=versions)

@@ -34,6 +34,20 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
+    ("target", "execution_hash"),
+    [
+        ("core", "a32e5d2321f5b7916491c3b67f679b430652ebf187b0623aea5fd1733880ef34"),
+        ("edge", "45bc6cb837bb95c288751ad84b4519bbe848b249d6003971c26c24b7c5ab65a5"),
+        ("compile", "01d6e435484b9626b665a020fd1f0b7e1bc41ad976c59506e88ddaafae3b94b4"),
+    ],
+)
+def test_the_same_files_and_pins_have_the_execution_hash_that_records_of_2026_have(
+    root, target, execution_hash
+):
+    assert identify(replace(SPEC, target=OURS[target]), root).execution_hash == execution_hash
+
+
+@pytest.mark.parametrize(
     "name", ["docker/Dockerfile", "rust/src/lib.rs", "baselines/gae.py", ".dockerignore"]
 )
 def test_what_is_executed_changes_both_hashes(root, name):

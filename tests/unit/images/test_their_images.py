@@ -1,5 +1,6 @@
 """An image of somebody else's: known by its own files alone, built from exactly those, and held to our limits."""
 
+import errno
 import json
 import subprocess
 from dataclasses import replace
@@ -9,13 +10,13 @@ from typing import Any
 import pytest
 
 from runner.daemon import docker_command as command
-from runner.images import base, build
+from runner.images import base, build, their_build
 from runner.images.identity import identify
 from runner.images.spec import Image, ImageSpec
 from runner.matrix.images import CORE, ImageTarget, TheirDockerfile, TheirImage
 from runner.matrix.toolchain import Toolchain
 from runner.system import machine
-from runner.system.errors import ImageBuildFailed, ImageNotFound
+from runner.system.errors import EmulationMissing, ImageBuildFailed, ImageNotFound, NoSpace
 
 TOOLCHAIN = Toolchain(name="trixie", suite="trixie", rust="1.96.0", python="3.13.5", pytorch="2.6.0")
 CHECKOUT = Path("/there is no checkout")
@@ -245,3 +246,19 @@ def test_a_failed_build_of_theirs_is_no_fault_of_our_locks(context, daemon, tmp_
 def test_their_image_needs_none_of_our_locks(context):
     assert build.locks_of(spec(context)) == ()
     assert build.locks_of(replace(spec(context), target=CORE)) != ()
+
+
+def test_a_build_that_runs_programs_which_this_kernel_cannot_says_what_to_install(context, daemon, tmp_path):
+    daemon.failing = "#8 0.3 exec /bin/sh: exec format error\n#8 ERROR: exit code: 1"
+    with pytest.raises(EmulationMissing, match="arm64") as caught:
+        ensure(replace(spec(context), architecture="arm64"), tmp_path)
+    assert "runner setup" in caught.value.fix
+
+
+def test_a_full_disk_is_no_fault_of_their_files(context, daemon, tmp_path, monkeypatch):
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "copy")
+
+    monkeypatch.setattr(their_build.shutil, "copyfile", full)
+    with pytest.raises(NoSpace):
+        ensure(spec(context), tmp_path)
