@@ -20,15 +20,13 @@ from runner.matrix import (
     Platform,
 )
 from runner.matrix.expressions import ExpressionError, evaluate
+from runner.matrix.images import CORE, OURS, ImageTarget
 from runner.matrix.toolchain import ARCHITECTURES, Toolchain
 from runner.planning.cells import Cell
 from runner.records.image import ImageFacts
 from runner.records.record import Record
 from runner.records.work import WorkFacts, WorkGate, WorkInputs, WorkLimits, WorkOutput, WorkReference
 from runner.system.errors import StoreError
-
-# Inputs are made and references run in the image of this target, whatever image an implementation needs.
-CORE = "core"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +49,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
         core: the image that made the inputs and ran the reference.
     """
     benchmark, limits = cell.benchmark, cell.limits
+    image = cell.implementation.image
     toolchain = asdict(cell.toolchain)
     del toolchain["name"]
     return WorkFacts(
@@ -80,8 +79,9 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
             instructions=UNSET if limits.instructions is None else limits.instructions,
         ),
         # The image that the matrix asks for; without Docker it is not the one that is run in.
-        target=cell.implementation.image,
+        target=image.name,
         core=core,
+        versions=UNSET if image.name in OURS or not image.versions else image.versions,
         differs=cell.implementation.differs or UNSET,
     )
 
@@ -138,7 +138,7 @@ def _load(record: Record, work: WorkFacts) -> Work:
     own = reference
     if names.implementation != reference.name:
         own = _implementation(
-            names.implementation, record.command, work.target, record.determinism, differs=record.differs
+            names.implementation, record.command, _target(work), record.determinism, differs=record.differs
         )
     elif reference.command != record.command:
         raise ValueError("two commands for the reference")
@@ -163,6 +163,12 @@ def _load(record: Record, work: WorkFacts) -> Work:
         core=work.core,
         deadline_seconds=record.launch.deadline_seconds,
     )
+
+
+def _target(work: WorkFacts) -> ImageTarget:
+    """Our target of that name, or somebody else's as the record describes it. Its image is given and never built."""
+    versions = None if isinstance(work.versions, UnsetType) else work.versions
+    return OURS.get(work.target) or ImageTarget(name=work.target, source=None, versions=versions)
 
 
 def _limits(name: str, said: WorkLimits) -> Limits:
@@ -200,7 +206,7 @@ def _benchmark(name: str, work: WorkFacts, implementations: Mapping[str, Impleme
 def _implementation(
     name: str,
     command: tuple[str, ...],
-    image: str,
+    image: ImageTarget,
     determinism: Determinism,
     *,
     reference: bool = False,

@@ -89,6 +89,8 @@ class WorkFacts(Part, frozen=True, kw_only=True):
         limits: What was asked for; launch.limits is what was in force.
         target: The image that the implementation asks for; image is the one that it ran in.
         core: The image that made the inputs and ran the reference.
+        versions: How the versions inside an image of somebody else's are asked; absent where nothing says them, and
+            for our own images.
         differs: What the implementation does another way than the reference; absent where the work is the same.
     """
 
@@ -102,6 +104,7 @@ class WorkFacts(Part, frozen=True, kw_only=True):
     limits: WorkLimits
     target: Name
     core: ImageFacts
+    versions: Command | UnsetType = UNSET
     differs: Annotated[tuple[str, ...], Meta(min_length=1)] | UnsetType = UNSET
 
     def __post_init__(self) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from runner.executors.base import Executor, LaunchRequest
+from runner.matrix.images import CORE
 from runner.planning.plan import ImageKey, Launch, PlannedCell
-from runner.planning.recipe import CORE
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.records.record import Record
@@ -56,8 +56,8 @@ def run_launch(launch: Launch, around: Surroundings) -> list[Record]:
 def _prepare(launch: Launch, around: Surroundings) -> PreparedLaunch:
     cell = launch.first
     place = (cell.toolchain.name, cell.platform.name)
-    image, software = around.images[cell.implementation.image, *place]
-    core, _ = around.images[CORE, *place]
+    image, software = around.images[cell.implementation.image.name, *place]
+    core, _ = around.images[CORE.name, *place]
     inputs = ensure_inputs(
         cell,
         image=core,
@@ -122,6 +122,8 @@ def _request(prepared: PreparedLaunch, scratch: Path) -> LaunchRequest:
         input_directory=inputs_of_launch(prepared.inputs, list(prepared.cases), scratch / "inputs"),
         output_directory=outputs,
         on_line=prepared.reader.line,
+        keeper_image=prepared.core,
+        executable_tmp=cell.implementation.image.executable_tmp,
     )
 
 

@@ -60,8 +60,9 @@ def _prepare(
     """Every image that the plan's cells need, with the versions that it was asked for and verified to hold."""
     if plan.launches:
         store.require_writable()
-    facts = {
-        (target, cell.toolchain.name, cell.platform.name): (
+    prepared = {
+        (target.name, cell.toolchain.name, cell.platform.name): (
+            target,
             cell,
             executor.prepare(target, cell.toolchain, cell.platform, say),
         )
@@ -70,6 +71,6 @@ def _prepare(
     if not plan.launches:
         return {}
     return {
-        key: (image, verified_software(cell, image=image, executor=executor, store=store))
-        for key, (cell, image) in facts.items()
+        key: (image, verified_software(target, cell, image=image, executor=executor, store=store))
+        for key, (target, cell, image) in prepared.items()
     }

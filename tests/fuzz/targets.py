@@ -21,6 +21,7 @@ from runner.gate import expected_counts, judge
 from runner.images.spec import ImageSpec
 from runner.matrix import Limits, Matrix, load_matrix
 from runner.matrix.expressions import ExpressionError, evaluate, names_in
+from runner.matrix.images import ImageTarget
 from runner.planning.cells import Selection, content_key, select
 from runner.planning.estimates import Durations
 from runner.planning.key_differences import Earlier
@@ -287,9 +288,9 @@ class Still:
         del implementation, platform
         return None
 
-    def identify(self, target: str, toolchain: Any, platform: Any) -> str:
+    def identify(self, target: ImageTarget, toolchain: Any, platform: Any) -> str:
         del toolchain
-        return content_hash([target, platform.name])
+        return content_hash([target.name, platform.name])
 
 
 # --- what an implementation prints and writes -----------------------------------------------------------------------

@@ -24,7 +24,7 @@ BACKEND = """
       quick: {native: {repetitions: 9}, emulated: {repetitions: 1}}
     implementations:
       pytorch: {command: [python3, update], reference: true}
-      rust: {command: [torchforge, dqn-update]}
+      rust: {command: [torchforge, dqn-update], side: ours}
       candle: {command: [torchforge-candle, dqn-update, --backend, candle], image: backends}
       burn: {command: [torchforge-burn, dqn-update, --backend, burn], image: backends}
 """

@@ -72,7 +72,7 @@ TRAINING = (
       quick: {native: {repetitions: 9}, emulated: {repetitions: 1}}
     implementations:
       numpy: {command: [python3, learn], reference: true}
-      rust: {command: [torchforge, learn]}
+      rust: {command: [torchforge, learn], side: ours}
 """
 )
 
