@@ -207,7 +207,10 @@ def test_steps_of_an_environment_that_is_no_choice_are_part_of_the_limit(tmp_pat
         ["50.0 ms", "—", "5.00 s", "100x"],
         ["50.0 ms", "50.0 ms", "200 ms", "2.00x"],
     ]
-    assert "An implementation that must step another library's environment has those steps in its bound (rust)" in text
+    assert (
+        "An implementation that must step another library's environment has those steps in its bound (rust)"
+        in text
+    )
     # The other case, and another machine's, say nothing of it.
     elsewhere = of("step", "single", 1.0, {"calls": 10}, machine={**MACHINE, "cpu_model": "Other"}, **counts)
     text = render_benchmark(matrix, trained + rates() + others + elsewhere, "learn", profile="quick")
