@@ -1,4 +1,4 @@
-"""``python -m runner``."""
+"""``python -m runner``, and the program ``forge-bench``: one process from its first module to its exit code."""
 
 import signal
 import sys
@@ -6,20 +6,33 @@ import sys
 from runner.system.interpreter import lacking, too_old
 
 
-def _run() -> int:
+def main() -> int:
+    """Run the command line of this process and return its exit code."""
     if refused := too_old():
         print(f"forge-bench: {refused}", file=sys.stderr)  # noqa: T201 (nothing of ours is read yet)
         return refused.exit_code
     # What follows is read by Python 3.11 and newer.
-    from runner.system.signals import stop_on_signals  # noqa: PLC0415 (as above)
+    from runner.system.standard_streams import take_standard_streams  # noqa: PLC0415 (as above)
     from runner.system.terminal import complain  # noqa: PLC0415 (as above)
+
+    stdout = take_standard_streams()
+    code = stdout.exit_code(_command(), complain)
+    # All is done: what the interpreter has left to do must not turn this code into another.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    return code
+
+
+def _command() -> int:
+    from runner.system.signals import stop_on_signals  # noqa: PLC0415 (as in main)
+    from runner.system.terminal import complain  # noqa: PLC0415 (as in main)
 
     # A second's worth of modules is read after this: to stop meanwhile is no traceback either.
     stop_on_signals()
     try:
-        from runner.cli.main import main  # noqa: PLC0415 (after the signals)
+        from runner.cli.main import main as run  # noqa: PLC0415 (after the signals)
 
-        return main()
+        return run()
     except KeyboardInterrupt:
         return 130
     except ModuleNotFoundError as error:
@@ -31,8 +44,4 @@ def _run() -> int:
 
 
 if __name__ == "__main__":
-    code = _run()
-    # All is done: what the interpreter has left to do must not turn this code into another.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sys.exit(code)
+    sys.exit(main())

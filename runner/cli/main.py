@@ -27,10 +27,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         complain("\nforge-bench: interrupted; every finished cell is stored, call again to go on")
         return Interrupted.exit_code
-    except BrokenPipeError:
-        # The reader of our stdout has gone (head, less): not an error of ours.
-        sys.stderr.close()
-        return 0
     except OSError as error:
         failure = refused(error)
         if failure is None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from runner.host.step import Step
 from runner.system.errors import ForgeBenchError, HostNotReady
 
 
@@ -27,7 +28,8 @@ class Finding:
         state: how it stands.
         found: what was found, in a few words.
         why: what that means for a run; empty where all is well.
-        commands: exact commands that mend it, in their order; empty where we know none.
+        commands: exact commands that put it right, in their order; empty where none is known.
+        steps: those of the commands that setup may run by itself.
         advice: what else to do about it, in words.
         error: what a run would end with.
     """
@@ -37,6 +39,7 @@ class Finding:
     found: str
     why: str = ""
     commands: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
     advice: str = ""
     error: type[ForgeBenchError] = HostNotReady
 

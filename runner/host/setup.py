@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 
 from runner.daemon.information import require_daemon
 from runner.host.facts import Host, read_host
-from runner.host.steps import Need, Step, WriteFile, needs
+from runner.host.finding import Finding
+from runner.host.needs import needs
+from runner.host.step import Step, WriteFile
 from runner.images.base import base_tag
 from runner.matrix.toolchain import Toolchain
 from runner.system import machine
-from runner.system.errors import HostNotReady
+from runner.system.errors import ForgeBenchError, HostNotReady
 
 
 def set_up(
@@ -34,12 +36,12 @@ def set_up(
         raise not_ready(still)
 
 
-def lacking(architectures: Sequence[str], toolchain: Toolchain) -> list[Need]:
+def lacking(architectures: Sequence[str], toolchain: Toolchain) -> list[Finding]:
     """What this host lacks for images of these architectures; a daemon is no part of it."""
     return _look(architectures, toolchain)[1]
 
 
-def mend(architectures: Sequence[str], toolchain: Toolchain, *, say: Callable[[str], None]) -> list[Need]:
+def mend(architectures: Sequence[str], toolchain: Toolchain, *, say: Callable[[str], None]) -> list[Finding]:
     """Install what is lacking, as far as we may and know how; returns what is lacking still.
 
     Raises:
@@ -48,19 +50,19 @@ def mend(architectures: Sequence[str], toolchain: Toolchain, *, say: Callable[[s
     host, found = _look(architectures, toolchain)
     mendable = [need for need in found if need.steps] if host.is_root else []
     for need in mendable:
-        say(f"installing {need.what}: {need.why}")
+        say(f"installing {need.check}: {need.why}")
         for step in need.steps:
             _take(step, need)
     return lacking(architectures, toolchain) if mendable else found
 
 
-def _look(architectures: Sequence[str], toolchain: Toolchain) -> tuple[Host, list[Need]]:
+def _look(architectures: Sequence[str], toolchain: Toolchain) -> tuple[Host, list[Finding]]:
     foreign = frozenset(architectures) - {machine.architecture()}
     host = read_host(base_tag(toolchain), foreign)
     return host, needs(host, foreign, pulled=toolchain.base is not None)
 
 
-def _take(step: Step, need: Need) -> None:
+def _take(step: Step, need: Finding) -> None:
     try:
         if isinstance(step, WriteFile):
             step.path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,14 +80,14 @@ def _take(step: Step, need: Need) -> None:
         problem = str(error)
     if problem is not None:
         raise HostNotReady(
-            what=f"could not install {need.what}", why=problem, fix=f"run it by hand and see: {step}"
+            what=f"could not install {need.check}", why=problem, fix=f"run it by hand and see: {step}"
         )
 
 
-def not_ready(found: Sequence[Need]) -> HostNotReady:
+def not_ready(found: Sequence[Finding]) -> ForgeBenchError:
     """The error for all that is lacking, of the one kind where there is but one."""
-    commands = [str(step) for need in found for step in need.steps]
-    by_hand = [need.what for need in found if not need.steps]
+    commands = [command for need in found for command in need.commands]
+    by_hand = [need.check for need in found if not need.steps]
     advice = []
     if commands:
         advice.append("run make setup as root, or these commands:\n    " + "\n    ".join(commands))
@@ -93,7 +95,7 @@ def not_ready(found: Sequence[Need]) -> HostNotReady:
         advice.append(f"install with this system's own means: {', '.join(by_hand)}")
     kinds = {need.error for need in found}
     return (kinds.pop() if len(kinds) == 1 else HostNotReady)(
-        what=f"this host lacks {', '.join(need.what for need in found)}",
-        why="; ".join(f"{need.what}: {need.why}" for need in found),
+        what=f"this host lacks {', '.join(need.check for need in found)}",
+        why="; ".join(f"{need.check}: {need.why}" for need in found),
         fix="\n    ".join(advice),
     )

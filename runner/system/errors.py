@@ -148,6 +148,12 @@ class NoSpace(ForgeBenchError):
     exit_code = 12
 
 
+class OutputLost(ForgeBenchError):
+    """The work is done, and its results could not be written to stdout."""
+
+    exit_code = 22
+
+
 class NothingToCompare(ForgeBenchError):
     """The records that a comparison needs are not in the store."""
 

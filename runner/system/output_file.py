@@ -4,7 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from runner.system.errors import UsageError
+from runner.system.errors import OutputLost, UsageError
 
 
 def write_output(path: Path, content: bytes) -> None:
@@ -12,8 +12,12 @@ def write_output(path: Path, content: bytes) -> None:
 
     Raises:
         UsageError: ``path`` is a folder, or its folder is not there.
+        OutputLost: ``path`` is a pipe, and its reader left.
         OSError: the system refuses; the old file is untouched then.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        _write_into(path, content)
+        return
     target = path.resolve()
     if target.is_dir() or not target.parent.is_dir():
         raise UsageError(
@@ -21,10 +25,6 @@ def write_output(path: Path, content: bytes) -> None:
             why="it is a folder" if target.is_dir() else f"there is no folder {target.parent}",
             fix="name a file in a folder that exists",
         )
-    if target.exists() and not target.is_file():
-        with target.open("wb") as file:
-            file.write(content)
-        return
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     part = Path(name)
     try:
@@ -36,6 +36,19 @@ def write_output(path: Path, content: bytes) -> None:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
+
+
+def _write_into(path: Path, content: bytes) -> None:
+    """As it is named: what ``/dev/fd/63`` of a shell's ``>(command)`` leads to has no path."""
+    try:
+        with path.open("wb") as file:
+            file.write(content)
+    except BrokenPipeError as error:
+        raise OutputLost(
+            what=f"the output could not be written to {path}",
+            why="the program that read this pipe left before the end",
+            fix="let it read to the end, or name a file",
+        ) from error
 
 
 def _umask() -> int:

@@ -19,7 +19,14 @@ PATIENCE_SECONDS = 60
 class Terminal:
     """A program whose stdin, stdout and stderr are one terminal; its output is read as it comes."""
 
-    def __init__(self, command: Sequence[str], *, columns: int, environment: dict[str, str] | None = None):
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        columns: int,
+        environment: dict[str, str] | None = None,
+        controlling: bool = False,
+    ):
         self._ours, theirs = os.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         # Whoever runs the tests may have said how wide his own terminal is, and whether it has colours.
@@ -33,6 +40,8 @@ class Terminal:
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
+            # Only a controlling terminal tells the program that it hangs up.
+            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controlling else None,  # noqa: PLW1509 (no thread runs here)
             env={**cleared, "TERM": "xterm", **(environment or {})},
         )
         os.close(theirs)
@@ -63,6 +72,10 @@ class Terminal:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        os.close(self._ours)
+
+    def hang_up(self) -> None:
+        """The terminal vanishes while the program goes on."""
         os.close(self._ours)
 
     def _read(self, deadline: float) -> bool:

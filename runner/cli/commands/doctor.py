@@ -84,7 +84,7 @@ def _mend(context: Context) -> None:
             continue
         if left:
             say(
-                f"not mended: {', '.join(need.what for need in left)} (only root can, or no command is known)"
+                f"not mended: {', '.join(need.check for need in left)} (only root can, or no command is known)"
             )
 
 

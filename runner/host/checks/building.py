@@ -2,10 +2,11 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from runner.host.finding import Finding, State, skipped
+from runner.host.needs import BOOTSTRAP, BUILDX, EMULATION, needs
 from runner.host.state import Situation
-from runner.host.steps import BOOTSTRAP, BUILDX, EMULATION, needs
 from runner.system.errors import EmulationMissing, MirrorUnreachable, PackagesDrifted, PinMismatch
 from runner.system.root import SUDO
 
@@ -155,19 +156,11 @@ def _pulled(situation: Situation) -> bool:
 
 
 def _by_need(situation: Situation, name: str, otherwise: Finding) -> Iterator[Finding]:
-    """The need of this name as a finding: ``needs`` alone knows what is lacking and how it is mended."""
+    """The need of this name as a finding: ``needs`` alone knows what is missing and what installs it."""
     host, foreign = situation.host, situation.wanted.foreign
     found = [] if host is None else needs(host, foreign, pulled=_pulled(situation))
-    need = next((each for each in found if each.what.startswith(name)), None)
+    need = next((each for each in found if each.check.startswith(name)), None)
     if need is None:
         yield otherwise
         return
-    yield Finding(
-        check=otherwise.check,
-        state=State.MISSING,
-        found=f"no {need.what}",
-        why=need.why,
-        commands=tuple(map(str, need.steps)),
-        advice="" if need.steps else f"install {need.what} with this system's own means",
-        error=need.error,
-    )
+    yield replace(need, check=otherwise.check)

@@ -10,7 +10,7 @@ import pytest
 from hosts import ARM, FRESH, READY
 
 from runner.host import facts, setup
-from runner.host.steps import needs
+from runner.host.needs import needs
 from runner.matrix.toolchain import Toolchain
 from runner.system import emulation, machine
 from runner.system.errors import BuildxMissing, DockerUnavailable, EmulationMissing, HostNotReady
@@ -151,7 +151,10 @@ def test_what_no_command_is_known_for_does_not_keep_the_rest_from_being_mended(
     live_in: Callable[[World], World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = live_in(World(FRESH, READY))
-    shown = [replace(need, steps=()) if need.what == "mmdebstrap" else need for need in needs(FRESH, ARM)]
+    shown = [
+        replace(need, steps=(), commands=()) if need.check == "mmdebstrap" else need
+        for need in needs(FRESH, ARM)
+    ]
     monkeypatch.setattr(setup, "needs", lambda host, *_, **__: shown if host == FRESH else [])
     assert len(set_up(fix=True)) == 2
     assert not any("mmdebstrap" in command for command in world.ran)

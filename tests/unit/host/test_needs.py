@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from hosts import ARM
 from hosts import FRESH as BARE
+from situations import but
 
+from runner.host.checks import examine
 from runner.host.facts import Host
-from runner.host.steps import RunCommand, WriteFile, needs
+from runner.host.needs import needs
+from runner.host.step import RunCommand, WriteFile
 from runner.system.root import SUDO, sudo
 
 READY = replace(BARE, has_buildx=True, has_base=True, emulated=ARM)
@@ -24,7 +27,7 @@ def test_a_ready_host_needs_nothing():
 
 
 def test_a_bare_bookworm_host_gets_everything_in_an_order_that_works():
-    assert [need.what for need in needs(BARE, ARM)] == ["docker buildx", "mmdebstrap", "emulation of arm64"]
+    assert [need.check for need in needs(BARE, ARM)] == ["docker buildx", "mmdebstrap", "emulation of arm64"]
     lines = commands(BARE)
     assert any("docker-buildx" in line for line in lines)
     assert any(
@@ -60,7 +63,7 @@ def test_an_installed_emulator_is_registered_and_not_installed_again():
 
 
 def test_a_base_that_is_there_needs_no_bootstrap():
-    assert "mmdebstrap" not in [need.what for need in needs(replace(BARE, has_base=True), ARM)]
+    assert "mmdebstrap" not in [need.check for need in needs(replace(BARE, has_base=True), ARM)]
 
 
 @pytest.mark.parametrize("host", [replace(BARE, has_apt=False)])
@@ -76,11 +79,11 @@ def test_a_bootstrap_also_needs_debians_keys_which_other_systems_lack():
 
 def test_a_bootstrap_without_debians_keys_is_no_way_to_a_base():
     host = replace(READY, has_base=False, has_mmdebstrap=True, has_keyring=False)
-    assert [need.what for need in needs(host, ARM)] == ["mmdebstrap"]
+    assert [need.check for need in needs(host, ARM)] == ["mmdebstrap"]
 
 
 def test_a_base_that_is_pulled_by_its_digest_needs_no_bootstrap():
-    assert "mmdebstrap" not in [need.what for need in needs(BARE, ARM, pulled=True)]
+    assert "mmdebstrap" not in [need.check for need in needs(BARE, ARM, pulled=True)]
 
 
 def test_a_plugin_of_a_command_that_is_not_there_is_not_asked_for():
@@ -104,3 +107,15 @@ def test_a_printed_step_writes_to_the_very_file_whatever_its_name():
 
 def test_root_is_told_of_no_sudo():
     assert (sudo(0), sudo(1000)) == ("", "sudo ")
+
+
+@pytest.mark.parametrize("host", [BARE, replace(BARE, has_apt=False), replace(BARE, has_systemd=True)])
+def test_what_doctor_prints_is_what_setup_does(host):
+    """One finding for both: its commands are its steps, and where there are none it says what to do instead."""
+    found = needs(host, ARM)
+    assert found
+    for each in found:
+        assert each.commands == tuple(map(str, each.steps))
+        assert bool(each.advice) != bool(each.commands)
+    doctors = {each.commands for each in examine(but(host=host)) if each.steps}
+    assert {each.commands for each in found if each.steps} == doctors

@@ -1,13 +1,12 @@
-"""What is to be done about what a host lacks: files to write and commands to run, as data."""
+"""What a host lacks to build and run images: findings whose steps setup carries out and doctor prints."""
 
-import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from runner.host.facts import Host, configuration
+from runner.host.finding import Finding, State
+from runner.host.step import RunCommand, Step, WriteFile
 from runner.system.errors import BuildxMissing, EmulationMissing, HostNotReady
-from runner.system.root import SUDO
 
 # The first words of what can be lacking.
 BUILDX, BOOTSTRAP, EMULATION = "docker buildx", "mmdebstrap", "emulation"
@@ -15,45 +14,8 @@ _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _SOURCES = Path("/etc/apt/sources.list.d")
 
 
-@dataclass(frozen=True)
-class WriteFile:
-    """A small file with this content."""
-
-    path: Path
-    content: str
-
-    def __str__(self) -> str:
-        return f"printf %s {shlex.quote(self.content)} | {SUDO}tee {shlex.quote(str(self.path))} >/dev/null"
-
-
-@dataclass(frozen=True)
-class RunCommand:
-    """A command with these arguments."""
-
-    arguments: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return SUDO + shlex.join(self.arguments)
-
-
-Step = WriteFile | RunCommand
-
-
-@dataclass(frozen=True)
-class Need:
-    """Something that is lacking, why it is needed, and the steps that mend it (none where we know no way).
-
-    ``error`` is what a run ends with where this alone is lacking.
-    """
-
-    what: str
-    why: str
-    steps: tuple[Step, ...]
-    error: type[HostNotReady] = HostNotReady
-
-
-def needs(host: Host, foreign: frozenset[str], *, pulled: bool = False) -> list[Need]:
-    """Everything that this host lacks, in the order in which it is mended.
+def needs(host: Host, foreign: frozenset[str], *, pulled: bool = False) -> list[Finding]:
+    """Everything that this host lacks, in the order in which setup installs it.
 
     Args:
         host: what is there.
@@ -64,28 +26,42 @@ def needs(host: Host, foreign: frozenset[str], *, pulled: bool = False) -> list[
     # A plugin of a command that is not there cannot be missed yet.
     if host.has_docker and not host.has_buildx:
         steps = tuple(_buildx(host))
-        found.append(Need(BUILDX, "images are built with it", _if_apt(host, steps), BuildxMissing))
+        found.append(_missing(host, BUILDX, "images are built with it", steps, BuildxMissing))
     if not host.has_base and not pulled and not (host.has_mmdebstrap and host.has_keyring):
         # Other systems lack Debian's keys, and without root mmdebstrap maps user ids.
         steps = (_update(), _install(BOOTSTRAP, "debian-archive-keyring", "uidmap"))
         found.append(
-            Need(BOOTSTRAP, "the base image is bootstrapped with it and Debian's keys", _if_apt(host, steps))
+            _missing(host, BOOTSTRAP, "the base image is bootstrapped with it and Debian's keys", steps)
         )
     missing = foreign - host.emulated
     if missing:
         found.append(
-            Need(
+            _missing(
+                host,
                 f"{EMULATION} of {', '.join(sorted(missing))}",
                 "images of that architecture run under QEMU here",
-                _if_apt(host, tuple(_emulation(host, missing))),
+                tuple(_emulation(host, missing)),
                 EmulationMissing,
             )
         )
     return found
 
 
-def _if_apt(host: Host, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    return steps if host.has_apt else ()
+def _missing(
+    host: Host, what: str, why: str, steps: tuple[Step, ...], error: type[HostNotReady] = HostNotReady
+) -> Finding:
+    """The finding that ``what`` is missing; the steps are apt's, and without apt they are the user's own."""
+    known = steps if host.has_apt else ()
+    return Finding(
+        check=what,
+        state=State.MISSING,
+        found=f"no {what}",
+        why=why,
+        steps=known,
+        commands=tuple(map(str, known)),
+        advice="" if known else f"install {what} with this system's own means",
+        error=error,
+    )
 
 
 def _buildx(host: Host) -> Iterator[Step]:
