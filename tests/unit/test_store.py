@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from runner.errors import DamagedRecord, NoSpace, StoreError
@@ -175,7 +176,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=ACTIONS)
 def test_through_any_sequence_of_writes_crashes_and_reads_no_record_is_lost_or_half(
     tmp_path_factory, actions

@@ -3,7 +3,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from runner.matrix import Matrix
@@ -21,7 +22,7 @@ from tables.records import (
     times,
 )
 
-FEW = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def page(matrix: Matrix, records: Sequence[Record], name: str, profile: str = "quick") -> str:

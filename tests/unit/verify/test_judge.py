@@ -5,7 +5,8 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from examples import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tables.records import make_record
 
@@ -230,7 +231,7 @@ def report(pairs: list[Pair]) -> Report:
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9=._-]{0,63}", fullmatch=True)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["1", "0.7", "3"])), min_size=1, max_size=4),
     st.sampled_from(list(Likeness)),
