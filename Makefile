@@ -53,7 +53,7 @@ rust: .venv/.ready  ## rustfmt, clippy and the Rust tests
 	  && rustc --version | awk '{ split($$2, part, "."); exit !(part[1] == 1 && part[2] >= $(RUST_LEAST)) }'; then \
 	  cd rust && cargo fmt --all --check && cargo clippy --locked --workspace --all-targets -- -D warnings \
 	    && cargo test --locked --workspace; \
-	else $(MAKE) setup && .venv/bin/python -m runner.images.rust_tests; fi
+	else $(MAKE) setup && .venv/bin/python -m tools.rust_tests; fi
 
 BACKENDS := --locked -p torchforge-nn -p torchforge-bench --features torchforge-bench/candle,torchforge-bench/burn
 backends:  ## clippy and the Rust tests with candle and burn compiled in, for a host with Rust: no other target builds those

@@ -166,7 +166,7 @@ def check_instructions() -> None:
     if faults := beyond_avx2():
         refuse(
             f"the limits allow AVX2 at most, and {'; '.join(faults)}; "
-            "set what runner/instructions.py sets for each library"
+            "set what runner/executors/instructions.py sets for each library"
         )
 
 

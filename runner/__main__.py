@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from runner.interpreter import lacking, too_old
+from runner.system.interpreter import lacking, too_old
 
 
 def _run() -> int:
@@ -11,13 +11,13 @@ def _run() -> int:
         print(f"forge-bench: {refused}", file=sys.stderr)  # noqa: T201 (nothing of ours is read yet)
         return refused.exit_code
     # What follows is read by Python 3.11 and newer.
-    from runner.signals import stop_on_signals  # noqa: PLC0415 (as above)
-    from runner.terminal import complain  # noqa: PLC0415 (as above)
+    from runner.system.signals import stop_on_signals  # noqa: PLC0415 (as above)
+    from runner.system.terminal import complain  # noqa: PLC0415 (as above)
 
     # A second's worth of modules is read after this: to stop meanwhile is no traceback either.
     stop_on_signals()
     try:
-        from runner.cli import main  # noqa: PLC0415 (after the signals)
+        from runner.cli.main import main  # noqa: PLC0415 (after the signals)
 
         return main()
     except KeyboardInterrupt:

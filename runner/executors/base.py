@@ -5,26 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from runner.execution import Execution
-from runner.failure import Failure, FailureKind
-from runner.images.spec import Toolchain
 from runner.matrix import Implementation, Limits, Platform
-from runner.signals import signal_name
+from runner.matrix.toolchain import Toolchain
+from runner.records.execution import Execution
+from runner.records.failure import Failure, FailureKind
+from runner.records.image import ImageFacts
+from runner.system.signals import signal_name
 
 # What a process lacks that lost a child at the memory limit and went on as if nothing had happened.
 _NOT_DELIVERED = frozenset({FailureKind.MISSING_MEASUREMENT, FailureKind.MISSING_OUTPUT})
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImageFacts:
-    """The image that a launch runs in, as a record names it. Fields are null where there is no image."""
-
-    target: str
-    architecture: str
-    identity: str | None
-    execution_hash: str
-    config_digest: str | None
-    manifest_digest: str | None
 
 
 @dataclass(frozen=True, kw_only=True)

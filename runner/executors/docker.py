@@ -16,28 +16,31 @@ from typing import Any
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from runner import instructions, machine, threads
-from runner.errors import DockerUnavailable
-from runner.execution import Execution, ExecutionKind
-from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
+from runner.daemon.connection import BROKEN_CONNECTION, connect
+from runner.daemon.endpoint import current_endpoint
+from runner.daemon.enforced_limits import enforced_by
+from runner.daemon.whereabouts import Whereabouts, architecture_of, machine_of_daemon, whereabouts
+from runner.executors import instructions, threads
+from runner.executors.base import AppliedLimits, LaunchRequest, LaunchResult
 from runner.executors.containers import create_container
-from runner.executors.cpus import last_cpus, usable_cpus
 from runner.executors.keeper import INPUTS, OUTPUTS, Keeper, keeper
 from runner.executors.sweep import owner_labels, sweep
 from runner.executors.watch import Streams
-from runner.failure import Failure, FailureKind
-from runner.host.connection import BROKEN_CONNECTION, connect
-from runner.host.emulation import emulator_of
-from runner.host.endpoint import current_endpoint
-from runner.host.limits import enforced_by
-from runner.host.space import is_full, no_space
-from runner.host.whereabouts import Whereabouts, architecture_of, machine_of_daemon, whereabouts
 from runner.images.build import ensure_image
 from runner.images.identity import identify
-from runner.images.spec import ImageSpec, Toolchain
+from runner.images.spec import ImageSpec
 from runner.matrix import Implementation, Platform
-from runner.orphans import end_orphans
-from runner.signals import uninterrupted
+from runner.matrix.toolchain import Toolchain
+from runner.records.execution import Execution, ExecutionKind
+from runner.records.failure import Failure, FailureKind
+from runner.records.image import ImageFacts
+from runner.system import machine
+from runner.system.cpus import last_cpus, usable_cpus
+from runner.system.emulation import emulator_of
+from runner.system.errors import DockerUnavailable
+from runner.system.orphans import end_orphans
+from runner.system.signals import uninterrupted
+from runner.system.space import is_full, no_space
 
 # By the executor itself and by namespaces and mounts; what the kernel's control groups enforce, the daemon says.
 _ENFORCED = ("deadline", "network", "read-only", "outputs")

@@ -22,13 +22,13 @@ from docker.models.containers import Container
 from docker.types import DriverConfig, Mount
 
 import docker
+from runner.daemon.connection import BROKEN_CONNECTION
 from runner.executors.containers import USER, create_container
 from runner.executors.outputs import MOST_FILES, Intake, empty, most_bytes
-from runner.failure import Failure, FailureKind
-from runner.host.connection import BROKEN_CONNECTION
 from runner.matrix import Limits
-from runner.signals import uninterrupted
-from runner.store import tree
+from runner.records.failure import Failure, FailureKind
+from runner.system.files import tree
+from runner.system.signals import uninterrupted
 
 INPUTS, OUTPUTS = "/inputs", "/outputs"
 _SLEEP = ("sleep", "infinity")

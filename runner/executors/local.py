@@ -18,20 +18,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from runner import instructions, machine, threads
-from runner.execution import Execution, ExecutionKind
-from runner.executors.base import AppliedLimits, ImageFacts, LaunchRequest, LaunchResult
-from runner.executors.cpus import last_cpus, usable_cpus
+from runner.executors import instructions, threads
+from runner.executors.base import AppliedLimits, LaunchRequest, LaunchResult
 from runner.executors.modules import missing_modules, own_python_first
 from runner.executors.outputs import empty, most_bytes, overfull_directory, refuse_directory
 from runner.executors.usage import can_be_seen, usage_of
 from runner.executors.watch import Streams
-from runner.failure import Failure, FailureKind
 from runner.images.identity import identify
-from runner.images.spec import ImageSpec, Toolchain
+from runner.images.spec import ImageSpec
 from runner.matrix import Implementation, Limits, Platform
-from runner.orphans import end_orphans, owner_environment
-from runner.signals import die_with_parent, end_group, uninterrupted
+from runner.matrix.toolchain import Toolchain
+from runner.records.execution import Execution, ExecutionKind
+from runner.records.failure import Failure, FailureKind
+from runner.records.image import ImageFacts
+from runner.system import machine
+from runner.system.cpus import last_cpus, usable_cpus
+from runner.system.orphans import end_orphans, owner_environment
+from runner.system.signals import die_with_parent, end_group, uninterrupted
 
 IMAGE_FILE = "image.json"
 _OOM_SCORE = Path("/proc/self/oom_score_adj")

@@ -11,10 +11,10 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from runner.failure import Failure, FailureKind
 from runner.matrix import Limits
-from runner.path_names import portable
-from runner.printable import one_line
+from runner.records.failure import Failure, FailureKind
+from runner.system.paths import portable
+from runner.system.printable import one_line
 
 MOST_FILES = 10_000
 _MOST_BYTES = 2**30

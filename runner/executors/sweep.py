@@ -1,6 +1,6 @@
 """Containers and volumes that runners left behind: whose they are, and the removal of what nobody will need again.
 
-Each carries the token of its runner (``runner.owner``) and its launch's deadline. Where the owner can be judged from
+Each carries the token of its runner (system/owner.py) and its launch's deadline. Where the owner can be judged from
 here its fate decides. Where it cannot (a runner on another host or inside another container that shares this daemon)
 only age does, by the daemon's own clock: every runner kills a container at its deadline, so long after it nobody waits.
 """
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from runner.host.connection import BROKEN_CONNECTION
-from runner.owner import Fate, Owner
+from runner.daemon.connection import BROKEN_CONNECTION
+from runner.system.owner import Fate, Owner
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.failure import Failure, FailureKind
 from runner.matrix import Limits
+from runner.records.failure import Failure, FailureKind
 
 _PROC = Path("/proc")
 # Fields of /proc/PID/stat after the name in parentheses: proc(5) counts from 1 and the name is the second.

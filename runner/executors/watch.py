@@ -3,7 +3,7 @@
 import codecs
 from collections.abc import Callable
 
-from runner.failure import Failure, FailureKind
+from runner.records.failure import Failure, FailureKind
 
 # More than this on stdout is not a measurement any more, and on stderr not a log.
 MOST_STDOUT_BYTES = 64 * 2**20

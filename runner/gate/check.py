@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from runner.failure import Failure, FailureKind
-from runner.printable import one_line
+from runner.records.failure import Failure, FailureKind
+from runner.system.printable import one_line
 
 _LONGEST_DETAIL = 500
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runner.failure import FailureKind
 from runner.gate.check import Check, Refused
-from runner.reading import read_bounded
-from runner.record import SCHEMA
-from runner.schema import schema
+from runner.records.failure import FailureKind
+from runner.records.record import SCHEMA
+from runner.system.bounded_reading import read_bounded
+from runner.system.schema import schema
 
 _LARGEST = 64 * 2**20
 

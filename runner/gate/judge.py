@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.failure import Failure, FailureKind
 from runner.gate.check import Check, Refused
 from runner.gate.episodes import check_episodes, read_episodes
 from runner.gate.outputs import compare, read_output
 from runner.matrix import Benchmark
 from runner.matrix.expressions import evaluate
+from runner.records.failure import Failure, FailureKind
 
 
 @dataclass(frozen=True, kw_only=True)

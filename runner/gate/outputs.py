@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from runner.arrays import Array, Unreadable, read_arrays
-from runner.failure import FailureKind
+from runner.gate.arrays import Array, Unreadable, read_arrays
 from runner.gate.check import Check, Refused
 from runner.matrix import OutputCheck
+from runner.records.failure import FailureKind
 
 # What consecutive updates have made of a tensor: in the precision that is measured, and in twice that.
 _AFTER, _EXACT = "after.", "exact."

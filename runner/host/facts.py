@@ -6,15 +6,15 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.errors import DockerUnavailable
-from runner.host.daemon import information
-from runner.host.endpoint import current_endpoint
-from runner.host.whereabouts import Whereabouts, whereabouts
-from runner.images.command import docker, inspect_images
+from runner.daemon.docker_command import docker, inspect_images
+from runner.daemon.endpoint import current_endpoint
+from runner.daemon.information import information
+from runner.daemon.whereabouts import Whereabouts, whereabouts
+from runner.system.emulation import BINFMT, emulator_name
+from runner.system.errors import DockerUnavailable
 
 _SECONDS = 20.0
 _KEYRINGS = Path("/usr/share/keyrings")
-BINFMT = Path("/proc/sys/fs/binfmt_misc")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +59,6 @@ def read_host(base: str, foreign: frozenset[str]) -> Host:
         else frozenset(each for each in foreign if is_registered(each)),
         installed_emulators=frozenset(each for each in foreign if configuration(each).exists()),
     )
-
-
-def emulator_name(architecture: str) -> str:
-    """QEMU's name for an architecture that Docker calls amd64 or arm64."""
-    return {"amd64": "qemu-x86_64", "arm64": "qemu-aarch64"}[architecture]
 
 
 def configuration(architecture: str) -> Path:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from runner.errors import ForgeBenchError, HostNotReady
+from runner.system.errors import ForgeBenchError, HostNotReady
 
 
 class State(Enum):

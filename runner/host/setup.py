@@ -4,13 +4,13 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 
-from runner import machine
-from runner.errors import HostNotReady
-from runner.host.daemon import require_daemon
+from runner.daemon.information import require_daemon
 from runner.host.facts import Host, read_host
 from runner.host.steps import Need, Step, WriteFile, needs
 from runner.images.base import base_tag
-from runner.images.spec import Toolchain
+from runner.matrix.toolchain import Toolchain
+from runner.system import machine
+from runner.system.errors import HostNotReady
 
 
 def set_up(

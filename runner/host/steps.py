@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.errors import BuildxMissing, EmulationMissing, HostNotReady
 from runner.host.facts import Host, configuration
-from runner.host.root import SUDO
+from runner.system.errors import BuildxMissing, EmulationMissing, HostNotReady
+from runner.system.root import SUDO
 
 # The first words of what can be lacking.
 BUILDX, BOOTSTRAP, EMULATION = "docker buildx", "mmdebstrap", "emulation"

@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from runner import machine
-from runner.errors import ImageBuildFailed
-from runner.images.command import docker, inspect_images
+from runner.daemon.docker_command import docker, inspect_images
 from runner.images.diagnosis import diagnose
-from runner.images.spec import Toolchain
-from runner.orphans import owner_environment
-from runner.scratch import scratch_directory
-from runner.signals import end_group, uninterrupted
+from runner.matrix.toolchain import Toolchain
+from runner.system import machine
+from runner.system.errors import ImageBuildFailed
+from runner.system.orphans import owner_environment
+from runner.system.scratch import scratch_directory
+from runner.system.signals import end_group, uninterrupted
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 # For its mounts to be undone and some hundred megabytes to be removed.

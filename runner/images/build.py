@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from runner import machine
-from runner.errors import ForgeBenchError, ImageBuildFailed, PackagesDrifted, PinMismatch
+from runner.daemon.docker_command import builder, docker, inspect_images
 from runner.images.base import ensure_base
-from runner.images.command import builder, docker, inspect_images
 from runner.images.diagnosis import diagnose
 from runner.images.identity import Identity, identify
 from runner.images.lock import changes, drifted, require_lock
 from runner.images.network import network_arguments
 from runner.images.resolve import resolve
 from runner.images.spec import Image, ImageSpec
+from runner.system import machine
+from runner.system.errors import ForgeBenchError, ImageBuildFailed, PackagesDrifted, PinMismatch
 
 IDENTITY_LABEL = "forge-bench.identity"
 # A registry is named by a first part with a dot, a port, or localhost; anything else is a local name as well.

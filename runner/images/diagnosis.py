@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from runner.errors import DockerUnavailable, ForgeBenchError, MirrorUnreachable
-from runner.host.space import is_full, no_space
-from runner.host.unavailable import is_connection_trouble
+from runner.daemon.unavailable import is_connection_trouble
+from runner.system.errors import DockerUnavailable, ForgeBenchError, MirrorUnreachable
+from runner.system.space import is_full, no_space
 
 # How apt, pip, uv, cargo and mmdebstrap (which is apt) say that a name or a server was not there.
 _UNREACHABLE = re.compile(

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from runner.errors import PackagesDrifted
-from runner.images.spec import Toolchain
+from runner.matrix.toolchain import Toolchain
+from runner.system.errors import PackagesDrifted
 
 KINDS = ("image", "compile", "tools")
 # What is asked of apt, by kind, relative to docker/.

@@ -3,7 +3,7 @@
 import os
 from urllib.parse import urlsplit
 
-from runner.images.spec import Toolchain
+from runner.matrix.toolchain import Toolchain
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # Arguments that every Dockerfile has: neither an image's history nor the key of a cached step holds them.

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.errors import ImageNotFound
-from runner.executors.base import ImageFacts
-from runner.host.unavailable import is_connection_trouble, unavailable
+from runner.daemon.docker_command import docker, inspect_images
+from runner.daemon.unavailable import is_connection_trouble, unavailable
 from runner.images.build import IDENTITY_LABEL, REGISTRY, manifest_digest_of
-from runner.images.command import docker, inspect_images
+from runner.records.image import ImageFacts
+from runner.system.errors import ImageNotFound
 
 TARGET_LABEL = "forge-bench.target"
 EXECUTION_HASH_LABEL = "forge-bench.execution-hash"

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from runner.errors import ForgeBenchError, ImageBuildFailed
+from runner.daemon.docker_command import builder, docker
 from runner.images.base import ensure_base
-from runner.images.command import builder, docker
 from runner.images.diagnosis import diagnose
 from runner.images.lock import KINDS, Lock, asked_for, beyond, parse_uris
 from runner.images.network import network_arguments
-from runner.images.spec import ARCHITECTURES, Toolchain
+from runner.matrix.toolchain import ARCHITECTURES, Toolchain
+from runner.system.errors import ForgeBenchError, ImageBuildFailed
 
 _TAIL_LINES = 15
 _LACKING = re.compile(

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from runner.printable import one_line
+from runner.system.printable import one_line
 
 _LONGEST_KEY = 200
 _LONGEST_MESSAGE = 400

@@ -5,15 +5,15 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.errors import MatrixError
-from runner.images.spec import Toolchain
 from runner.matrix import model
 from runner.matrix.expressions import ExpressionError, evaluate, names_in
 from runner.matrix.faults import Fault, did_you_mean
 from runner.matrix.source import MOST_BYTES, Source, read_source
-from runner.path_names import clashing, portable
-from runner.reading import read_bounded
-from runner.schema import schema
+from runner.matrix.toolchain import Toolchain
+from runner.system.bounded_reading import read_bounded
+from runner.system.errors import MatrixError
+from runner.system.paths import clashing, portable
+from runner.system.schema import schema
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
-from runner.images.spec import Toolchain
+from runner.matrix.toolchain import Toolchain
 
 Parameters = Mapping[str, Any]
 T = TypeVar("T")

@@ -4,21 +4,22 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from runner import machine
-from runner.cells import Cell, content_key
-from runner.errors import ImageNotFound, PinMismatch
-from runner.execution import Execution
-from runner.executors.base import Executor, ImageFacts, LaunchRequest, LaunchResult
-from runner.images.spec import Toolchain
-from runner.instructions import left_out_here
+from runner.executors.base import Executor, LaunchRequest, LaunchResult
+from runner.executors.instructions import left_out_here
 from runner.matrix import Implementation, Platform
-from runner.plan import Decision, ImageKey, Launch, Plan, PlannedCell, launches_of
-from runner.progress import Progress
-from runner.record import Record, content_hash
-from runner.run import run
-from runner.store import Store, newest_by_key
+from runner.matrix.toolchain import Toolchain
+from runner.planning.cells import Cell, content_key
+from runner.planning.plan import Decision, ImageKey, Launch, Plan, PlannedCell, launches_of
+from runner.planning.recipe import CORE, Work
+from runner.records.execution import Execution
+from runner.records.image import ImageFacts
+from runner.records.record import Record, content_hash
+from runner.records.store import Store, newest_by_key
+from runner.running.progress import Progress
+from runner.running.run import run
+from runner.system import machine
+from runner.system.errors import ImageNotFound, PinMismatch
 from runner.verify.images import Stand
-from runner.work import CORE, Work
 
 # Natively made records may be run under emulation, where an import alone takes half a minute.
 _LEAST_EMULATED_DEADLINE_SECONDS = 3600.0

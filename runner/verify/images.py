@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from runner.errors import ImageNotFound, UsageError, WrongImage
-from runner.executors.base import Executor, ImageFacts
+from runner.executors.base import Executor
 from runner.images.build import IDENTITY_LABEL
 from runner.images.reference import (
     EXECUTION_HASH_LABEL,
@@ -16,8 +15,10 @@ from runner.images.reference import (
     obtain,
     with_label,
 )
-from runner.images.spec import ARCHITECTURES
-from runner.work import Work
+from runner.matrix.toolchain import ARCHITECTURES
+from runner.planning.recipe import Work
+from runner.records.image import ImageFacts
+from runner.system.errors import ImageNotFound, UsageError, WrongImage
 
 _SHORT = 12
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from runner.failure import FailureKind
+from runner.figures.statistics import LEAST_PROCESSES, Interval, Processes, figure, ratio_interval
 from runner.matrix import Determinism
-from runner.record import Record, content_hash
-from runner.statistics import LEAST_PROCESSES, Interval, Processes, figure, ratio_interval
+from runner.records.failure import FailureKind
+from runner.records.record import Record, content_hash
 from runner.verify.images import Likeness
 
 # A time or a peak of memory that came out within these bounds, new over old, came out the same.

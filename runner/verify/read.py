@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from runner.errors import DamagedRecord, UsageError
-from runner.record import Record
-from runner.record_file import read_record
+from runner.records.record import Record
+from runner.records.record_file import read_record
+from runner.system.errors import DamagedRecord, UsageError
 
 _MOST_NAMED = 10
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from tabulate import tabulate
 
-from runner import printable
-from runner.comparison import natural_order
-from runner.record import Record
-from runner.statistics import Interval
-from runner.tables.units import bounds, figure_value, significant
+from runner.figures.comparison import natural_order
+from runner.figures.statistics import Interval
+from runner.records.record import Record
+from runner.report.tables.units import bounds, figure_value, significant
+from runner.system import printable
 from runner.verify.images import Likeness, Stand, short
 from runner.verify.judge import TOLERANCE, Finding, Judged, Verdict
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
-from runner.cells import Cell
-from runner.executors.base import ImageFacts
 from runner.matrix import load_matrix
-from runner.record import seal
-from runner.work import work_of
+from runner.planning.cells import Cell
+from runner.planning.recipe import work_of
+from runner.records.image import ImageFacts
+from runner.records.record import seal
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "results" / "published"

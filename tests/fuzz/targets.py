@@ -13,31 +13,33 @@ from typing import Any
 
 import yaml
 
-from runner import comparison, machine
-from runner.cells import Selection, content_key, select
-from runner.changes import Earlier
-from runner.errors import ForgeBenchError, MatrixError, VerificationDiffers
-from runner.estimates import Durations
-from runner.execution import Execution, ExecutionKind
-from runner.executors.base import ImageFacts
 from runner.executors.keeper import Keeper
 from runner.executors.watch import Streams
-from runner.export.table import table_of_records, table_of_repetitions
-from runner.export.write import as_csv, as_parquet
-from runner.failure import Failure
+from runner.figures import comparison
 from runner.gate import expected_counts, judge
 from runner.images.spec import ImageSpec
 from runner.matrix import Limits, Matrix, load_matrix
 from runner.matrix.expressions import ExpressionError, evaluate, names_in
-from runner.path_names import portable
-from runner.plan import make_plan
-from runner.protocol import Reader, arguments
-from runner.record import SCHEMA, Record, content_hash, is_intact, seal
-from runner.schema import schema
-from runner.store import Store, newest_by_key
-from runner.tables.markdown import render_table
-from runner.tables.pages import render_pages
-from runner.tables.write import write_tables
+from runner.planning.cells import Selection, content_key, select
+from runner.planning.estimates import Durations
+from runner.planning.key_differences import Earlier
+from runner.planning.plan import make_plan
+from runner.planning.recipe import lacks, load_work
+from runner.records.execution import Execution, ExecutionKind
+from runner.records.failure import Failure
+from runner.records.image import ImageFacts
+from runner.records.record import SCHEMA, Record, content_hash, is_intact, seal
+from runner.records.store import Store, newest_by_key
+from runner.referee.protocol import Reader, arguments
+from runner.report.export.table import table_of_records, table_of_repetitions
+from runner.report.export.write import as_csv, as_parquet
+from runner.report.tables.markdown import render_table
+from runner.report.tables.pages import render_pages
+from runner.report.tables.write import write_tables
+from runner.system import machine
+from runner.system.errors import ForgeBenchError, MatrixError, VerificationDiffers
+from runner.system.paths import portable
+from runner.system.schema import schema
 from runner.verify.images import Likeness
 from runner.verify.judge import Pair
 from runner.verify.judge import judge as judge_pairs
@@ -45,7 +47,6 @@ from runner.verify.read import read_records
 from runner.verify.report import Report, first_difference
 from runner.verify.report import as_json as verification_as_json
 from runner.verify.report import as_text as verification_as_text
-from runner.work import lacks, load_work
 from tests.fuzz import corpus
 from tests.fuzz.mutate import mutate_bytes, mutate_json, mutate_yaml
 
@@ -126,7 +127,7 @@ def _use_matrix(matrix: Matrix) -> None:
                 expect(not word.startswith("-"), f"{word!r} would be an option")
             names = [str(each) for each in cell.names().values()]
             names += [output.file for output in cell.benchmark.gate.outputs]
-            # As runner.run names a launch, its container and its log.
+            # As runner.running.run names a launch, its container and its log.
             launch = f"{cell.benchmark.name}-{cell.implementation.name}-{cell.platform.name}-s{cell.seed}"
             names.append(f"{launch}-{'0' * 8}.log")
             expect(all(portable(name) for name in names), f"a name that is no file's: {names}")
@@ -411,7 +412,7 @@ def _probe(data: bytes) -> None:
 
 def _text(data: bytes) -> None:
     """Any text in a table."""
-    from runner.tables.markdown import Table  # noqa: PLC0415
+    from runner.report.tables.markdown import Table  # noqa: PLC0415
 
     words = data.decode("utf-8", "surrogateescape").split("\n", 3)
     cells = (words + [""] * 4)[:4]

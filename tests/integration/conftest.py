@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from runner import machine
 from runner.executors.sweep import OWNER_LABEL
-from runner.owner import Owner
+from runner.system import machine
+from runner.system.owner import Owner
 
 ROOT = Path(__file__).parents[2]
 HOST = machine.architecture()

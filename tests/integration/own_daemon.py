@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psutil
 
-from runner import machine
 from runner.host.foreign import executable
+from runner.system import machine
 
 Result = subprocess.CompletedProcess[str]
 

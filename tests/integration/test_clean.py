@@ -13,8 +13,8 @@ from conftest import ROOT, Result
 from own_daemon import WHY_NOT, OwnDaemon, ending, hanging, own_daemon, possible
 
 from runner.executors.sweep import DEADLINE_LABEL, OWNER_LABEL
-from runner.owner import Owner
-from runner.store import Store
+from runner.records.store import Store
+from runner.system.owner import Owner
 
 # Ours as the real one builds: a step that executes what lies in /forge/, and layers on top of nothing.
 OURS = """FROM forge-bench-base:trixie-test AS tools
@@ -101,7 +101,7 @@ def containers(daemon: OwnDaemon) -> set[str]:
 
 def dead() -> Owner:
     """A process of this boot and this process table that has ended."""
-    program = "from runner.owner import Owner; print(Owner.current())"
+    program = "from runner.system.owner import Owner; print(Owner.current())"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )

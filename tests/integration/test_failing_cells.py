@@ -20,7 +20,7 @@ from conftest import HOST, ROOT, Result, docker, forge_bench
 from test_matrix import record_of
 
 from runner.executors.outputs import MOST_FILES
-from runner.failure import FailureKind
+from runner.records.failure import FailureKind
 
 HOSTILE = Path(__file__).parent / "hostile"
 # Nobody else's: the containers of this run are told by it on a daemon that others use too.
@@ -64,7 +64,7 @@ EXPECTED = {
     "is_killed": "signal",
     "is_removed": "lost",
 }
-# What needs no program of its own here: unit tests bend a small one (tests/unit/test_run_local.py, test_gate.py).
+# What needs no program of its own here: unit tests bend a small one (running/test_run_local.py, gate/test_gate.py).
 ELSEWHERE = {
     "impossible-time",
     "wrong-counts",

@@ -16,7 +16,15 @@ import yaml
 from conftest import FOREIGN, HOST, ROOT, Result, docker, forge_bench
 from own_daemon import WHY_NOT, OwnDaemon, hanging, own_daemon, possible, printing
 
-from runner.errors import (
+from runner.daemon.connection import connect
+from runner.daemon.docker_command import builder
+from runner.daemon.endpoint import current_endpoint
+from runner.images.base import base_tag
+from runner.images.build import ensure_image
+from runner.images.identity import identify
+from runner.images.spec import ImageSpec
+from runner.matrix import load_matrix
+from runner.system.errors import (
     BuildxMissing,
     DamagedRecord,
     DockerForbidden,
@@ -29,14 +37,6 @@ from runner.errors import (
     PinMismatch,
     StoreError,
 )
-from runner.host.connection import connect
-from runner.host.endpoint import current_endpoint
-from runner.images.base import base_tag
-from runner.images.build import ensure_image
-from runner.images.command import builder
-from runner.images.identity import identify
-from runner.images.spec import ImageSpec
-from runner.matrix import load_matrix
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can take something away from a host")
 # Root may read everything; without its capabilities it is like anybody else.

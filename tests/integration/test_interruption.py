@@ -12,10 +12,10 @@ import psutil
 import pytest
 from conftest import HOST, ROOT, docker
 
+from runner.daemon.connection import connect
 from runner.executors.sweep import DEADLINE_LABEL, OWNER_LABEL, sweep
-from runner.host.connection import connect
-from runner.orphans import OWNER_VARIABLE
-from runner.owner import Owner
+from runner.system.orphans import OWNER_VARIABLE
+from runner.system.owner import Owner
 
 KINDS = ("sigkill", "ctrl-c", "launch-kill", "sigterm", "two-runners", "full-disk", "cut", "ctrl-c-twice")
 SEED = 1
@@ -49,7 +49,7 @@ def test_after_a_fault_nothing_is_lost_or_left_and_the_next_call_goes_on(outcome
 BUILDER = """
 import sys
 from pathlib import Path
-from runner.images.command import builder, docker
+from runner.daemon.docker_command import builder, docker
 words = ("buildx", "build", "--builder", builder(), "--progress", "plain", "--network", "none", sys.argv[1])
 docker(*words, log=Path(sys.argv[2]))
 """

@@ -7,7 +7,7 @@ import conftest
 from conftest import docker, forge_bench, left_behind
 
 from runner.executors.sweep import OWNER_LABEL
-from runner.owner import Owner
+from runner.system.owner import Owner
 
 NAMES = ("forge-bench-test-left-behind-own", "forge-bench-test-left-behind-others")
 
@@ -27,7 +27,7 @@ def test_what_an_own_runner_made_is_seen_and_what_another_made_is_not():
 
 
 def test_a_runner_is_known_from_outside_by_the_token_that_it_gives_itself():
-    words = "from runner.owner import Owner; print(Owner.current(), flush=True); input()"
+    words = "from runner.system.owner import Owner; print(Owner.current(), flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", words],
         cwd=conftest.ROOT,

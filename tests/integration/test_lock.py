@@ -10,15 +10,16 @@ import yaml
 from conftest import HOST, ROOT, docker, forge_bench
 from dated_archive import Deb, served, write_archive
 
-from runner.errors import ImageBuildFailed, MirrorUnreachable, PackagesDrifted
 from runner.images import spec as specs
 from runner.images.base import base_tag, ensure_base
 from runner.images.build import ensure_image
 from runner.images.identity import EXECUTED, READ_BY_THE_RUNNER
 from runner.images.lock import changes, drifted, lock_file, write_locks
 from runner.images.resolve import resolve
-from runner.images.spec import ImageSpec, Toolchain
+from runner.images.spec import ImageSpec
 from runner.matrix import load_matrix
+from runner.matrix.toolchain import Toolchain
+from runner.system.errors import ImageBuildFailed, MirrorUnreachable, PackagesDrifted
 
 FIRST, SECOND = "20260101T000000Z", "20260201T000000Z"
 SUITE = "tiny"

@@ -7,7 +7,7 @@ import pytest
 from conftest import FOREIGN, HOST, ROOT, docker, forge_bench, left_behind
 
 from runner.matrix import load_matrix
-from runner.store import Store
+from runner.records.store import Store
 
 
 def record_of(results: Path, **names: object) -> dict:

@@ -14,8 +14,8 @@ from conftest import FOREIGN, HOST, PEERS, docker, forge_bench, left_behind
 
 from runner.images.build import builder
 from runner.images.reference import candidates, inspect, obtain
-from runner.record import seal
-from runner.store import Store
+from runner.records.record import seal
+from runner.records.store import Store
 
 # Names that only these tests give, and take away again.
 NAME = "forge-bench-verify-test"

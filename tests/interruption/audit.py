@@ -10,14 +10,14 @@ from pathlib import Path
 
 import psutil
 
-from runner.errors import ForgeBenchError
+from runner.daemon.connection import connect
 from runner.executors.sweep import OWNER_LABEL
-from runner.hashes import file_hashes
-from runner.host.connection import connect
-from runner.orphans import OWNER_VARIABLE
-from runner.owner import Owner
-from runner.record import Record
-from runner.store import Store, newest_by_key
+from runner.records.record import Record
+from runner.records.store import Store, newest_by_key
+from runner.system.errors import ForgeBenchError
+from runner.system.hashes import file_hashes
+from runner.system.orphans import OWNER_VARIABLE
+from runner.system.owner import Owner
 
 _TRACEBACK = re.compile(r"^Traceback |^Exception ignored", re.MULTILINE)
 _READ_EVERY_SECONDS = 0.05

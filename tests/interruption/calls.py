@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.owner import Owner
+from runner.system.owner import Owner
 from tests.interruption.matrix import ARCHITECTURE, ROOT
 
 # Nothing here takes longer; a call that does hangs, which is a violation too.

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import psutil
 
-from runner.errors import CellsFailed, DockerUnavailable, Interrupted, NoSpace
-from runner.orphans import OWNER_VARIABLE
+from runner.system.errors import CellsFailed, DockerUnavailable, Interrupted, NoSpace
+from runner.system.orphans import OWNER_VARIABLE
 from tests.interruption.audit import DaemonAudit
 from tests.interruption.calls import Call
 from tests.interruption.relay import Relay

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from runner import machine
+from runner.system import machine
 
 ROOT = Path(__file__).parents[2]
 ARCHITECTURE = machine.architecture()

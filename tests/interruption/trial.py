@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from runner.host.endpoint import current_endpoint
-from runner.owner import Owner
-from runner.record import Record
-from runner.store import Store
+from runner.daemon.endpoint import current_endpoint
+from runner.records.record import Record
+from runner.records.store import Store
+from runner.system.owner import Owner
 from tests.interruption.audit import (
     DaemonAudit,
     Reader,

@@ -13,8 +13,6 @@ from pathlib import Path
 from tests.mutants.mutant import Mutant, read_mutants
 
 ROOT = Path(__file__).parents[2]
-# What the named tests do not read, and most of a checkout's bytes.
-LEFT_OUT = ("results/published/", "rust/")
 # A mutation may make a loop without an end: that is noticed too.
 MOST_SECONDS = 600
 
@@ -48,13 +46,13 @@ def main() -> int:
 
 
 def copy_checkout(target: Path) -> None:
-    """Copy every file that git knows or would add, without what no named test reads."""
+    """Copy every file that git knows or would add."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     for name in filter(None, listed.stdout.split("\0")):
-        if not name.startswith(LEFT_OUT) and (ROOT / name).is_file():
+        if (ROOT / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, target / name)
 

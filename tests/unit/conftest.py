@@ -9,7 +9,7 @@ import examples
 import pytest
 import yaml
 
-from runner import machine
+from runner.system import machine
 
 examples.register()
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from runner.host.checks import building, daemon, machine, storage
 from runner.host.finding import Finding
-from runner.host.situation import Situation
+from runner.host.state import Situation
 
 CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
     daemon.docker_command,

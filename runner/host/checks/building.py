@@ -3,11 +3,11 @@
 import shlex
 from collections.abc import Iterator, Mapping
 
-from runner.errors import EmulationMissing, MirrorUnreachable, PackagesDrifted, PinMismatch
 from runner.host.finding import Finding, State, skipped
-from runner.host.root import SUDO
-from runner.host.situation import Situation
+from runner.host.state import Situation
 from runner.host.steps import BOOTSTRAP, BUILDX, EMULATION, needs
+from runner.system.errors import EmulationMissing, MirrorUnreachable, PackagesDrifted, PinMismatch
+from runner.system.root import SUDO
 
 
 def buildx(situation: Situation) -> Iterator[Finding]:

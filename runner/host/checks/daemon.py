@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from runner.errors import DockerForbidden, DockerMissing, DockerUnavailable
+from runner.daemon.enforced_limits import enforced_by
+from runner.daemon.unavailable import command_for
+from runner.daemon.whereabouts import Whereabouts
 from runner.host.finding import Finding, State, skipped
-from runner.host.limits import enforced_by
-from runner.host.root import SUDO
-from runner.host.situation import Situation
-from runner.host.unavailable import command_for
-from runner.host.whereabouts import Whereabouts
+from runner.host.state import Situation
+from runner.system.errors import DockerForbidden, DockerMissing, DockerUnavailable
+from runner.system.root import SUDO
 
 _WITHOUT = "without Docker, for what this host can run: python -m runner --executor local"
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from runner.host.finding import Finding, State, skipped
-from runner.host.root import SUDO
-from runner.host.situation import Situation
+from runner.host.state import Situation
+from runner.system.root import SUDO
 
 _GIB = 2**30
 # Above this share of the processors, other work is likely to be in the figures.

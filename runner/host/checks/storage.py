@@ -3,10 +3,10 @@
 import shlex
 from collections.abc import Iterator
 
-from runner.errors import DamagedRecord, NoSpace
 from runner.host.finding import Finding, State
-from runner.host.root import SUDO
-from runner.host.situation import Remedy, Situation
+from runner.host.state import Remedy, Situation
+from runner.system.errors import DamagedRecord, NoSpace
+from runner.system.root import SUDO
 
 _GB = 1e9
 # Each changes the results directory itself and nothing above it.

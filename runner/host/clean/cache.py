@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import docker
-from runner.host.connection import BROKEN_CONNECTION
+from runner.daemon.connection import BROKEN_CONNECTION
 
 # Where the Dockerfile's own scripts lie in the build stages, and where our sources are compiled for.
 _SCRIPTS, _SOURCES = "/forge/", " /opt/forge-bench "

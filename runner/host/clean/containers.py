@@ -5,9 +5,9 @@ from functools import partial
 from docker.errors import NotFound
 
 import docker
+from runner.daemon.connection import BROKEN_CONNECTION
 from runner.executors.sweep import OWNER_LABEL, find_remains
 from runner.host.clean.item import Area, Item
-from runner.host.connection import BROKEN_CONNECTION
 
 
 def find_containers(client: docker.DockerClient) -> Area:

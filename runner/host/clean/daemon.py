@@ -7,11 +7,11 @@ from pathlib import Path
 import requests
 
 import docker
+from runner.daemon.connection import BROKEN_CONNECTION, connect
 from runner.host.clean.cache import Step, layers_gone, ours, prune, steps_of
 from runner.host.clean.containers import find_containers
 from runner.host.clean.images import find_images
 from runner.host.clean.item import Area, Item
-from runner.host.connection import BROKEN_CONNECTION, connect
 
 # To remove a large image takes minutes on some storage drivers.
 _SECONDS = 300

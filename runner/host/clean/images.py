@@ -11,8 +11,8 @@ from typing import Any
 from docker.errors import APIError, ImageNotFound
 
 import docker
+from runner.daemon.connection import BROKEN_CONNECTION
 from runner.host.clean.item import Area, Item
-from runner.host.connection import BROKEN_CONNECTION
 from runner.images.build import IDENTITY_LABEL
 
 _OURS = ("forge-bench:", "forge-bench-base:")

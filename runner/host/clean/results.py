@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from runner.host.clean.item import Area, Item
-from runner.scratch import abandoned_scratch
-from runner.store import Store, tree
-from runner.tables.write import STAMP
+from runner.records.store import Store
+from runner.report.tables.write import STAMP
+from runner.system.files import tree
+from runner.system.scratch import abandoned_scratch
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 _RECORD = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{16}\.json")

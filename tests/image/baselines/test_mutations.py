@@ -22,9 +22,9 @@ from safetensors.torch import load_file
 
 import baselines
 from baselines import parity_inputs, protocol, training
-from runner.failure import FailureKind
 from runner.gate import Judgement, judge
 from runner.matrix import Matrix, load_matrix
+from runner.records.failure import FailureKind
 
 FOLDER = Path(baselines.__file__).parent
 BENCHMARK = {DQN: "dqn", PPO: "ppo", SAC: "sac"}

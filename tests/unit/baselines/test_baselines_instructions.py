@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from runner import machine
-from runner.instructions import environment
+from runner.executors.instructions import environment
 from runner.matrix import Instructions, Limits
+from runner.system import machine
 
 ROOT = Path(__file__).resolve().parents[3]
 TOLD = environment(

@@ -10,9 +10,9 @@ import yaml
 
 from documents.markdown import ROOT, Document, documents
 from documents.shell import runner_arguments, simple_commands, torchforge_arguments
-from runner.commands import COMMANDS
-from runner.errors import UsageError
-from runner.options import Options, parse
+from runner.cli.command_table import COMMANDS
+from runner.cli.words.options import Options, parse
+from runner.system.errors import UsageError
 
 FORGE = ROOT / ".github"
 # Not in a checkout: written by a build or a run.

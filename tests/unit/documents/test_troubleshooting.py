@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 
 from documents.markdown import ROOT, Document
-from runner.errors import ForgeBenchError
-from runner.failure import FailureKind
+from runner.records.failure import FailureKind
+from runner.system.errors import ForgeBenchError
 
 PAGE = ROOT / "TROUBLESHOOTING.md"
 FAILURES = re.compile(r"(?<=<!-- failures -->\n).*?(?=<!-- end of failures -->)", re.DOTALL)

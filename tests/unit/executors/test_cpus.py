@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runner.executors.cpus import last_cpus, usable_cpus
+from runner.system.cpus import last_cpus, usable_cpus
 
 CPUS = os.cpu_count() or 1
 

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 from docker.errors import APIError
 
-from runner import machine
-from runner.execution import ExecutionKind
+from runner.daemon import whereabouts
+from runner.daemon.endpoint import Endpoint
 from runner.executors import docker
-from runner.executors.base import ImageFacts, LaunchRequest
+from runner.executors.base import LaunchRequest
 from runner.executors.docker import DockerExecutor
-from runner.host import whereabouts
-from runner.host.endpoint import Endpoint
 from runner.matrix import Limits, Platform
+from runner.records.execution import ExecutionKind
+from runner.records.image import ImageFacts
+from runner.system import machine
 
 GIB = 2**30
 INFORMATION: dict[str, Any] = {

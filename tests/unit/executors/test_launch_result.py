@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.executors.base import AppliedLimits, LaunchResult
-from runner.failure import Failure, FailureKind
 from runner.matrix import Limits
+from runner.records.failure import Failure, FailureKind
 
 LIMITS = AppliedLimits.of(
     Limits(name="x", cpus=2, memory_bytes=512 * 2**20, pids=64, threads=1), cpus=(2, 3), enforced=("cpuset",)

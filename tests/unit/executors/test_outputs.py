@@ -17,8 +17,8 @@ from runner.executors.outputs import (
     overfull_directory,
     refuse_directory,
 )
-from runner.failure import FailureKind
 from runner.matrix import Limits
+from runner.records.failure import FailureKind
 
 MOST = 2**20
 FILE, FOLDER = stat.S_IFREG | 0o644, stat.S_IFDIR | 0o755

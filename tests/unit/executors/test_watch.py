@@ -11,7 +11,7 @@ from runner.executors.watch import (
     StdoutLines,
     Streams,
 )
-from runner.failure import FailureKind
+from runner.records.failure import FailureKind
 
 
 def lines_of(chunks) -> list[str]:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.executors.watch import Streams
-from runner.failure import Failure, FailureKind
-from runner.protocol import Reader
-from runner.record import SCHEMA, content_hash
-from runner.schema import schema
+from runner.records.failure import Failure, FailureKind
+from runner.records.record import SCHEMA, content_hash
+from runner.referee.protocol import Reader
+from runner.system.schema import schema
 from tests.fuzz import corpus
 
 CASE = "T=2048"

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.arrays import Unreadable, read_arrays
 from runner.executors.keeper import Keeper
 from runner.executors.outputs import refuse_directory
-from runner.failure import Failure, FailureKind
-from runner.hashes import file_hashes
+from runner.gate.arrays import Unreadable, read_arrays
 from runner.matrix import Limits
-from runner.record import content_hash
+from runner.records.failure import Failure, FailureKind
+from runner.records.record import content_hash
+from runner.system.hashes import file_hashes
 from tests.fuzz.targets import StoredContainer
 
 LIMITS = Limits(name="here", cpus=1, memory_bytes=64 * 2**20, pids=1, threads=1)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from runner.errors import StoreError
-from runner.path_names import clashing, component, portable
-from runner.protocol import arguments
-from runner.store import Store
+from runner.records.store import Store
+from runner.referee.protocol import arguments
+from runner.system.errors import StoreError
+from runner.system.paths import clashing, component, portable
 
 # What has led elsewhere, or to another file than the one that was named, on one system or another.
 HOSTILE = (

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from conftest import small_matrix
 
-from runner import privacy
-from runner.cli import main
-from runner.privacy import without_host
+from runner.cli.main import main
+from runner.system import privacy
+from runner.system.privacy import without_host
 
 ROOT = Path(__file__).parents[3]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from runner.comparison import compare
-from runner.errors import DamagedRecord, NothingToCompare
+from runner.figures.comparison import compare
 from runner.matrix import load_matrix
-from runner.record import seal
-from runner.store import Store
-from runner.tables.pages import render_benchmark
+from runner.records.record import seal
+from runner.records.store import Store
+from runner.report.tables.pages import render_benchmark
+from runner.system.errors import DamagedRecord, NothingToCompare
 from tests.fuzz import corpus
 from tests.fuzz.targets import stored_record
 

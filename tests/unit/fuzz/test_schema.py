@@ -10,10 +10,11 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner import protocol, record
 from runner.matrix import load as matrix_load
-from runner.schema import Schema, schema
-from runner.store import Store
+from runner.records import record
+from runner.records.store import Store
+from runner.referee import protocol
+from runner.system.schema import Schema, schema
 from tests.fuzz import corpus
 from tests.fuzz.mutate import mutate_value
 

@@ -5,9 +5,9 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.commands import COMMANDS
-from runner.errors import ForgeBenchError
-from runner.options import Options, parse
+from runner.cli.command_table import COMMANDS
+from runner.cli.words.options import Options, parse
+from runner.system.errors import ForgeBenchError
 
 WORDS = st.sampled_from(
     [

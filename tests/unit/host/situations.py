@@ -7,8 +7,8 @@ from typing import Any
 from hosts import ARM, READY
 
 from runner.host.mirror import Mirror
-from runner.host.situation import Daemon, Machine, Place, Results, Situation, Wanted
-from runner.images.spec import Toolchain
+from runner.host.state import Daemon, Machine, Place, Results, Situation, Wanted
+from runner.matrix.toolchain import Toolchain
 
 GIB, GB = 2**30, 10**9
 TOOLCHAIN = Toolchain(name="trixie", suite="trixie", rust="1.96.0", python="3.13.5", pytorch="2.6.0")

@@ -12,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from situations import DAEMON, GB, GIB, MACHINE, MIRROR, SERVED, TOOLCHAIN, WELL, but
 
-from runner.commands.doctor import as_text
-from runner.errors import (
+from runner.cli.commands.doctor import as_text
+from runner.daemon.whereabouts import Whereabouts
+from runner.host.checks import examine
+from runner.host.finding import Finding, State, exit_code
+from runner.host.state import Daemon, Place, Remedy, Results, Situation, Wanted
+from runner.system.errors import (
     BuildxMissing,
     DamagedRecord,
     DockerForbidden,
@@ -27,11 +31,7 @@ from runner.errors import (
     PinMismatch,
     StoreError,
 )
-from runner.host.checks import examine
-from runner.host.finding import Finding, State, exit_code
-from runner.host.root import SUDO
-from runner.host.situation import Daemon, Place, Remedy, Results, Situation, Wanted
-from runner.host.whereabouts import Whereabouts
+from runner.system.root import SUDO
 
 NO_COMMAND = Daemon(
     problem=DockerMissing(what="there is no docker command here", why="not on PATH", fix="install it")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from runner.errors import DockerUnavailable, MirrorUnreachable, NoSpace
 from runner.images.diagnosis import diagnose
+from runner.system.errors import DockerUnavailable, MirrorUnreachable, NoSpace
 
 LOG = Path("/logs/build-core-amd64.log")
 

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from runner import machine
 from runner.host import foreign
+from runner.system import machine
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the programs are Linux's")
 

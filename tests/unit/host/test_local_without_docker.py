@@ -9,13 +9,13 @@ from textwrap import dedent
 import pytest
 from conftest import DOUBLER, program, small_matrix
 
-from runner import machine
-from runner.cli import main
+from runner.cli.main import main
 from runner.executors import modules
 from runner.executors.local import LocalExecutor
 from runner.executors.modules import missing_modules, own_python_first
 from runner.matrix import Determinism, Implementation, Platform
-from runner.store import Store
+from runner.records.store import Store
+from runner.system import machine
 
 HERE = Platform(name="here", architecture=machine.architecture())
 Write = Callable[..., dict[str, str]]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from runner.host.look import results_of
-from runner.host.situation import Remedy
-from runner.store import Store
+from runner.host.probe import results_of
+from runner.host.state import Remedy
+from runner.records.store import Store
 
 
 @pytest.fixture

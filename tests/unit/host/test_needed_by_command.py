@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from runner import machine
-from runner.cli import main
-from runner.commands import COMMANDS
-from runner.commands.base import Context
-from runner.errors import HostNotReady, UsageError
+from runner.cli.command_table import COMMANDS
+from runner.cli.commands.base import Context
+from runner.cli.main import main
+from runner.cli.words.options import Options, parse
 from runner.host import setup
-from runner.options import Options, parse
+from runner.system import machine
+from runner.system.errors import HostNotReady, UsageError
 
 
 def asked_of_the_host(monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[str, ...]:
@@ -26,7 +26,7 @@ def asked_of_the_host(monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[str
     monkeypatch.setattr(setup, "set_up", not_ready)
     options = parse(words, COMMANDS)
     assert isinstance(options, Options)
-    context = Context(options)
+    context = Context(options, COMMANDS)
     context.executor = SimpleNamespace(name="docker")  # type: ignore[assignment]  # all that is asked of it
     with pytest.raises(HostNotReady):
         COMMANDS[options.command].run(context)

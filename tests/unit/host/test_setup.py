@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hosts import ARM, FRESH, READY
 
-from runner import machine
-from runner.errors import BuildxMissing, DockerUnavailable, EmulationMissing, HostNotReady
-from runner.host import emulation, facts, setup
+from runner.host import facts, setup
 from runner.host.steps import needs
-from runner.images.spec import Toolchain
+from runner.matrix.toolchain import Toolchain
+from runner.system import emulation, machine
+from runner.system.errors import BuildxMissing, DockerUnavailable, EmulationMissing, HostNotReady
 
 TOOLCHAIN = Toolchain(name="trixie", suite="trixie", rust="1.96.0", python="3.13.5", pytorch="2.6.0")
 

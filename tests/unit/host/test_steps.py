@@ -8,8 +8,8 @@ from hosts import ARM
 from hosts import FRESH as BARE
 
 from runner.host.facts import Host
-from runner.host.root import SUDO, sudo
 from runner.host.steps import RunCommand, WriteFile, needs
+from runner.system.root import SUDO, sudo
 
 READY = replace(BARE, has_buildx=True, has_base=True, emulated=ARM)
 

@@ -25,8 +25,8 @@ RUNNER = """
 import sys
 from pathlib import Path
 from runner.images import base
-from runner.images.spec import Toolchain
-from runner.signals import stop_on_signals
+from runner.matrix.toolchain import Toolchain
+from runner.system.signals import stop_on_signals
 stop_on_signals()
 base.inspect_images = lambda tags: {}
 toolchain = Toolchain(name="trixie", suite="trixie", rust="1", python="3", pytorch="2")

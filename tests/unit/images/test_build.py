@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from runner import machine
-from runner.errors import ImageBuildFailed, MirrorUnreachable, PackagesDrifted, PinMismatch
-from runner.images import base, build, command, resolve
+from runner.daemon import docker_command as command
+from runner.images import base, build, resolve
 from runner.images.identity import identify
 from runner.images.lock import Lock, Package, lock_file, write_locks
-from runner.images.spec import Image, ImageSpec, Toolchain
+from runner.images.spec import Image, ImageSpec
+from runner.matrix.toolchain import Toolchain
+from runner.system import machine
+from runner.system.errors import ImageBuildFailed, MirrorUnreachable, PackagesDrifted, PinMismatch
 
 TOOLCHAIN = Toolchain(name="trixie", suite="trixie", rust="1.96.0", python="3.13.5", pytorch="2.6.0")
 LOCK = Lock(

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from runner.images.identity import identify
+from runner.images.identity import DOCUMENTS, identify
 from runner.images.lock import Lock, Package, lock_file
-from runner.images.spec import ImageSpec, Toolchain
+from runner.images.spec import ImageSpec
+from runner.matrix.toolchain import Toolchain
 
 ROOT = Path(__file__).parents[3]
 TOOLCHAIN = Toolchain(name="t", suite="trixie", rust="1.0.0", python="3.0.0", pytorch="2.0.0")
@@ -21,7 +22,7 @@ def root(tmp_path: Path) -> Path:
         "docker/Dockerfile",
         "rust/src/lib.rs",
         "baselines/gae.py",
-        "runner/cli.py",
+        "runner/cli/main.py",
         "templates/page.md.j2",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +44,8 @@ def test_what_is_executed_changes_both_hashes(root, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["runner/cli.py", "templates/page.md.j2", "matrix.yaml", "pyproject.toml", "uv.lock", "LICENSE"]
+    "name",
+    ["runner/cli/main.py", "templates/page.md.j2", "matrix.yaml", "pyproject.toml", "uv.lock", "LICENSE"],
 )
 def test_what_only_the_runner_reads_changes_the_image_and_runs_nothing_again(root, name):
     before = identify(SPEC, root)
@@ -167,3 +169,12 @@ def test_a_lint_cache_is_neither_hashed_nor_built(root):
         (root / "baselines" / name).mkdir()
         (root / "baselines" / name / "x").write_text("x")
     assert identify(SPEC, root) == before
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_for_people_is_neither_hashed_nor_built(root, name):
+    assert (ROOT / name).is_file()
+    before = identify(SPEC, root)
+    (root / name).write_text("A page.")
+    assert identify(SPEC, root) == before
+    assert name in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()

@@ -9,10 +9,10 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.errors import PackagesDrifted
 from runner.images import lock as locks
 from runner.images.lock import Lock, Package, changes, parse_lock, parse_uris, require_lock
-from runner.images.spec import ARCHITECTURES, Toolchain
+from runner.matrix.toolchain import ARCHITECTURES, Toolchain
+from runner.system.errors import PackagesDrifted
 
 TOOLCHAIN = Toolchain(name="t", suite="trixie", rust="1.0.0", python="3.0.0", pytorch="2.0.0")
 MIRROR = "http://deb.debian.org/debian"

@@ -3,7 +3,7 @@
 import pytest
 
 from runner.images.network import network_arguments
-from runner.images.spec import Toolchain
+from runner.matrix.toolchain import Toolchain
 
 TOOLCHAIN = Toolchain(name="trixie", suite="trixie", rust="1", python="3", pytorch="2")
 AT_HOME = Toolchain(**vars(TOOLCHAIN) | {"snapshot": "20261101T000000Z", "archive": "http://127.0.0.1:8000"})

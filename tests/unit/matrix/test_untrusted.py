@@ -10,9 +10,9 @@ from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.errors import MatrixError
 from runner.matrix import load_matrix
 from runner.matrix.expressions import ExpressionError, evaluate, names_in
+from runner.system.errors import MatrixError
 
 ROOT = Path(__file__).parents[3]
 SHIPPED = (ROOT / "matrix.yaml").read_text(encoding="utf-8")

@@ -11,9 +11,9 @@ from typing import Any
 import conftest
 import yaml
 
-from runner.cli import main
-from runner.record import Record, seal
-from runner.store import Store
+from runner.cli.main import main
+from runner.records.record import Record, seal
+from runner.records.store import Store
 
 # The protocol without NumPy, whose import takes ten times as long as all the rest: these tests start many processes.
 COMMON = r"""

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from runner.errors import ImageNotFound
 from runner.images.reference import candidates
+from runner.system.errors import ImageNotFound
 
 CONFIGURATION = {
     "architecture": "arm64",

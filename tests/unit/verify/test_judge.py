@@ -5,14 +5,14 @@ import math
 from typing import Any
 
 import pytest
+from example_records import make_record
 from examples import examples
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tables.records import make_record
 
-from runner.executors.base import ImageFacts
-from runner.record import Record
-from runner.statistics import Interval
+from runner.figures.statistics import Interval
+from runner.records.image import ImageFacts
+from runner.records.record import Record
 from runner.verify.images import Likeness, Stand, likeness
 from runner.verify.judge import TOLERANCE, Pair, Verdict, by_interval, exact, judge, verdict_of
 from runner.verify.report import Report, as_json, as_text

@@ -5,17 +5,17 @@ import random
 import shutil
 
 import pytest
-from tables.records import make_record
+from example_records import make_record
 
-from runner import machine
-from runner.cells import content_key
-from runner.errors import DamagedRecord
-from runner.execution import Execution, ExecutionKind
-from runner.record import SCHEMA
-from runner.schema import schema
-from runner.store import Store
+from runner.planning.cells import content_key
+from runner.planning.recipe import load_work
+from runner.records.execution import Execution, ExecutionKind
+from runner.records.record import SCHEMA
+from runner.records.store import Store
+from runner.system import machine
+from runner.system.errors import DamagedRecord
+from runner.system.schema import schema
 from runner.verify.read import read_records
-from runner.work import load_work
 from verify.made import DOUBLER, NOISY, Forge, resealed, steered, varied
 
 SMOKE = ("--profile", "smoke")

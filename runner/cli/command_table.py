@@ -1,0 +1,41 @@
+"""The commands: one module each, found by name in this table alone.
+
+A command's module is imported when the command is asked for: none waits for what only another needs.
+"""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
+from runner.cli.commands.base import Command
+
+_MODULES = {
+    "run": "run",
+    "plan": "plan",
+    "build": "build",
+    "render": "render",
+    "compare": "compare",
+    "verify": "verify",
+    "export": "export",
+    "list": "listing",
+    "init": "init",
+    "setup": "setup",
+    "doctor": "doctor",
+    "clean": "clean",
+    "completion": "completion",
+    "lock": "lock",
+}
+
+
+class _Table(Mapping[str, Command]):
+    def __getitem__(self, name: str) -> Command:
+        command: Command = import_module(f"runner.cli.commands.{_MODULES[name]}").COMMAND
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+COMMANDS: Mapping[str, Command] = _Table()

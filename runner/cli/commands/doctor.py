@@ -1,0 +1,139 @@
+"""``forge-bench doctor``: what would stop a run here, found beforehand, with the command that mends it."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+
+from runner.cli.commands.base import Command, Context
+from runner.cli.words.options import SELECTION
+from runner.host.checks import examine
+from runner.host.finding import Finding, State, exit_code
+from runner.host.probe import look
+from runner.host.setup import mend
+from runner.host.state import Wanted
+from runner.images.spec import ImageSpec
+from runner.planning.cells import Cell, select
+from runner.records.execution import Execution, ExecutionKind
+from runner.system import machine
+from runner.system.errors import HostNotReady
+from runner.system.terminal import width_of, wrap
+
+_INDENT = " " * 9
+
+
+def _run(context: Context) -> int:
+    if context.own.fix:
+        _mend(context)
+    cells = _cells(context)
+    specs = _specs(cells)
+    findings = examine(
+        look(
+            Wanted(
+                toolchains=tuple(context.matrix.toolchains.values()),
+                images=tuple(spec.tag for spec in specs),
+                foreign=frozenset(spec.architecture for spec in specs) - {machine.architecture()},
+                memory_bytes=max((cell.limits.memory_bytes for cell in cells), default=0),
+                cpus=max((cell.limits.cpus for cell in cells), default=1),
+            ),
+            specs,
+            executor=context.executor_name,
+            inside_image=context.inside_image,
+            root=context.root,
+            store=context.store,
+            left_out=_left_out(context, cells),
+        )
+    )
+    code = exit_code(findings)
+    if context.own.json:
+        print(json.dumps({"exit_code": code, "findings": [each.as_json() for each in findings]}, indent=1))
+    else:
+        print(as_text(findings, width_of(sys.stdout)))
+    return code
+
+
+def as_text(findings: Sequence[Finding], width: int | None) -> str:
+    """A line a finding, and below it, where not all is well, why and what mends it."""
+    lines = []
+    for each in findings:
+        lines.append(wrap(f"{each.state.value:<8} {each.check}: {each.found}", width, hang=len(_INDENT)))
+        if each.why:
+            lines.append(wrap(f"{_INDENT}why: {each.why}", width))
+        # A command is for copying: it is never broken.
+        lines += [f"{_INDENT}to do: {command}" for command in each.commands]
+        if each.advice and each.state is not State.OK:
+            lines.append(wrap(f"{_INDENT}{'or' if each.commands else 'to do'}: {each.advice}", width))
+    counts = {state: sum(each.state is state for each in findings) for state in State}
+    total = ", ".join(f"{count} {state.value}" for state, count in counts.items() if count)
+    return "\n".join([*lines, total])
+
+
+def _mend(context: Context) -> None:
+    """Run the steps that are known to be safe; whatever they leave is found by the checks that follow."""
+    say = context.progress.say
+    if context.executor_name == "local":
+        say("nothing to mend: no container is started from here")
+        return
+    wanted = context.architectures or context.matrix.architectures
+    for toolchain in context.matrix.toolchains.values():
+        try:
+            left = mend(wanted, toolchain, say=say)
+        except HostNotReady as error:
+            say(f"{error}")
+            continue
+        if left:
+            say(
+                f"not mended: {', '.join(need.what for need in left)} (only root can, or no command is known)"
+            )
+
+
+def _cells(context: Context) -> list[Cell]:
+    """What was asked for, as a run would take it; nothing of it needs a daemon."""
+    own = machine.architecture()
+    kinds = {True: ExecutionKind.NATIVE, False: ExecutionKind.EMULATED}
+    executions = {
+        name: Execution(kind=kinds[platform.architecture == own])
+        for name, platform in context.matrix.platforms.items()
+    }
+    cells = select(context.matrix, context.selection, executions)
+    return [
+        cell
+        for cell in cells
+        if cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name) is None
+    ]
+
+
+def _specs(cells: Sequence[Cell]) -> tuple[ImageSpec, ...]:
+    wanted = (
+        ImageSpec(target=target, architecture=cell.platform.architecture, toolchain=cell.toolchain)
+        for cell in cells
+        for target in ("core", cell.implementation.image)
+    )
+    return tuple(dict.fromkeys(wanted))
+
+
+def _left_out(context: Context, cells: Sequence[Cell]) -> Mapping[str, str]:
+    if context.executor_name != "local":
+        return {}
+    found = {}
+    for cell in cells:
+        why = context.executor.left_out(cell.implementation, cell.platform)
+        if why is not None:
+            found[f"{cell.benchmark.name}/{cell.implementation.name}"] = why
+    return found
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fix", action="store_true", help="install first what is lacking, where that is safe"
+    )
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+
+
+COMMAND = Command(
+    name="doctor",
+    summary="find what would stop a run here, and print the command that mends it",
+    takes=(*SELECTION, "--matrix", "--executor", "--results"),
+    add_options=_add_options,
+    run=_run,
+)

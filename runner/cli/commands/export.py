@@ -1,0 +1,76 @@
+"""``forge-bench export``: all records of the store as one table."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from runner.cli.commands.base import Command, Context
+from runner.planning.cells import Selection
+from runner.records.record import Record
+from runner.report.export.table import table_of_records, table_of_repetitions
+from runner.report.export.write import as_csv, as_parquet
+from runner.system.errors import UsageError
+from runner.system.output_file import write_output
+from runner.system.terminal import is_terminal
+
+
+def _run(context: Context) -> int:
+    own = context.own
+    if own.format == "parquet" and own.output is None and is_terminal(sys.stdout):
+        raise UsageError(
+            what="a Parquet file is not written to a terminal",
+            why="it is no text",
+            fix="name a file with --output, or send stdout into one",
+        )
+    records = _selected(context, context.store.records())
+    table = table_of_repetitions(records) if own.repetitions else table_of_records(records)
+    content = as_parquet(table) if own.format == "parquet" else as_csv(table)
+    if own.output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    else:
+        write_output(own.output, content)
+    rows, to = len(table[0].values), "" if own.output is None else f" in {own.output}"
+    context.progress.say(
+        f"{rows} rows and {len(table)} columns of {len(records)} records{to}"
+        if records
+        else f"no such records in {context.store.root}: the table{to} has a header and no rows"
+    )
+    return 0
+
+
+def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
+    """Those that the options name: of every profile, and of benchmarks and limits long gone too."""
+    wanted = Selection(profile="", only=context.options.only)
+    return [
+        record
+        for record in records
+        if wanted.takes(record.benchmark, record.implementation, record.case)
+        and (not context.architectures or record.data["image"]["architecture"] in context.architectures)
+        and (not context.options.seeds or record.seed in context.options.seeds)
+        and (not context.options.limits or record.data["cell"]["limits"] in context.options.limits)
+    ]
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--format", choices=["csv", "parquet"], default="csv", help="csv (default) or parquet"
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write the table there instead of to stdout"
+    )
+    parser.add_argument(
+        "--repetitions", action="store_true", help="one row a repetition instead of one a record"
+    )
+
+
+COMMAND = Command(
+    name="export",
+    summary="write all records, of every profile, as one table (CSV or Parquet)",
+    takes=("--arch", "--only", "--seeds", "--limits", "--results"),
+    notes=("What each column holds: runner/report/export/README.md.",),
+    add_options=_add_options,
+    run=_run,
+)

@@ -1,0 +1,77 @@
+"""``forge-bench [run | BENCHMARK]``: run the selected part of the matrix and render its tables."""
+
+import argparse
+from collections.abc import Sequence
+
+from runner.cli.commands import plan as plan_command
+from runner.cli.commands.base import Command, Context
+from runner.cli.commands.show import show
+from runner.cli.words.options import EVERY_COMMON
+from runner.planning.cells import Selection
+from runner.planning.plan import Decision, Plan, content_keys
+from runner.records.record import Record
+from runner.running.run import run
+from runner.system.errors import CellsFailed
+
+
+def _run(context: Context) -> int:
+    if context.own.dry_run:
+        return plan_command.COMMAND.run(context)
+    context.require_host()
+    plan, store, progress = context.plan, context.store, context.progress
+    for name, why in _left_out(plan):
+        progress.say(f"left out: {name}: {why}")
+    summary = run(plan, context.executor, store, progress)
+    reused = sum(each.decision is Decision.REUSE for each in plan.cells)
+    progress.say(f"{summary.ran} cells run, {reused} reused, {len(summary.failed)} failed")
+    records = _of_today(context, store.records() if summary.ran else plan.records)
+    show(context, records, written=context.shown_architectures)
+    if summary.failed:
+        kinds = {f"{each.implementation}: {each.data['failure']['kind']}" for each in summary.failed}
+        raise CellsFailed(
+            what=f"{len(summary.failed)} of {summary.ran} cells failed",
+            why="; ".join(sorted(kinds)),
+            fix=f"read the tables and the logs under {store.root / 'logs'}; a failed cell is run again at the next call",
+        )
+    return 0
+
+
+def _of_today(context: Context, records: Sequence[Record]) -> list[Record]:
+    """Those that are of today's matrix, machine and images."""
+    plan = context.plan
+    # What ran on request once is shown from then on.
+    everything = Selection(
+        profile=plan.profile,
+        architectures=context.shown_architectures,
+        only=("*",),
+        limits=tuple(context.matrix.limits),
+    )
+    keys = plan.keys() | content_keys(context.matrix, everything, context.executor, plan.execution_hashes)
+    return [record for record in records if record.key in keys]
+
+
+def _left_out(plan: Plan) -> list[tuple[str, str]]:
+    """What does not run here, each thing once: an implementation, or one case of it."""
+    found = {}
+    for each in plan.cells:
+        if each.decision is Decision.LEAVE_OUT:
+            implementation, case = each.cell.implementation, each.cell.case.name
+            name = f"{each.cell.benchmark.name}/{implementation.name}"
+            if each.why == implementation.without.get(case):
+                name += f" {case}"
+            found[f"{name} on {each.cell.place}"] = each.why
+    return list(found.items())
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--dry-run", action="store_true", help="the same as the command plan")
+    plan_command.add_options(parser, "with --dry-run: ")
+
+
+COMMAND = Command(
+    name="run",
+    summary="run the selected part of the matrix and render its tables (the default)",
+    takes=EVERY_COMMON,
+    add_options=_add_options,
+    run=_run,
+)

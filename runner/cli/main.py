@@ -1,0 +1,39 @@
+"""The entry point: from the words of the command line to a command, and from any failure to three lines and a code."""
+
+import sys
+from collections.abc import Sequence
+
+from runner.cli.command_table import COMMANDS
+from runner.cli.commands.base import Context
+from runner.cli.words.options import parse
+from runner.system.errors import ForgeBenchError, Interrupted
+from runner.system.signals import stop_on_signals
+from runner.system.space import refused
+from runner.system.terminal import complain
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code. Results go to stdout, everything else to stderr."""
+    stop_on_signals()
+    try:
+        options = parse(sys.argv[1:] if arguments is None else arguments, COMMANDS)
+        if isinstance(options, str):
+            print(options, end="")
+            return 0
+        return COMMANDS[options.command].run(Context(options, COMMANDS))
+    except ForgeBenchError as error:
+        complain(f"forge-bench: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        complain("\nforge-bench: interrupted; every finished cell is stored, call again to go on")
+        return Interrupted.exit_code
+    except BrokenPipeError:
+        # The reader of our stdout has gone (head, less): not an error of ours.
+        sys.stderr.close()
+        return 0
+    except OSError as error:
+        failure = refused(error)
+        if failure is None:
+            raise
+        complain(f"forge-bench: {failure}")
+        return failure.exit_code

@@ -1,0 +1,76 @@
+"""What a shell needs to complete a command line of forge-bench: its script, generated from the options themselves."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from runner.cli.words.options import PROGRAM, common_parser, own_parser
+from runner.cli.words.syntax import CommandSyntax
+from runner.system.errors import PythonNotReady
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+def script(
+    shell: str,
+    commands: Mapping[str, CommandSyntax],
+    *,
+    benchmarks: Mapping[str, Sequence[str]],
+    profiles: Sequence[str],
+    limits: Sequence[str],
+) -> str:
+    """The completion script for ``shell``.
+
+    Args:
+        shell: one of `SHELLS`.
+        commands: all of them.
+        benchmarks: the names that the matrix has, each with its implementations'.
+        profiles: the names of the matrix's profiles.
+        limits: the names of the matrix's limits.
+
+    Raises:
+        PythonNotReady: there is no shtab here.
+    """
+    try:
+        # Imported here: an image has no shtab, and nothing else needs it.
+        import shtab  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise PythonNotReady(
+            what="completion scripts cannot be generated here",
+            why=f"{error}: it is one of the extra packages that a host needs and an image does not",
+            fix="on a host: make setup (or pip install 'forge-bench[host]')",
+        ) from error
+    names = [
+        *benchmarks,
+        *(f"{benchmark}/{each}" for benchmark, found in benchmarks.items() for each in found),
+    ]
+    everything = argparse.ArgumentParser(prog=PROGRAM, parents=_options(commands["run"]), add_help=False)
+    words = everything.add_subparsers(metavar="COMMAND")
+    parsers = [everything]
+    for name, command in commands.items():
+        parsers.append(
+            words.add_parser(name, parents=_options(command), add_help=False, help=command.summary)
+        )
+    for name in benchmarks:
+        options = _options(commands["run"])
+        parsers.append(words.add_parser(name, parents=options, add_help=False, help="this benchmark alone"))
+    for action in (action for parser in parsers for action in parser._actions):
+        if action.dest == "profile":
+            action.choices = list(profiles)
+        elif action.dest == "limits":
+            action.choices = list(limits)
+        elif action.dest == "only":
+            action.choices = names
+        elif action.type is Path:
+            # shtab reads what completes an argument from this attribute.
+            kind = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE
+            action.complete = kind  # type: ignore[attr-defined]  # argparse knows nothing of it
+        elif isinstance(action.choices, (list, tuple)):
+            # Where nothing at all may be given, argparse wants the empty list among them.
+            action.choices = [each for each in action.choices if isinstance(each, str)]
+    return shtab.complete(everything, shell=shell)
+
+
+def _options(command: CommandSyntax) -> list[argparse.ArgumentParser]:
+    """Anew each time: what is noted at an option of one command must not show at another."""
+    return [common_parser(command.takes), own_parser(command)]

@@ -1,0 +1,69 @@
+"""Names on the command line against the matrix, before anything is started."""
+
+from collections.abc import Sequence
+
+from runner.cli.words.options import Options
+from runner.matrix import Matrix
+from runner.matrix.faults import did_you_mean
+from runner.planning.cells import Selection
+from runner.system.errors import UsageError
+
+
+def check_names(options: Options, matrix: Matrix) -> None:
+    """See that the benchmark, the profile, every ``--only`` and every ``--limits`` name something.
+
+    Raises:
+        UsageError: one does not; with what may have been meant.
+    """
+    known = sorted(matrix.benchmarks)
+    if options.benchmark is not None and options.benchmark not in matrix.benchmarks:
+        raise _no_such_word(options.benchmark, options.commands, known)
+    # What a command does not take has the value of all commands, which a matrix need not have.
+    if "--profile" in options.takes and options.profile not in matrix.profiles:
+        raise UsageError(
+            what=f'no profile "{options.profile}"{did_you_mean(options.profile, matrix.profiles)}',
+            why="the matrix does not have it",
+            fix=f"choose one of {', '.join(matrix.profiles)}",
+        )
+    names = [
+        (benchmark.name, implementation, case)
+        for benchmark in matrix.benchmarks.values()
+        for implementation in benchmark.implementations
+        for case in benchmark.cases
+    ]
+    shorter = {"/".join(name[:parts]) for name in names for parts in (1, 2, 3)}
+    for pattern in options.only:
+        selection = Selection(profile=options.profile, only=(pattern,))
+        if not any(selection.takes(*name) for name in names):
+            raise UsageError(
+                what=f"--only {pattern} selects nothing{did_you_mean(pattern, sorted(shorter))}",
+                why="no benchmark, implementation and case of the matrix have such names",
+                fix="see forge-bench list",
+            )
+    _check_limits(options, matrix)
+
+
+def _check_limits(options: Options, matrix: Matrix) -> None:
+    """The limits that are named are those of a benchmark that is selected."""
+    only = Selection(profile=options.profile, only=options.only)
+    known = [
+        limits.name
+        for benchmark in matrix.benchmarks.values()
+        for limits in matrix.limits_of(benchmark)
+        if only.takes_some_of(matrix, benchmark)
+    ]
+    for limits in options.limits:
+        if limits not in known:
+            raise UsageError(
+                what=f"--limits {limits} selects nothing{did_you_mean(limits, known)}",
+                why="no selected benchmark of the matrix has such limits",
+                fix=f"choose of {', '.join(dict.fromkeys(known))}",
+            )
+
+
+def _no_such_word(word: str, commands: Sequence[str], benchmarks: Sequence[str]) -> UsageError:
+    return UsageError(
+        what=f'no command or benchmark "{word}"{did_you_mean(word, [*commands, *benchmarks])}',
+        why=f"commands are {', '.join(commands)}; benchmarks are {', '.join(benchmarks)}",
+        fix="see forge-bench --help and forge-bench list",
+    )

@@ -1,0 +1,54 @@
+"""Whether a daemon answers, and what it says of itself."""
+
+import json
+import re
+from typing import Any
+
+from runner.daemon.docker_command import docker
+from runner.daemon.endpoint import Endpoint, current_endpoint
+from runner.daemon.unavailable import broken, unavailable
+from runner.system.errors import DockerMissing
+
+# A daemon at work answers in milliseconds, one over a slow line in a second or two.
+_SECONDS = 20.0
+_VERSION = re.compile(r"v?\d+\.")
+
+
+def require_daemon() -> Endpoint:
+    """See that a daemon answers; returns where it is.
+
+    Raises:
+        DockerMissing, DockerForbidden, DockerUnavailable: what stands between us and one.
+    """
+    require_client()
+    endpoint = current_endpoint()
+    answer = docker("version", "--format", "{{.Server.Version}}", timeout=_SECONDS)
+    if answer.returncode != 0 or not _VERSION.match(answer.stdout):
+        raise unavailable(answer.stderr or answer.stdout, endpoint.host)
+    return endpoint
+
+
+def require_client() -> str:
+    """The version of the docker command line.
+
+    Raises:
+        DockerMissing: there is none, or the program of that name is not Docker's.
+    """
+    answer = docker("--version", timeout=_SECONDS)
+    words = answer.stdout.replace(",", " ").split()
+    version = next((word for word in words if _VERSION.match(word)), None)
+    if answer.returncode != 0 or version is None:
+        raise broken((answer.stderr or answer.stdout).strip())
+    return version
+
+
+def information() -> dict[str, Any]:
+    """What ``docker info`` knows of the daemon and of its machine; empty where it cannot be read.
+
+    Without a daemon the client prints the form all the same, every number in it 0, and why in ``ServerErrors``.
+    """
+    try:
+        found = json.loads(docker("info", "--format", "{{json .}}", timeout=_SECONDS).stdout)
+    except (ValueError, DockerMissing):
+        return {}
+    return found if isinstance(found, dict) and not found.get("ServerErrors") else {}

@@ -1,0 +1,117 @@
+"""Why there is no daemon to speak to, told apart by what the docker command line said."""
+
+import os
+import re
+from pathlib import Path
+
+from runner.system.errors import DockerForbidden, DockerMissing, DockerUnavailable, PythonNotReady
+from runner.system.root import SUDO
+
+# Each has been in every release of the command line since 2016 or is how Go words the system's own answer.
+_TROUBLE = re.compile(
+    r"cannot connect to the docker daemon|failed to connect to the docker api|error during connect"
+    r"|permission denied while trying to connect|error reading from server: eof|unable to resolve docker endpoint"
+    r"|docker daemon is not running|code = unavailable",
+    re.IGNORECASE,
+)
+_SYSTEMD = Path("/run/systemd/system")
+_LOCAL = "or run what this host can without Docker: --executor local"
+
+
+def is_connection_trouble(said: str) -> bool:
+    """Whether a message of docker, buildx or the SDK says that the daemon could not be spoken to."""
+    return _TROUBLE.search(said) is not None
+
+
+def missing(error: OSError) -> DockerMissing:
+    """No program of that name, or none that the system can execute."""
+    if isinstance(error, FileNotFoundError):
+        return DockerMissing(
+            what="there is no docker command here",
+            why="images are built and containers are started with it, and it is not on PATH",
+            fix=f"install Docker Engine (Debian: {SUDO}apt-get install docker.io) or Docker Desktop, {_LOCAL}",
+        )
+    return DockerMissing(
+        what="the docker command cannot be executed",
+        why=error.strerror or str(error),
+        fix=f"see which one is found first (type -a docker) and install it anew, {_LOCAL}",
+    )
+
+
+def broken(said: str) -> DockerMissing:
+    """A program of that name that is not Docker's."""
+    return DockerMissing(
+        what="what bears the name docker is not the Docker command line",
+        why=f"asked for its version it said {said[:80]!r}",
+        fix=f"see which one is found first (type -a docker) and install it anew, {_LOCAL}",
+    )
+
+
+def without_library(error: ModuleNotFoundError) -> PythonNotReady:
+    """The Python that runs forge-bench lacks what only a host needs."""
+    return PythonNotReady(
+        what="the Docker library is missing from the Python that runs forge-bench",
+        why=f"{error}: it is one of the extra packages that a host needs and an image does not",
+        fix=f"make setup (or: pip install 'forge-bench[host]'), {_LOCAL}",
+    )
+
+
+def silent(seconds: float) -> DockerUnavailable:
+    """Somebody listens and says nothing."""
+    return DockerUnavailable(
+        what="the Docker daemon does not answer",
+        why=f"it was asked for its version and said nothing in {seconds:.0f} s",
+        fix=f"see what it does (docker info; {SUDO}journalctl -u docker), restart it, {_LOCAL}",
+    )
+
+
+def unavailable(said: str, host: str | None = None) -> DockerUnavailable:
+    """The error for a daemon that cannot be spoken to.
+
+    Args:
+        said: what docker printed about it.
+        host: the daemon's address, where known.
+    """
+    why = in_one_line(said) or "docker ended with an error and said nothing"
+    address = host or os.environ.get("DOCKER_HOST") or ""
+    if "permission denied" in said.lower() and not address.startswith("ssh://"):
+        return DockerForbidden(
+            what="this user may not speak to the Docker daemon",
+            why=why,
+            fix=f"{SUDO}usermod -aG docker $USER, then log in again, {_LOCAL}",
+        )
+    return DockerUnavailable(what="no Docker daemon answers", why=why, fix=f"{_remedy(address)}, {_LOCAL}")
+
+
+def command_for(problem: DockerUnavailable, address: str) -> str:
+    """The one command that mends it, for the daemon at ``address``."""
+    if isinstance(problem, DockerMissing):
+        return "type -a docker"
+    if isinstance(problem, DockerForbidden):
+        return f"{SUDO}usermod -aG docker $USER && newgrp docker"
+    for variable in ("DOCKER_HOST", "DOCKER_CONTEXT"):
+        if os.environ.get(variable):
+            return f"unset {variable}"
+    if address.startswith(("ssh://", "tcp://")):
+        return "docker context use default"
+    if "/run/user/" in address:
+        return "systemctl --user start docker"
+    return f"{SUDO}systemctl start docker" if _SYSTEMD.is_dir() else f"{SUDO}service docker start"
+
+
+def _remedy(address: str) -> str:
+    """What brings this daemon back, in words: it depends on where it was looked for."""
+    for variable in ("DOCKER_HOST", "DOCKER_CONTEXT"):
+        if value := os.environ.get(variable):
+            return f"unset {variable}, or correct it (now: {value})"
+    command = command_for(DockerUnavailable(what="", why="", fix=""), address)
+    if address.startswith(("ssh://", "tcp://")):
+        return f"see that {address} can be reached, or {command}"
+    return f"start it: {command} (or open Docker Desktop)"
+
+
+def in_one_line(said: str) -> str:
+    """The first paragraph as one line: a docker that crashes prints its own stack below."""
+    lines = said.strip().splitlines()
+    stack = next((at for at, line in enumerate(lines) if line.startswith(("goroutine ", "[signal "))), None)
+    return " ".join(" ".join(lines[:stack]).split())[:300]

@@ -1,0 +1,1 @@
+"""Statistics over records: intervals, equivalence, ratios."""

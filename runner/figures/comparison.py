@@ -1,0 +1,389 @@
+"""How many times faster one implementation is than another, from the stored records alone."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from runner.figures.statistics import Interval, Processes, Verdict, figure_interval, ratio_interval, verdict
+from runner.records.record import Record, content_hash
+from runner.system import machine
+from runner.system.errors import NothingToCompare
+
+
+class Direction(Enum):
+    """Which end of a metric is the better one."""
+
+    LESS = "less is better"
+    MORE = "more is better"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """One case on one platform: ``against`` is ``ratio`` times as fast as ``base``.
+
+    ``ratio`` is base / against where less is better and against / base where more is: above 1 always means
+    that ``against`` is the better one. ``low`` and ``high`` bound its 95 % interval (None with a single
+    process a side), ``n`` is the number of independent processes on the side that has fewer.
+    """
+
+    benchmark: str
+    case: str
+    platform: str
+    toolchain: str
+    limits: str
+    profile: str
+    metric: str
+    direction: Direction
+    base: str
+    against: str
+    base_figure: Interval
+    against_figure: Interval
+    ratio: float
+    low: float | None
+    high: float | None
+    n: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Setting:
+    """What two records must share before their times may meet."""
+
+    platform: str
+    toolchain: str
+    limits: str
+    case: str
+    machine: tuple[Any, ...]
+    execution: str
+    parameters: str
+
+
+def direction(metric: str) -> Direction:
+    """Which end of ``metric`` is better: less of seconds and bytes, more of anything else."""
+    return Direction.LESS if metric.endswith(("seconds", "bytes")) else Direction.MORE
+
+
+def improvement(base: Processes, against: Processes, metric: str) -> Interval:
+    """How many times better ``against`` is than ``base``: above 1 is better, whatever the direction."""
+    if direction(metric) is Direction.LESS:
+        return ratio_interval(base, against)
+    return ratio_interval(against, base)
+
+
+def machine_of(record: Record) -> tuple[Any, ...]:
+    """What tells one machine from another, as ``runner.system.machine.fingerprint`` has it."""
+    return tuple(machine.fingerprint(record.data["machine"]).values())
+
+
+def image_of(record: Record) -> tuple[str, str]:
+    """The image that a record's process executed: its target and its execution hash.
+
+    Without Docker every target is the host, under a hash of its own: there the one that was asked for counts.
+    """
+    image = record.data["image"]
+    target = record.data.get("work", {}).get("target", image["target"])
+    return str(target), str(image["execution_hash"])
+
+
+def processes(records: Iterable[Record], metric: str) -> tuple[tuple[float, ...], ...]:
+    """The values of ``metric``, one tuple of repetitions per record; records without it are left out."""
+    return tuple(values for record in records if (values := record.values(metric)))
+
+
+def newest_work(records: Sequence[Record]) -> list[Record]:
+    """The same work (see `same_work`) of one place; of one cell the newest.
+
+    A failure replaces what passed before it: whoever wants no failures drops them afterwards.
+    """
+    kept = same_work(records)
+    return list({(record.case, record.implementation, record.seed): record for record in kept}.values())
+
+
+def same_work(records: Sequence[Record]) -> list[Record]:
+    """Those records of a benchmark (oldest first) that belong together.
+
+    An edited matrix leaves what ran before beside what runs now: its commands, limits and gates are in no image.
+    So what records must share is, for all of them, as the newest one has it.
+    """
+    terms = [_terms(record) for record in records]
+    newest: dict[tuple[str, ...], str] = {}
+    for each in terms:
+        newest.update(each)
+    return [record for record, mine in zip(records, terms, strict=True) if mine.items() <= newest.items()]
+
+
+def _terms(record: Record) -> dict[tuple[str, ...], str]:
+    """What a record must share, each under a name that says with which others.
+
+    The image with its target's on that architecture; inputs, counts and limits with everybody, for no ratio is of
+    different ones; what it ran and what judged it with its own implementation at that case.
+    """
+    data, cell = record.data, record.data["cell"]
+    target, execution_hash = image_of(record)
+    # A record of the first schema has no work: there the command alone is known.
+    work = data.get("work", {})
+    inputs, reference = (work.get(part, {}).get("command") for part in ("inputs", "reference"))
+    own = [work.get(part) for part in ("headline", "gate", "toolchain")]
+    return {
+        ("image", target, data["image"]["architecture"]): execution_hash,
+        ("inputs",): content_hash([inputs, work.get("counts")]),
+        ("limits", cell["limits"]): content_hash(work.get("limits")),
+        ("work", record.case, record.implementation): content_hash(
+            [data["command"], bool(record.differs), reference, *own]
+        ),
+    }
+
+
+def compare(
+    records: Iterable[Record],
+    *,
+    benchmark: str,
+    base: str,
+    against: str,
+    metric: str,
+    case: str | None = None,
+    architectures: Sequence[str] = (),
+) -> list[Comparison]:
+    """How many times faster ``against`` is than ``base``, for each case and platform that has both.
+
+    Times meet only within one platform, machine, way of execution, toolchain, limits and set of parameters, and of
+    the newest work there (see `newest_work`). Where several sets of parameters were run (profiles), the one with at
+    least five processes counts, and among those the newest.
+
+    Args:
+        records: the store's, in any order.
+        benchmark: the benchmark's name.
+        base: the implementation that is 1.
+        against: the implementation that is compared with it.
+        metric: the metric's name; the benchmark's headline is what a user means by default.
+        case: this case only.
+        architectures: these only, as the images name them; none for all.
+
+    Raises:
+        NothingToCompare: no pair of records may be compared; the message says why.
+    """
+    found = sorted(
+        (
+            record
+            for record in records
+            if record.benchmark == benchmark
+            and record.implementation in (base, against)
+            and case in (None, record.case)
+            and (not architectures or record.data["image"]["architecture"] in architectures)
+        ),
+        key=lambda record: (record.data["created_at"], record.identifier),
+    )
+    names = tuple(dict.fromkeys((base, against)))
+    places = f" on {' and '.join(architectures)}" if architectures else ""
+    subject = f"{benchmark}{f' {case}' if case else ''}{places}"
+    groups = {setting: newest_work(members) for setting, members in _by_setting(found).items()}
+    _require_ranked(found, [record for members in groups.values() for record in members], names, subject)
+    best: dict[tuple[str, str, str, str], tuple[tuple[bool, str], Comparison]] = {}
+    for setting, members in groups.items():
+        result = _compare_one(
+            setting,
+            members=[record for record in members if record.ranked],
+            benchmark=benchmark,
+            base=base,
+            against=against,
+            metric=metric,
+            subject=subject,
+        )
+        if result is not None:
+            place = (setting.platform, setting.toolchain, setting.limits, setting.case)
+            weight = (result.verdict is not Verdict.NOT_RANKED, members[-1].data["created_at"])
+            if place not in best or weight > best[place][0]:
+                best[place] = (weight, result)
+    if not best:
+        _refuse_apart([record for record in found if record.ranked], names, metric, subject)
+    return [best[place][1] for place in sorted(best, key=lambda place: (place[:3], natural_order(place[3])))]
+
+
+def as_json(results: Sequence[Comparison]) -> str:
+    """One object where there is one result, a list otherwise; with keys ratio, low, high and n."""
+    objects = [_as_object(result) for result in results]
+    return json.dumps(objects[0] if len(objects) == 1 else objects, indent=1, allow_nan=False)
+
+
+def as_text(results: Sequence[Comparison], *, toolchain: str, limits: str) -> str:
+    """For people: a heading a benchmark and platform, a line a case, within 80 columns.
+
+    Args:
+        results: what is shown.
+        toolchain: the one that no heading names.
+        limits: those that no heading names.
+    """
+    lines: list[str] = []
+    heading = ""
+    for each in results:
+        aside = [name for name in (each.toolchain, each.limits) if name not in (toolchain, limits)]
+        title = (
+            f"{each.benchmark} on {', '.join((each.platform, *aside))}: {each.against} against {each.base}"
+        )
+        if title != heading:
+            lines += ["", title] if lines else [title]
+            lines.append(
+                f"  {each.metric}, {each.direction.value}; above 1 means that {each.against} is better"
+            )
+            heading = title
+        lines.append(f"  {each.case:<16} {_ratio_text(each):<34} n={each.n}  {_verdict_text(each)}")
+    return "\n".join(lines)
+
+
+def _ratio_text(result: Comparison) -> str:
+    if result.low is None or result.high is None:
+        return f"{result.ratio:.3g} times, no interval"
+    return f"{result.ratio:.3g} times ({result.low:.3g} to {result.high:.3g})"
+
+
+def _verdict_text(result: Comparison) -> str:
+    return "not ranked: n<5" if result.verdict is Verdict.NOT_RANKED else result.verdict.value
+
+
+def _as_object(result: Comparison) -> dict[str, Any]:
+    return {
+        "benchmark": result.benchmark,
+        "case": result.case,
+        "platform": result.platform,
+        "toolchain": result.toolchain,
+        "limits": result.limits,
+        "profile": result.profile,
+        "metric": result.metric,
+        "direction": result.direction.value,
+        "base": result.base,
+        "against": result.against,
+        "base_value": result.base_figure.value,
+        "against_value": result.against_figure.value,
+        "ratio": result.ratio,
+        "low": result.low,
+        "high": result.high,
+        "n": result.n,
+        "verdict": result.verdict.value,
+    }
+
+
+def _by_setting(records: Iterable[Record]) -> Mapping[_Setting, list[Record]]:
+    groups: dict[_Setting, list[Record]] = {}
+    for record in records:
+        cell = record.data["cell"]
+        setting = _Setting(
+            platform=record.platform,
+            toolchain=cell["toolchain"],
+            limits=cell["limits"],
+            case=record.case,
+            machine=machine_of(record),
+            execution=record.data["execution"]["kind"],
+            parameters=json.dumps(record.data["parameters"], sort_keys=True),
+        )
+        groups.setdefault(setting, []).append(record)
+    return groups
+
+
+def _compare_one(
+    setting: _Setting,
+    *,
+    members: Sequence[Record],
+    benchmark: str,
+    base: str,
+    against: str,
+    metric: str,
+    subject: str,
+) -> Comparison | None:
+    sides = [
+        processes((record for record in members if record.implementation == name), metric)
+        for name in (base, against)
+    ]
+    if not all(sides):
+        return None
+    try:
+        ratio = improvement(sides[0], sides[1], metric)
+    except ValueError as error:
+        raise NothingToCompare(
+            what=f"{subject}: no ratio of {metric} between {base} and {against}",
+            why=f"{error}; {metric} of a record is zero, or next to it",
+            fix="choose another metric with --metric",
+        ) from error
+    return Comparison(
+        benchmark=benchmark,
+        case=setting.case,
+        platform=setting.platform,
+        toolchain=setting.toolchain,
+        limits=setting.limits,
+        profile=str(members[-1].data["profile"]),
+        metric=metric,
+        direction=direction(metric),
+        base=base,
+        against=against,
+        base_figure=figure_interval(sides[0]),
+        against_figure=figure_interval(sides[1]),
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        n=ratio.n,
+        verdict=verdict(ratio),
+    )
+
+
+def _require_ranked(
+    found: Sequence[Record], newest: Sequence[Record], names: Sequence[str], subject: str
+) -> None:
+    for name in names:
+        if all(record.implementation != name for record in found):
+            raise NothingToCompare(
+                what=f"{subject}: nothing to compare {name} by",
+                why=f"the store has no record of {name} there",
+                fix="run it first: python -m runner --only "
+                + shlex.quote(f"{subject.split(maxsplit=1)[0]}/{name}"),
+            )
+        mine = [record for record in newest if record.implementation == name]
+        if mine and not any(record.ranked for record in mine):
+            raise NothingToCompare(
+                what=f"{subject}: the times of {name} cannot be compared",
+                why=_why_unranked(mine),
+                fix="run it natively on this architecture with python -m runner, and mend what failed",
+            )
+
+
+def _why_unranked(records: Sequence[Record]) -> str:
+    """Why none of these records is ranked, in words."""
+    failed = [record for record in records if record.failed]
+    passed = [record for record in records if not record.failed]
+    executed = [record.data["execution"]["kind"] for record in passed]
+    kinds = ", ".join(sorted({str(record.data["failure"]["kind"]) for record in failed}))
+    reasons = {
+        f"failed ({kinds})": len(failed),
+        "emulated (emulated times say nothing about hardware)": executed.count("emulated"),
+        "of unknown execution (nobody said whether they ran natively)": executed.count("unknown"),
+        "not the same work (its page says what differs)": sum(bool(record.differs) for record in passed),
+    }
+    return f"of {len(records)} records: " + ", ".join(
+        f"{count} {why}" for why, count in reasons.items() if count
+    )
+
+
+def _refuse_apart(ranked: Sequence[Record], names: Sequence[str], metric: str, subject: str) -> None:
+    lacking = [
+        name for name in names if not processes((r for r in ranked if r.implementation == name), metric)
+    ]
+    if lacking:
+        known = sorted({key for record in ranked for key in record.data["measurement"]["metrics"]})
+        raise NothingToCompare(
+            what=f'{subject}: no metric "{metric}"',
+            why=f"{' and '.join(lacking)} did not measure it; measured were {', '.join(known)}",
+            fix="choose one of those with --metric",
+        )
+    raise NothingToCompare(
+        what=f"{subject}: the records of {' and '.join(names)} may not be compared",
+        why="they differ in platform, machine, image, inputs, toolchain, limits or parameters",
+        fix="run both with the same profile on the same machine: python -m runner --only "
+        + shlex.quote(subject.split(maxsplit=1)[0]),
+    )
+
+
+def natural_order(name: str) -> tuple[Any, ...]:
+    """A sorting key that puts T=128 before T=2048."""
+    return tuple(int(part) if part.isdigit() else part for part in re.split(r"([0-9]+)", name))

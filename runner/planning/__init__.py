@@ -1,0 +1,1 @@
+"""Cells, their content keys, and the plan of a run."""

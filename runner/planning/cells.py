@@ -1,0 +1,184 @@
+"""Cells, and the content key by which a finished one is found again."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import Any
+
+from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile
+from runner.matrix.toolchain import Toolchain
+from runner.records.execution import Execution
+from runner.records.record import content_hash
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One point of the matrix. ``parameters`` are the case's with the profile's sizes added.
+
+    ``aside`` are the names of its toolchain and limits, each where it is not the first that there is: what a line
+    about it has to add.
+    """
+
+    benchmark: Benchmark
+    case: Case
+    implementation: Implementation
+    toolchain: Toolchain
+    platform: Platform
+    limits: Limits
+    seed: int
+    parameters: Mapping[str, Any]
+    aside: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Its platform, and what stands aside, in words."""
+        return " ".join((self.platform.name, *self.aside))
+
+    def names(self) -> dict[str, str | int]:
+        """The cell as a record names it."""
+        return {
+            "benchmark": self.benchmark.name,
+            "case": self.case.name,
+            "implementation": self.implementation.name,
+            "toolchain": self.toolchain.name,
+            "platform": self.platform.name,
+            "limits": self.limits.name,
+            "seed": self.seed,
+        }
+
+    def __str__(self) -> str:
+        return (
+            f"{self.benchmark.name} {self.case.name} {self.implementation.name} {self.place} seed {self.seed}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The part of the matrix that a user asked for. Empty means everything."""
+
+    profile: str
+    architectures: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = ()
+    limits: tuple[str, ...] = ()
+
+    def takes(self, benchmark: str, implementation: str, case: str) -> bool:
+        """Whether ``--only BENCHMARK[/IMPLEMENTATION[/CASE]]`` names this one (globs)."""
+        name = (benchmark, implementation, case)
+        return not self.only or any(_names(pattern, name) for pattern in self.only)
+
+    def takes_some_of(self, matrix: Matrix, benchmark: Benchmark) -> bool:
+        """Whether any of a benchmark is selected, by its names and by its limits."""
+        names = product(benchmark.implementations, benchmark.cases)
+        return bool(self.limits_of(matrix, benchmark)) and any(
+            self.takes(benchmark.name, *each) for each in names
+        )
+
+    def limits_of(self, matrix: Matrix, benchmark: Benchmark) -> tuple[Limits, ...]:
+        """Those of a benchmark's limits that are selected: what ``--limits`` names, else the first."""
+        every = matrix.limits_of(benchmark)
+        return tuple(each for each in every if each.name in self.limits) if self.limits else every[:1]
+
+
+def _names(pattern: str, name: tuple[str, ...]) -> bool:
+    """Whether each part of the pattern takes that of the name; what it leaves out may be anything."""
+    parts = pattern.split("/")
+    return len(parts) <= len(name) and all(map(fnmatchcase, name, parts))
+
+
+def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execution]) -> Iterator[Cell]:
+    """The selected cells, in the order of the matrix.
+
+    Args:
+        matrix: the whole.
+        selection: what of it.
+        executions: how each platform executes here, by its name; it decides sizes and seeds.
+    """
+    profile = matrix.profiles[selection.profile]
+    for toolchain in matrix.toolchains.values():
+        for limits in matrix.limits.values():
+            for platform in matrix.platforms.values():
+                if selection.architectures and platform.architecture not in selection.architectures:
+                    continue
+                for benchmark in matrix.benchmarks.values():
+                    asked_for = bool(selection.only or selection.limits) or not benchmark.on_request
+                    if asked_for and limits in selection.limits_of(matrix, benchmark):
+                        execution = executions[platform.name]
+                        firsts = (next(iter(matrix.toolchains.values())), matrix.limits_of(benchmark)[0])
+                        aside = tuple(each.name for each in (toolchain, limits) if each not in firsts)
+                        yield from _of_benchmark(
+                            benchmark, toolchain, limits, platform, profile, selection, execution, aside
+                        )
+
+
+def _of_benchmark(
+    benchmark: Benchmark,
+    toolchain: Toolchain,
+    limits: Limits,
+    platform: Platform,
+    profile: Profile,
+    selection: Selection,
+    execution: Execution,
+    aside: tuple[str, ...],
+) -> Iterator[Cell]:
+    sizes = benchmark.sizes[profile.name].of(emulated=execution.emulated)
+    elsewhere = benchmark.left_to_longer(profile.name, emulated=execution.emulated)
+    for seed in selection.seeds or profile.seeds.of(emulated=execution.emulated):
+        for implementation in benchmark.implementations.values():
+            for case in benchmark.cases.values():
+                if not selection.takes(benchmark.name, implementation.name, case.name):
+                    continue
+                if elsewhere & {implementation.name, case.name}:
+                    continue
+                yield Cell(
+                    benchmark=benchmark,
+                    case=case,
+                    implementation=implementation,
+                    toolchain=toolchain,
+                    platform=platform,
+                    limits=limits,
+                    seed=seed,
+                    parameters={**case.parameters, **sizes},
+                    aside=aside,
+                )
+
+
+def content_key(
+    cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
+) -> str:
+    """What a record is keyed on: the hash of `content`."""
+    return content_hash(
+        content(cell, execution_hash=execution_hash, execution=execution, executor=executor, machine=machine)
+    )
+
+
+def content(
+    cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Everything that a cell's figures and its verdict depend on, and nothing else.
+
+    The runner's own code and the templates are not in it: editing a table runs nothing again.
+    """
+    # How the difference is worded changes nothing; that there is one decides what is judged.
+    other_work = {"other_work": True} if cell.implementation.differs else {}
+    return other_work | {
+        "benchmark": cell.benchmark.name,
+        "case": cell.case.name,
+        "implementation": cell.implementation.name,
+        "command": cell.implementation.command,
+        "parameters": cell.parameters,
+        "seed": cell.seed,
+        "inputs": cell.benchmark.inputs,
+        "gate": cell.benchmark.gate.facts(),
+        "counts": cell.benchmark.counts,
+        "headline": cell.benchmark.headline,
+        "reference": cell.benchmark.reference.command,
+        "limits": cell.limits.facts(),
+        "toolchain": asdict(cell.toolchain),
+        "architecture": cell.platform.architecture,
+        "execution_hash": execution_hash,
+        "execution": {"kind": execution.kind.value, "emulator": execution.emulator},
+        "executor": executor,
+        "machine": machine,
+    }

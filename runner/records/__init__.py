@@ -1,0 +1,1 @@
+"""Records, and the append-only store that holds them."""

@@ -1,0 +1,156 @@
+"""Why a cell failed: a closed list, so that a table shows a reason and never a silent gap."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from runner.system.printable import one_line
+
+_LONGEST_DETAIL = 400
+
+
+class FailureKind(Enum):
+    """The typed reasons, each with what it means and what to do about it.
+
+    The value is the word that records and tables show. Documents take the other two texts from here.
+    """
+
+    meaning: str
+    advice: str
+
+    def __new__(cls, value: str, meaning: str, advice: str) -> "FailureKind":
+        """A member by its word alone: ``FailureKind("deadline")``."""
+        member = object.__new__(cls)
+        member._value_ = value
+        member.meaning = meaning
+        member.advice = advice
+        return member
+
+    NOT_STARTED = (
+        "not-started",
+        "The process could not be started: no such program in the image, or the daemon refused the container.",
+        "See that the first word of the command exists in that image; the detail says what the daemon answered.",
+    )
+    LOST = (
+        "lost",
+        "Somebody removed the container while it ran, or the connection to its output broke.",
+        "See that nothing else tidies up containers on that machine, then call again.",
+    )
+    EXIT_CODE = (
+        "exit-code",
+        "The process ended with a code other than 0. Full disks inside the container (/tmp holds 256 MiB), "
+        "refused writes and refused connections end here too, if the program gives up on them.",
+        "Read the log: its last line is in the detail.",
+    )
+    SIGNAL = (
+        "signal",
+        "The process ended by a signal that was not the runner's: SIGSEGV, SIGABRT, or a SIGKILL from outside.",
+        "Read the log; run the command by hand in the image under a debugger.",
+    )
+    OUT_OF_MEMORY = (
+        "out-of-memory",
+        "The kernel killed the process, or a child without which the work was not done, at the memory limit. "
+        "Told by the container's own flag; without containers the runner looks once a second, and kills it itself.",
+        "Raise limits.*.memory in the matrix, or name the case under the implementation's `without`.",
+    )
+    DEADLINE = (
+        "deadline",
+        "The process was still running when the profile's deadline passed, and was killed with all its children.",
+        "See in the log where it hung; raise profiles.*.deadline_seconds if it was only slow.",
+    )
+    TOO_MANY_PROCESSES = (
+        "too-many-processes",
+        "The process ran into the deadline with as many processes and threads as its limit allows; without containers "
+        "it was killed as soon as it was seen with more.",
+        "Find what forks without end; raise limits.*.pids if it truly needs so many.",
+    )
+    TOO_MUCH_OUTPUT = (
+        "too-much-output",
+        "More was printed on stdout or stderr than any measurement or log needs; the process was killed.",
+        "Print one measurement a case on stdout, and a log of less than 256 MiB on stderr.",
+    )
+    TOO_LARGE_OUTPUT = (
+        "too-large-output",
+        "More was written into the output directory than it holds (1 GiB, or half of the memory limit).",
+        "Write only what the gate compares; temporary files belong into /tmp.",
+    )
+    TOO_MANY_FILES = (
+        "too-many-files",
+        "More files and folders were written into the output directory than it holds (10,000).",
+        "Write only what the gate compares, one file each.",
+    )
+    FORBIDDEN_OUTPUT = (
+        "forbidden-output",
+        "The output directory holds something else than plain files in plain folders: a link, a pipe, a device, or a "
+        "name that could lead elsewhere.",
+        "Write plain files; names are letters, digits and = . _ - of ASCII.",
+    )
+    MALFORMED_OUTPUT = (
+        "malformed-output",
+        "stdout holds a line that is no event by the measurement schema, or a measurement for a case not asked for.",
+        "Print JSON Lines as runner/schemas/measurement.schema.json says, and everything else on stderr.",
+    )
+    MISSING_MEASUREMENT = (
+        "missing-measurement",
+        "The process ended well and printed no measurement for this case.",
+        "Print one for each --case; flush stdout before the end.",
+    )
+    DOUBLED_MEASUREMENT = (
+        "doubled-measurement",
+        "More than one measurement was printed for this case.",
+        "Print exactly one for each --case.",
+    )
+    NOT_FINITE = (
+        "not-finite",
+        "NaN or infinity in a figure or in an output.",
+        "Find the operation that overflowed or divided by zero.",
+    )
+    IMPOSSIBLE_TIME = (
+        "impossible-time",
+        "The times add up to more than the process lived, or one of them is zero.",
+        "Time with a monotonic clock; time several calls together where one is shorter than a tick.",
+    )
+    WRONG_COUNTS = (
+        "wrong-counts",
+        "Another amount of work was done than the runner works out from the parameters.",
+        "Compare the counts in the detail; the matrix holds the arithmetic under `counts`.",
+    )
+    MISSING_METRIC = (
+        "missing-metric",
+        "The measurement lacks the benchmark's headline.",
+        "Print the metric that the matrix names under `headline`.",
+    )
+    MISSING_OUTPUT = (
+        "missing-output",
+        "A file or a tensor that the gate compares was not written.",
+        "Write it into the folder of its case below --output.",
+    )
+    UNREADABLE_OUTPUT = (
+        "unreadable-output",
+        "An output file is not what its name says: not .npy, .safetensors or JSON, pickled, too large, cut off.",
+        "Write arrays of numbers with numpy.save or safetensors, and episodes as JSON.",
+    )
+    WRONG_OUTPUT = (
+        "wrong-output",
+        "An output differs from the reference's by more than the matrix allows, or has another shape.",
+        "The detail says which and by how much: the work is not the same, or the tolerance is too tight.",
+    )
+    NO_REFERENCE = (
+        "no-reference",
+        "The reference of this benchmark failed, so there is nothing to compare with.",
+        "Mend the reference first; its own row says why it failed.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """A reason and the one line that explains it.
+
+    What an implementation printed may be part of that line: it is made printable, one line, and short here, once.
+    """
+
+    kind: FailureKind
+    detail: str
+
+    def __post_init__(self) -> None:
+        """Clean the detail."""
+        object.__setattr__(self, "detail", one_line(self.detail, _LONGEST_DETAIL))

@@ -1,0 +1,53 @@
+"""Where results lie: beside the checkout, or, inside an image, in what the user mounted."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from runner.records.store import Store
+from runner.system.errors import StoreError
+
+MOUNT = Path("/results")
+
+
+def store_of_checkout(root: Path) -> Store:
+    """The store of a checkout: results/local, which is not committed."""
+    return Store(root / "results" / "local")
+
+
+def store_inside_image(say: Callable[[str], None]) -> Store:
+    """The mounted directory if there is one that can be written, else one that goes with the container.
+
+    Raises:
+        StoreError: the container has nowhere to write at all, not even between two steps.
+    """
+    _require_scratch()
+    if not MOUNT.is_mount():
+        say(f"records are not kept; keep them with: docker run -v DIR:{MOUNT} ...")
+        return _temporary()
+    store = Store(MOUNT)
+    try:
+        store.require_writable()
+    except StoreError as error:
+        say(f"records are not kept: {error.what}: {error.why}")
+        say(f"  to do: chown {os.getuid()} DIR on the host, or docker run --user $(id -u):$(id -g) ...")
+        return _temporary()
+    return store
+
+
+def _require_scratch() -> None:
+    # Inputs and outputs pass through it, wherever records go.
+    try:
+        tempfile.gettempdir()
+    except OSError as error:
+        raise StoreError(
+            what="this container has no temporary directory that can be written",
+            why=str(error),
+            fix="with --read-only give it one: docker run --read-only --tmpfs /tmp ...",
+        ) from error
+
+
+def _temporary() -> Store:
+    # It lives and dies with the container: nothing to remove afterwards.
+    return Store(Path(tempfile.mkdtemp(prefix="forge-bench-results-")))

@@ -1,0 +1,240 @@
+"""The store: an append-only directory of records, and the files that belong to them.
+
+    records/<benchmark>/<id>.json    one record a file, written whole or not at all
+    references/<key>/<case>/…        the reference outputs that gates compare with
+    inputs/<key>/<case>/…            what the benchmark's own generator wrote
+    probes/<digest>.json             the versions that an image's first launch printed
+    logs/<launch>.log                an implementation's stderr
+    tables/*.md                      rendered from the records, at any time again
+    **/.part-*                       what is being written; it gets its name when it is whole and on the disk
+
+A record is found by its content key, never by its file name; where a key has several records the newest counts.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.records.record import Record
+from runner.records.record_file import read_record
+from runner.system.bounded_reading import read_bounded
+from runner.system.errors import DamagedRecord, StoreError
+from runner.system.files import (
+    FULL,
+    PART,
+    copy_durably,
+    make_directory,
+    not_written,
+    part_file,
+    part_prefix,
+    sync_directory,
+    write_atomically,
+    writing_errors,
+)
+from runner.system.owner import Fate, Owner
+from runner.system.paths import component
+
+_LARGEST_PROBE = 2**20
+_AREAS = frozenset({"records", "references", "inputs", "probes", "logs", "tables"})
+# Nobody takes so long to write a file; only where its owner cannot be judged from here does its age decide.
+_PART_AGE_SECONDS = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Store:
+    """The results under one directory. Nothing is created before something is written."""
+
+    root: Path
+
+    @property
+    def records_directory(self) -> Path:
+        """Where the records lie, a folder a benchmark."""
+        return self.root / "records"
+
+    @property
+    def tables_directory(self) -> Path:
+        """Where the rendered pages lie, a folder a profile."""
+        return self.root / "tables"
+
+    def log_path(self, launch: str) -> Path:
+        """Where the stderr of a launch is kept."""
+        return self.root / "logs" / component(f"{launch}.log")
+
+    def require_writable(self) -> None:
+        """Fail before any work is done, not after it.
+
+        Raises:
+            StoreError: nothing can be written here.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.root):
+                pass
+        except OSError as error:
+            if error.errno in FULL:
+                raise not_written(self.root, error) from error
+            raise StoreError(
+                what=f"the results directory {self.root} cannot be written",
+                why=f"{error.strerror or error} (user id {os.getuid()})",
+                fix="give another directory with --results, or make this one writable for that user",
+            ) from error
+
+    def holds_only_results(self) -> bool:
+        """Whether nothing but results lies here, as far as this user can see: a directory that may be given to him."""
+        try:
+            names = {path.name for path in self.root.iterdir()}
+        except OSError:
+            return False
+        return all(name in _AREAS or name.startswith(PART) for name in names)
+
+    def add(self, data: Mapping[str, Any]) -> Record:
+        """Append a sealed record."""
+        record = Record(data=data)
+        path = self.records_directory / component(record.benchmark) / component(f"{record.identifier}.json")
+        text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+        with writing_errors(path), part_file(path, text) as part:
+            _rename_to_new(part, path)
+        return record
+
+    def records(self) -> list[Record]:
+        """Every intact record, oldest first.
+
+        Raises:
+            DamagedRecord: a file under records/ is not a record, or was altered.
+        """
+        read = (_read_record(path) for path in sorted(self.records_directory.glob("*/*.json")))
+        found = (record for record in read if record is not None)
+        return sorted(found, key=lambda record: (record.data["created_at"], record.identifier))
+
+    def damaged(self) -> tuple[Path, ...]:
+        """Every file under records/ that ``records`` would end at."""
+        found = []
+        for path in sorted(self.records_directory.glob("*/*.json")):
+            try:
+                _read_record(path)
+            except DamagedRecord:
+                found.append(path)
+        return tuple(found)
+
+    def save_files(self, area: str, key: str, source: Path) -> Path:
+        """Keep the regular files of a directory as ``area/key``, complete or not at all; returns where they lie.
+
+        Raises:
+            NoSpace, StoreError: they cannot be kept; nothing of them is left then.
+        """
+        target = self.root / component(area) / component(key)
+        if target.is_dir():
+            return target
+        with writing_errors(target):
+            make_directory(target.parent)
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=part_prefix()) as part:
+                copy = Path(part) / "copy"
+                copy_durably(source, copy)
+                try:
+                    copy.rename(target)
+                except OSError:
+                    # Another runner was first with the same content.
+                    if not target.is_dir():
+                        raise
+                sync_directory(target.parent)
+        return target
+
+    def sweep(self) -> tuple[Path, ...]:
+        """Remove what was half written by runners that are gone; returns what was removed.
+
+        What a runner that lives is writing stays, and so does for a day what cannot be judged from here (written on
+        another machine or in a container). Nothing is created, and nothing that cannot be removed is a failure.
+        """
+        removed = []
+        for path in [
+            *self.root.glob(f"{PART}*"),
+            *self.root.glob(f"*/{PART}*"),
+            *self.root.glob(f"*/*/{PART}*"),
+        ]:
+            owner = Owner.named_in(path.name)
+            fate = Fate.UNKNOWN if owner is None else owner.fate
+            with contextlib.suppress(OSError):
+                if fate is Fate.ALIVE or (fate is Fate.UNKNOWN and _age_seconds(path) < _PART_AGE_SECONDS):
+                    continue
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
+                removed.append(path)
+        return tuple(removed)
+
+    def files(self, area: str, key: str) -> Path | None:
+        """The directory kept as ``area/key``, or None."""
+        path = self.root / component(area) / component(key)
+        return path if path.is_dir() else None
+
+    def read_probe(self, digest: str) -> dict[str, str | None] | None:
+        """What the first launch of an image printed of its versions, or None."""
+        path = self._probe_path(digest)
+        try:
+            found = json.loads(read_bounded(path, _LARGEST_PROBE))
+        except (OSError, ValueError, RecursionError):
+            return None
+        if not isinstance(found, dict) or not all(isinstance(each, str | None) for each in found.values()):
+            return None
+        return found
+
+    def write_probe(self, digest: str, versions: Mapping[str, str | None]) -> None:
+        """Keep what an image printed of its versions."""
+        write_atomically(self._probe_path(digest), json.dumps(versions, indent=1) + "\n")
+
+    def _probe_path(self, digest: str) -> Path:
+        return self.root / "probes" / component(f"{digest.removeprefix('sha256:')}.json")
+
+
+def newest_by_key(records: Iterable[Record]) -> dict[str, Record]:
+    """The newest record of each content key (``records`` are oldest first)."""
+    return {record.key: record for record in records}
+
+
+def _rename_to_new(part: Path, path: Path) -> None:
+    """Give ``part`` its name, never taking that name from another file."""
+    try:
+        path.hardlink_to(part)
+    except FileExistsError as error:
+        if path.read_bytes() != part.read_bytes():
+            raise StoreError(
+                what=f"there is another record {path} already",
+                why="a record is never overwritten",
+                fix="call again: a new record gets a new name",
+            ) from error
+    except OSError as error:
+        if error.errno in FULL:
+            raise
+        # A file system without hard links. Two records of one name need one key and one microsecond.
+        part.replace(path)
+
+
+def _age_seconds(path: Path) -> float:
+    """By the clock of the file system itself: that of a network share may differ from ours."""
+    with tempfile.TemporaryFile(dir=path.parent) as now:
+        return os.fstat(now.fileno()).st_mtime - path.lstat().st_mtime
+
+
+def _read_record(path: Path) -> Record | None:
+    """The record in a file; None where the file has gone since it was listed."""
+    try:
+        return read_record(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, why: str) -> DamagedRecord:
+    return DamagedRecord(
+        what=f"damaged record {path}",
+        why=why,
+        fix="restore the file from where it came, or delete it: its cell will then be run again",
+    )

@@ -1,0 +1,1 @@
+"""What a launch is told and what is heard from it."""

@@ -1,0 +1,116 @@
+"""The contract between the runner and an implementation: how it is started, and what its stdout may say."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from runner.records.failure import Failure, FailureKind
+from runner.system.printable import one_line
+from runner.system.schema import schema
+
+SCHEMA = Path(__file__).parents[1] / "schemas" / "measurement.schema.json"
+# A measurement has an object or a list for each metric; a megabyte of brackets would become a gigabyte of objects.
+_MOST_BRACKETS = 2000
+
+
+def arguments(cases: Iterable[tuple[str, dict[str, Any]]], seed: int) -> list[str]:
+    """What the runner adds to an implementation's command, before ``--input`` and ``--output``."""
+    result: list[str] = []
+    for case, parameters in cases:
+        result += ["--case", case, "--parameters", json.dumps(parameters, sort_keys=True)]
+    return [*result, "--seed", str(seed)]
+
+
+@dataclass
+class Reader:
+    """Reads an implementation's stdout line by line while it runs, and judges the whole at the end."""
+
+    cases: Sequence[str]
+    on_progress: Callable[[float], None]
+    measurements: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failures: dict[str | None, Failure] = field(default_factory=dict)
+
+    def line(self, text: str) -> None:
+        """Take one line. What breaks the contract is remembered as a failure of its case, or of all of them."""
+        # Once the whole launch has failed nothing can mend it: a gigabyte of rubbish is not worth a look.
+        if None in self.failures or not text.strip():
+            return
+        event = _parse(text)
+        if isinstance(event, Failure):
+            self.failures.setdefault(None, event)
+        elif event["event"] == "progress":
+            self.on_progress(min(1.0, event["done"] / event["total"]))
+        else:
+            self._measurement(event)
+
+    def _measurement(self, event: dict[str, Any]) -> None:
+        case = event["case"]
+        if case not in self.cases:
+            self.failures.setdefault(
+                None,
+                Failure(
+                    kind=FailureKind.MALFORMED_OUTPUT,
+                    detail=f'a measurement for the case "{case}", not asked for',
+                ),
+            )
+        elif case in self.measurements:
+            self.failures[case] = Failure(
+                kind=FailureKind.DOUBLED_MEASUREMENT, detail="printed more than one measurement for this case"
+            )
+        else:
+            self.measurements[case] = event
+
+    def failure_of(self, case: str) -> Failure | None:
+        """Why this case has no valid measurement, or None."""
+        failure = self.failures.get(case) or self.failures.get(None)
+        if failure is None and case not in self.measurements:
+            return Failure(
+                kind=FailureKind.MISSING_MEASUREMENT,
+                detail="ended well without printing a measurement for this case",
+            )
+        return failure
+
+
+def _parse(text: str) -> dict[str, Any] | Failure:
+    # Where the bytes were no UTF-8, decoding has put this character.
+    unreadable = "\ufffd" in text
+    if unreadable or text.count("[") + text.count("{") > _MOST_BRACKETS:
+        reason = "is not UTF-8" if unreadable else "is full of brackets"
+        return _malformed(f"stdout holds a line that {reason}: {_short(text)}")
+    try:
+        event = json.loads(text)
+        # Python's parser lets NaN and Infinity through; JSON has neither and no figure may be either.
+        finite = _finite(event)
+    except (ValueError, RecursionError):
+        return _malformed(f"stdout holds a line that is not JSON: {_short(text)}")
+    if not isinstance(event, dict):
+        return _malformed(f"stdout holds a line that is not an event: {_short(text)}")
+    if not finite:
+        return Failure(kind=FailureKind.NOT_FINITE, detail=f"NaN or infinity in a figure: {_short(text)}")
+    # The union of two shapes gives unreadable messages: validate against the shape that the event claims.
+    kind = event.get("event")
+    if kind not in ("progress", "measurement"):
+        return _malformed(f"an unknown event: {_short(text)}")
+    claimed = schema(SCHEMA, kind)
+    return event if claimed.allows(event) else _malformed(claimed.why_not(event))
+
+
+def _malformed(detail: str) -> Failure:
+    return Failure(kind=FailureKind.MALFORMED_OUTPUT, detail=detail)
+
+
+def _finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        return all(_finite(each) for each in value.values())
+    if isinstance(value, list):
+        return all(_finite(each) for each in value)
+    return True
+
+
+def _short(text: str) -> str:
+    return one_line(text, 160)

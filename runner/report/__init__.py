@@ -1,0 +1,1 @@
+"""Pages and exported tables, made from records alone."""

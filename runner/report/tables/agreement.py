@@ -1,0 +1,56 @@
+"""Whether platforms agree: the same bytes from the same inputs, for what declares itself portable."""
+
+from collections.abc import Mapping, Sequence
+
+from runner.matrix import Determinism, OutputCheck
+from runner.records.record import Record
+from runner.report.tables.selection import Room, Row
+from runner.report.tables.units import NOTHING
+
+SAME, DIFFERENT = "same bytes", "differs"
+
+
+def agreement(room: Room, row: Row, others: Sequence[Room]) -> str:
+    """``same bytes``, ``differs`` or a dash where there is nothing to compare.
+
+    Compared are passed records of the same seed and the same input files on other platforms: the gate's output files
+    where the parameters that they depend on are equal, and all files where all parameters are (a training's weights
+    depend on its length). Execution does not matter: emulation changes times and no byte.
+    """
+    if row.implementation.determinism is not Determinism.PORTABLE:
+        return NOTHING
+    theirs = {
+        record.seed: record
+        for other in others
+        if other.platform != room.platform
+        and (other.toolchain, other.limits) == (room.toolchain, room.limits)
+        for each in other.of_case(row.case.name)
+        if each.implementation.name == row.implementation.name
+        for record in each.passed
+    }
+    outputs = room.benchmark.gate.outputs
+    answers = [
+        answer
+        for record in row.passed
+        if record.seed in theirs and (answer := _same(record, theirs[record.seed], outputs)) is not None
+    ]
+    if not answers:
+        return NOTHING
+    return SAME if all(answers) else DIFFERENT
+
+
+def _same(one: Record, other: Record, outputs: Sequence[OutputCheck]) -> bool | None:
+    """Whether two records' files are equal; None where they may not be compared."""
+    if one.data["inputs"] != other.data["inputs"]:
+        return None
+    mine: Mapping[str, str] = one.data["outputs"]
+    theirs: Mapping[str, str] = other.data["outputs"]
+    files = mine.keys() & theirs.keys()
+    parameters = one.data["parameters"], other.data["parameters"]
+    if parameters[0] != parameters[1]:
+        files &= {
+            output.file
+            for output in outputs
+            if all(parameters[0].get(name) == parameters[1].get(name) for name in output.depends_on)
+        }
+    return all(mine[file] == theirs[file] for file in files) if files else None

@@ -1,0 +1,29 @@
+"""What the simulation of ``tools.simulate_coverage`` found, as it is kept in coverage.json."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+KEPT = Path(__file__).parent / "coverage.json"
+TRIALS = 2_000
+RESAMPLES = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """Shares of trials in which the interval held the truth, for ``n`` processes drawn from ``model``.
+
+    ``figure`` and ``ratio`` are the intervals in use; the ``expanded`` ones the alternative.
+    """
+
+    model: str
+    n: int
+    figure: float
+    ratio: float
+    expanded_figure: float
+    expanded_ratio: float
+
+
+def kept() -> tuple[Coverage, ...]:
+    """What was simulated and committed."""
+    return tuple(Coverage(**each) for each in json.loads(KEPT.read_text(encoding="utf-8")))

@@ -1,0 +1,46 @@
+"""The first table of a page: every implementation's headline, its ratios, and what its gate said."""
+
+from collections.abc import Sequence
+
+from runner.report.tables import texts
+from runner.report.tables.agreement import agreement
+from runner.report.tables.markdown import Table
+from runner.report.tables.selection import Room
+
+
+def headline_table(room: Room, all_rooms: Sequence[Room], *, column: str, right: bool = False) -> Table:
+    """One row a case and implementation; what failed or was not run has a row too.
+
+    Args:
+        room: whose rows.
+        all_rooms: the benchmark's on all platforms, to say whether they agree.
+        column: how the headline is called.
+        right: whether its figures are aligned to the right.
+    """
+    metric = room.benchmark.headline
+    return Table(
+        headers=(
+            "case",
+            "implementation",
+            column,
+            "n",
+            f"times faster than {room.benchmark.reference.name}",
+            "times faster than the fastest competitor",
+            "gate",
+            "platforms agree",
+        ),
+        rows=tuple(
+            (
+                row.case.name,
+                row.implementation.name,
+                texts.figure(row, metric),
+                texts.processes(row, metric),
+                texts.against_reference(room, row),
+                texts.against_competitor(room, row),
+                texts.gate(row),
+                agreement(room, row, all_rooms),
+            )
+            for row in room.rows
+        ),
+        right=frozenset({column}) if right else frozenset(),
+    )

@@ -1,0 +1,104 @@
+"""From view models to Markdown: tables through tabulate, prose through Jinja, every text escaped.
+
+Only what every renderer of GitHub's dialect shows alike is used: headings, paragraphs, lists, links, code spans,
+fences and pipe tables. Text of a matrix or a record is shown literally, wherever it stands, and never makes markup,
+a link, a formula or a row. Templates reach the view that they are given and other templates, nothing else.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from tabulate import tabulate
+
+from runner.report.tables import TEMPLATES
+from runner.system.printable import lines, one_line
+
+_LONGEST_TEXT = 400
+_LONGEST_BLOCK = 20_000
+# Each of these can make markup anywhere in a line; with a backslash before it, it is only itself.
+_ANYWHERE = re.compile(r"([\\`*\[\]<>|~&$])")
+# Within a word an underscore is only an underscore.
+_EMPHASIS = re.compile(r"(?<![A-Za-z0-9])(_)|(_)(?![A-Za-z0-9])")
+# Where renderers see an address, and make a link of it without any markup.
+_ADDRESS = re.compile(r"(?<=[a-z])(:)(?=//)|(?<=www)(\.)|(@)|(?<=mailto)(:)|(?<=xmpp)(:)", re.IGNORECASE)
+# At its start what makes a heading, a list, a rule or a heading of the line before; at its end what ends a heading.
+_AT_AN_END = re.compile(r"^(#)|^([+-])(?= |$)|^([=-])(?=[=-]*$)|(?<= )(#)(?=#*$)")
+_NUMBERED = re.compile(r"^(\d{1,9})([.)])(?= |$)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Headers and rows of plain text; columns named in ``right`` are aligned to the right."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: frozenset[str] = frozenset()
+
+
+def escape(text: str) -> str:
+    """``text`` as Markdown that shows it literally, on one line, in a table cell as well as in prose.
+
+    GitHub alone still makes a link of what looks like a mail address; it shows the same text.
+    """
+    line = one_line(text, _LONGEST_TEXT)
+    for pattern in (_ANYWHERE, _EMPHASIS, _ADDRESS, _AT_AN_END):
+        line = pattern.sub(lambda found: f"\\{found.group()}", line)
+    return _NUMBERED.sub(r"\1\\\2", line)
+
+
+def block(text: str) -> str:
+    """``text`` as a fenced block that shows its lines literally; nothing in it can end the fence."""
+    shown = lines(text[:_LONGEST_BLOCK], _LONGEST_TEXT)
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{shown}\n{fence}"
+
+
+def render_table(table: Table) -> str:
+    """``table`` in GitHub's Markdown."""
+    return tabulate(
+        [[escape(cell) for cell in row] for row in table.rows],
+        headers=[escape(header) for header in table.headers],
+        tablefmt="pipe",
+        disable_numparse=True,
+        colalign=["right" if header in table.right else "left" for header in table.headers]
+        if table.rows
+        else None,
+    )
+
+
+def render(template: str, **view: Any) -> str:
+    """A template of templates/ with ``view``; runs of blank lines become one.
+
+    Raises:
+        jinja2.UndefinedError: the template names something that the view lacks.
+        jinja2.sandbox.SecurityError: it reaches for something beyond the view.
+    """
+    text = _environment().get_template(template).render(**view)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def listing(items: Sequence[str]) -> str:
+    """Escaped texts as ``a, b and c``."""
+    escaped = [escape(item) for item in items]
+    return " and ".join(filter(None, (", ".join(escaped[:-1]), *escaped[-1:])))
+
+
+@cache
+def _environment() -> ImmutableSandboxedEnvironment:
+    environment = ImmutableSandboxedEnvironment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        # The output is Markdown: HTML's escapes would show. The filters below escape for Markdown.
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(text=escape, block=block, table=render_table, listing=listing)
+    return environment

@@ -1,0 +1,75 @@
+"""The view of an operation's page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runner.matrix import Benchmark, Decision, Matrix
+from runner.records.record import Record
+from runner.report.tables import texts
+from runner.report.tables.backends import Backends, backends
+from runner.report.tables.crossing import Crossing, crossing
+from runner.report.tables.failures import Failures, failures
+from runner.report.tables.headline import headline_table
+from runner.report.tables.markdown import Table
+from runner.report.tables.memory import memory_table
+from runner.report.tables.roofline import roofline_table
+from runner.report.tables.selection import Room
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationRoom:
+    """One platform's part of the page."""
+
+    heading: str
+    execution: str
+    run: bool
+    ranked: bool
+    times: Table
+    other_work: tuple[tuple[str, str], ...]
+    elsewhere: str
+    failures: Failures
+    memory: Table
+    roofline: Table
+    crossing: Crossing | None
+    backends: Backends | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationView:
+    """The whole page."""
+
+    name: str
+    title: str
+    profile: str
+    reference: str
+    rooms: tuple[OperationRoom, ...]
+
+
+def operation_view(
+    matrix: Matrix, records: Sequence[Record], benchmark: Benchmark, found: Sequence[Room], *, profile: str
+) -> OperationView:
+    """The page of ``benchmark`` with the rooms ``found``; ``records`` say what the machine does at best."""
+    return OperationView(
+        name=benchmark.name,
+        title=benchmark.title,
+        profile=profile,
+        reference=benchmark.reference.name,
+        rooms=tuple(_room(matrix, room, found, roofline_table(matrix, records, room)) for room in found),
+    )
+
+
+def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], roofline: Table) -> OperationRoom:
+    return OperationRoom(
+        heading=texts.heading(matrix, room),
+        execution=texts.execution(room),
+        run=bool(room.records),
+        ranked=room.ranked,
+        times=headline_table(room, all_rooms, column="time a call", right=True),
+        other_work=texts.other_work(room),
+        elsewhere=", ".join(room.elsewhere),
+        failures=failures(room),
+        memory=memory_table(room),
+        roofline=roofline,
+        crossing=crossing(room) if room.benchmark.decision is Decision.CROSSING else None,
+        backends=backends(room) if room.benchmark.decision is Decision.BACKEND else None,
+    )

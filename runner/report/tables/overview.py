@@ -1,0 +1,141 @@
+"""The view of the overview: rows are cases, columns are platforms, a cell is the headline."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runner.figures.comparison import natural_order
+from runner.figures.statistics import LEAST_PROCESSES, Verdict, verdict
+from runner.matrix import Matrix
+from runner.records.execution import ExecutionKind
+from runner.report.tables import texts, units
+from runner.report.tables.markdown import Table
+from runner.report.tables.selection import Room, Row
+from runner.report.tables.sides import Side, side_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverviewView:
+    """The page: its table and the counts under it."""
+
+    profile: str
+    headlines: Table
+    benchmarks: tuple[tuple[str, str], ...]
+    passed: int
+    failed: int
+    not_run: int
+    slower: tuple[str, ...]
+
+
+def overview_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile: str) -> OverviewView:
+    """The page over the rooms of every benchmark."""
+    lines = [line for rooms in found for line in _by_limits(rooms)]
+    columns = [texts.column(matrix, room) for room in lines[0]] if lines else []
+    rows = [row for rooms in found for room in rooms for row in room.rows]
+    return OverviewView(
+        profile=profile,
+        headlines=Table(
+            headers=("benchmark", "case", *columns),
+            rows=tuple(
+                (_name(rooms[0]), case, *(_headline(room, case) for room in rooms))
+                for rooms in lines
+                for case in sorted(rooms[0].benchmark.cases, key=natural_order)
+            ),
+        ),
+        benchmarks=tuple((rooms[0].benchmark.name, rooms[0].benchmark.title) for rooms in found),
+        passed=sum(len(row.passed) for row in rows),
+        failed=sum(len(row.failed) for row in rows),
+        not_run=sum(len(row.missing) for row in rows if row.left_out is None),
+        slower=tuple(
+            _named(matrix, room, row)
+            for rooms in found
+            for room in rooms
+            for row in room.rows
+            if row.side in (Side.OURS, Side.KERNEL) and _slower(room, row)
+        ),
+    )
+
+
+def _by_limits(rooms: Sequence[Room]) -> list[list[Room]]:
+    """A benchmark's rooms, those of the same limits together: a row of the page for each."""
+    names = dict.fromkeys(room.limits.name for room in rooms)
+    return [[room for room in rooms if room.limits.name == name] for name in names]
+
+
+def _name(room: Room) -> str:
+    """The benchmark, with limits that are not its first."""
+    benchmark = room.benchmark
+    ordinary = room.limits.name in benchmark.limits[:1] or not benchmark.limits
+    return benchmark.name if ordinary else f"{benchmark.name}, {room.limits.name}"
+
+
+def _named(matrix: Matrix, room: Room, row: Row) -> str:
+    return (
+        f"{row.implementation.name}: {room.benchmark.name} {row.case.name} on {texts.heading(matrix, room)}"
+    )
+
+
+def _slower(room: Room, row: Row) -> bool:
+    ratio = room.ratio(room.competitor(row), row)
+    return ratio is not None and verdict(ratio) is Verdict.SLOWER
+
+
+def _headline(room: Room, case: str) -> str:
+    rows = room.of_case(case)
+    failed = sum(len(row.failed) for row in rows)
+    suffix = f"; {failed} failed" if failed else ""
+    if not any(row.passed or row.failed for row in rows):
+        return "not run" if rows else "not in this profile"
+    ours = room.fastest(case, [Side.OURS])
+    reference = room.fastest(case, [Side.REFERENCE])
+    if ours is None or reference is None:
+        absent, side = (Side.OURS, "ours") if ours is None else (Side.REFERENCE, "reference")
+        return f"{side}: {_why_absent([row for row in rows if row.side is absent])}{suffix}"
+    if not room.ranked:
+        return f"{_unranked(room)}{suffix}"
+    ratio = room.ratio(reference, ours)
+    if ratio is None:
+        return f"no ratio{suffix}"
+    if ratio.n < LEAST_PROCESSES:
+        return f"gate passed, n={ratio.n}: not ranked{suffix}"
+    headline = f"{units.ratio(ratio)}, {_timed(room, ours)} against {_timed(room, reference)}"
+    if untimed := _untimed_variants(room, case):
+        headline += f", without {' and '.join(untimed)}"
+    # A headline over a reference that a peer beats would mislead, so that peer stands beside it.
+    competitor = room.competitor(ours)
+    other = room.ratio(competitor, ours)
+    if competitor is not None and competitor is not reference and other is not None:
+        headline += f"; {units.ratio(other)}, against {_timed(room, competitor)}"
+    # Nor may one be passed over in silence that takes less time because it does other work.
+    if other_work := room.faster_at_other_work(case):
+        headline += f"; other work: {_timed(room, other_work)}"
+    return f"{headline}{suffix}"
+
+
+def _untimed_variants(room: Room, case: str) -> list[str]:
+    """The reference's variants that have no time here: one of them might be faster than those that have."""
+    timed = {row.implementation.name for row in room.of_case(case) if row.processes(room.benchmark.headline)}
+    return [
+        each.name
+        for each in room.benchmark.implementations.values()
+        if side_of(each, room.benchmark) is Side.REFERENCE
+        and each.name not in timed
+        and not each.differs
+        and case not in each.without
+    ]
+
+
+def _unranked(room: Room) -> str:
+    emulated = room.execution is not None and room.execution.kind is ExecutionKind.EMULATED
+    return f"gate passed, {'emulated' if emulated else 'execution unknown'}: not ranked"
+
+
+def _why_absent(rows: Sequence[Row]) -> str:
+    """The state that says most: a failure before a cell that was not run."""
+    states = {texts.state(row) for row in rows}
+    return next((state for state in ("failed", "not run") if state in states), "not run")
+
+
+def _timed(room: Room, row: Row) -> str:
+    figure = row.figure(room.benchmark.headline)
+    value = "" if figure is None else f" {units.figure_value(figure.value, room.benchmark.headline)}"
+    return f"{row.implementation.name}{value}"

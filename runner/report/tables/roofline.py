@@ -1,0 +1,183 @@
+"""How far each implementation is from what the machine does at best (Williams et al., 2009).
+
+The least time of a call is the longer of two: its operations at the best rate that a plain matrix product reached
+on this machine, and its bytes at the rate of a plain copy of about that size. Both rates are measured by benchmarks
+of the same matrix, on the same machine, under the same limits, in whatever profile. A training's is that of its
+updates, and of the steps of an environment where that is not its own choice.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from runner.figures.comparison import machine_of
+from runner.figures.statistics import Interval
+from runner.matrix import EnvironmentSteps, LeastWork, Matrix, Roofline
+from runner.records.record import Record
+from runner.report.tables import units
+from runner.report.tables.markdown import Table
+from runner.report.tables.selection import Room, Row, rooms
+
+EMPTY = Table(headers=(), rows=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rates:
+    """What this machine does a second: operations at best, and bytes by the case of copying."""
+
+    operations: float | None
+    bytes: dict[str, float]
+
+
+def roofline_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Table:
+    """One row for every implementation that passed, by case; empty where nothing may be said.
+
+    Args:
+        matrix: it names the benchmarks that measure the rates.
+        records: the store's.
+        room: the operation's on one platform.
+    """
+    roofline = room.benchmark.roofline
+    if roofline is None or not room.ranked:
+        return EMPTY
+    cases = {case: case for case in roofline.cases}
+    found = tuple(_row(*each) for each in _held(matrix, records, room, roofline, cases))
+    headers = (
+        "case",
+        "implementation",
+        "operations",
+        "bytes",
+        "least time here",
+        "time",
+        "of the limit",
+        "operations a second",
+    )
+    return Table(headers=headers, rows=found, right=frozenset(headers[2:]))
+
+
+def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Table:
+    """One row for every implementation of a training that passed; empty where nothing may be said.
+
+    Args:
+        matrix: it names the operation that is an update, and the benchmarks that measure the rates.
+        records: the store's.
+        room: the training's on one platform.
+    """
+    updates = room.benchmark.updates
+    roofline = None if updates is None else matrix.benchmarks[updates.benchmark].roofline
+    if updates is None or roofline is None or not room.ranked:
+        return EMPTY
+    steps = updates.environment
+    found = []
+    for row, _, least, seconds in _held(matrix, records, room, roofline, updates.cases):
+        counts = row.passed[0].data["measurement"]["counts"]
+        count = counts[updates.count]
+        if count <= 0:
+            continue
+        environment, told = 0.0, "—"
+        if steps is not None and row.implementation.name in steps.implementations:
+            step = _least_step(matrix, records, room, steps, steps.implementations[row.implementation.name])
+            environment = 0.0 if step is None else counts[steps.count] * step
+            told = "not measured" if step is None else units.seconds(environment)
+        found.append(
+            (
+                row.case.name,
+                row.implementation.name,
+                units.count(count),
+                f"{units.seconds(least[0])} ({least[1]})",
+                units.seconds(count * least[0]),
+                *(() if steps is None else (told,)),
+                units.seconds(seconds),
+                f"{units.significant(seconds / (count * least[0] + environment))}x",
+            )
+        )
+    headers = (
+        "case",
+        "implementation",
+        "updates",
+        "least time of one here",
+        "of all",
+        *(() if steps is None else ("environment",)),
+        "training",
+        "the limit is faster by",
+    )
+    return Table(headers=headers, rows=tuple(found), right=frozenset(headers[2:]))
+
+
+def _least_step(
+    matrix: Matrix, records: Sequence[Record], room: Room, steps: EnvironmentSteps, implementation: str
+) -> float | None:
+    """The least time of one step by ``implementation`` alone on the room's machine; None where it was not measured."""
+    found = [
+        figure.value
+        for row, figure in _figures_here(matrix, records, room, steps.benchmark)
+        if (row.case.name, row.implementation.name) == (steps.case, implementation)
+    ]
+    return min(found, default=None)
+
+
+def _held(
+    matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roofline, cases: Mapping[str, str]
+) -> Iterator[tuple[Row, LeastWork, tuple[float, str], float]]:
+    """Every row whose work was the same, with its case's least work, the least time of that, and its own seconds.
+
+    ``cases`` are the roofline's by the room's.
+    """
+    rates = _rates(matrix, records, room, roofline)
+    for row in room.rows:
+        case, figure = cases.get(row.case.name), row.figure(room.benchmark.headline)
+        if case is None or figure is None or not row.same_work:
+            continue
+        work = roofline.cases[case]
+        least = _least_seconds(work, rates)
+        if least is not None:
+            yield row, work, least, figure.value
+
+
+def _row(row: Row, work: LeastWork, least: tuple[float, str], seconds: float) -> tuple[str, ...]:
+    return (
+        row.case.name,
+        row.implementation.name,
+        units.count(work.operations),
+        units.count(work.bytes),
+        f"{units.seconds(least[0])} ({least[1]})",
+        units.seconds(seconds),
+        f"{units.significant(100 * least[0] / seconds, 2)} %",
+        f"{units.significant(work.operations / seconds / 1e9)} G",
+    )
+
+
+def _least_seconds(work: LeastWork, rates: Rates) -> tuple[float, str] | None:
+    """The longer of both, and which it is; None where a rate was not measured."""
+    copied = rates.bytes.get(work.copied)
+    if rates.operations is None or copied is None:
+        return None
+    return max((work.operations / rates.operations, "operations"), (work.bytes / copied, "bytes"))
+
+
+def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roofline) -> Rates:
+    def by_case(benchmark: str, unit: str) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for row, figure in _figures_here(matrix, records, room, benchmark):
+            count = row.passed[0].data["measurement"]["counts"][unit]
+            found[row.case.name] = max(found.get(row.case.name, 0.0), count / figure.value)
+        return found
+
+    operations = by_case(roofline.operations, "operations")
+    return Rates(operations=max(operations.values(), default=None), bytes=by_case(roofline.bytes, "bytes"))
+
+
+def _figures_here(
+    matrix: Matrix, records: Sequence[Record], room: Room, benchmark: str
+) -> Iterator[tuple[Row, Interval]]:
+    """Each row of a benchmark that was measured on the room's machine under its limits, in whatever profile."""
+    machine = machine_of(room.records[-1])
+    every = (rooms(matrix, records, benchmark, profile=profile) for profile in matrix.profiles)
+    for other in itertools.chain.from_iterable(every):
+        here = (other.platform, other.toolchain, other.limits) == (room.platform, room.toolchain, room.limits)
+        if not (here and other.ranked and machine_of(other.records[-1]) == machine):
+            continue
+        for row in other.rows:
+            figure = row.figure(other.benchmark.headline)
+            if figure is not None and figure.value > 0:
+                yield row, figure

@@ -1,0 +1,251 @@
+"""Which records a table shows: of every cell asked for, whether it passed, failed or was not run.
+
+A room is where times may meet: one benchmark, platform, toolchain and limits, hence one machine, one way of
+execution and, for each image target, one image: those of the newest record. What the matrix says of the work, and
+no image holds, is the newest record's too (`comparison.newest_work`). Records of the profile are told by their
+parameters and not by the name of the profile that happened to be running: a reused record keeps its own.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from runner.executors.instructions import left_out
+from runner.figures.comparison import improvement, machine_of, newest_work, processes
+from runner.figures.statistics import Interval, figure_interval
+from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile
+from runner.matrix.toolchain import Toolchain
+from runner.records.execution import Execution, ExecutionKind
+from runner.records.record import Record
+from runner.report.tables.sides import Side, side_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One implementation at one case: its processes, one record a seed.
+
+    ``missing`` are seeds that the profile asks for and that have no record; ``outdated`` says that records of
+    another machine, image or matrix exist and were left out; ``left_out`` says why the matrix asks for no such cell.
+    """
+
+    case: Case
+    implementation: Implementation
+    side: Side
+    passed: tuple[Record, ...]
+    failed: tuple[Record, ...]
+    missing: tuple[int, ...]
+    outdated: bool
+    left_out: str | None
+
+    @property
+    def same_work(self) -> bool:
+        """Whether its times may be compared with those of others at all."""
+        return not self.implementation.differs
+
+    def processes(self, metric: str) -> tuple[tuple[float, ...], ...]:
+        """The values of ``metric`` in what passed."""
+        return processes(self.passed, metric)
+
+    def figure(self, metric: str) -> Interval | None:
+        """The figure of ``metric`` with its interval, or None where nothing that passed has it."""
+        found = self.processes(metric)
+        return figure_interval(found) if found else None
+
+
+@dataclass(frozen=True)
+class Room:
+    """The rows of one benchmark on one platform under one toolchain and limits, in the order of the matrix.
+
+    ``execution`` is None where nothing was run; ``asked_seeds`` are the profile's.
+    """
+
+    benchmark: Benchmark
+    platform: Platform
+    toolchain: Toolchain
+    limits: Limits
+    execution: Execution | None
+    parameters: Mapping[str, Mapping[str, Any]]
+    asked_seeds: tuple[int, ...]
+    rows: tuple[Row, ...]
+    outdated: int
+    elsewhere: tuple[str, ...] = ()
+    """The cases and implementations that the profile leaves to longer ones; they have no rows."""
+
+    @property
+    def ranked(self) -> bool:
+        """Whether its times may be compared with one another."""
+        return self.execution is not None and self.execution.ranked
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        """Every record shown, failed ones too."""
+        return tuple(record for row in self.rows for record in (*row.passed, *row.failed))
+
+    def of_case(self, case: str) -> tuple[Row, ...]:
+        """The rows of one case."""
+        return tuple(row for row in self.rows if row.case.name == case)
+
+    def fastest(self, case: str, sides: Iterable[Side], *, but: Row | None = None) -> Row | None:
+        """The row of ``case`` with the best headline among ``sides``, other than ``but``, if any."""
+        wanted = set(sides)
+        return self._best(
+            row for row in self.of_case(case) if row.side in wanted and row.same_work and row is not but
+        )
+
+    def faster_at_other_work(self, case: str) -> Row | None:
+        """The one of least median that is not ours, if it does other work than the reference."""
+        found = self._best(row for row in self.of_case(case) if row.side in (Side.REFERENCE, Side.PEER))
+        return None if found is None or found.same_work else found
+
+    def _best(self, rows: Iterable[Row]) -> Row | None:
+        metric = self.benchmark.headline
+        timed = [(figure.value, row) for row in rows if (figure := row.figure(metric)) is not None]
+        return min(timed, key=lambda each: each[0])[1] if timed else None
+
+    def reference(self, case: str) -> Row:
+        """The row of the implementation that the gate compares with."""
+        return next(row for row in self.of_case(case) if row.implementation.reference)
+
+    def competitor(self, row: Row) -> Row | None:
+        """The fastest that is not ours, and not ``row`` itself."""
+        return self.fastest(row.case.name, (Side.REFERENCE, Side.PEER), but=row)
+
+    def ratio(self, base: Row | None, against: Row) -> Interval | None:
+        """How many times faster ``against`` is than ``base``; None where that cannot or may not be said."""
+        if not self.ranked or base is None or base is against or not (base.same_work and against.same_work):
+            return None
+        sides = [row.processes(self.benchmark.headline) for row in (base, against)]
+        if not all(sides):
+            return None
+        try:
+            return improvement(sides[0], sides[1], self.benchmark.headline)
+        except ValueError:
+            # A value of zero, or of no size that anything has: a record may come from anywhere.
+            return None
+
+
+def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> tuple[Room, ...]:
+    """The rooms of one benchmark, in the order of the matrix. ``records`` may come in any order.
+
+    Limits other than its first run on request: they have rooms where somebody asked.
+    """
+    mine = sorted(
+        (record for record in records if record.benchmark == benchmark),
+        key=lambda record: (record.data["created_at"], record.identifier),
+    )
+    return tuple(
+        _room(
+            mine,
+            benchmark=matrix.benchmarks[benchmark],
+            platform=platform,
+            toolchain=toolchain,
+            limits=limits,
+            profile=matrix.profiles[profile],
+        )
+        for toolchain in matrix.toolchains.values()
+        for index, limits in enumerate(matrix.limits_of(matrix.benchmarks[benchmark]))
+        if index == 0 or any(record.data["cell"]["limits"] == limits.name for record in mine)
+        for platform in matrix.platforms.values()
+    )
+
+
+def _room(
+    records: Sequence[Record],
+    *,
+    benchmark: Benchmark,
+    platform: Platform,
+    toolchain: Toolchain,
+    limits: Limits,
+    profile: Profile,
+) -> Room:
+    place = {"platform": platform.name, "toolchain": toolchain.name, "limits": limits.name}
+    sizes = benchmark.sizes[profile.name]
+    here = [
+        record
+        for record in records
+        if place.items() <= record.data["cell"].items()
+        and record.case in benchmark.cases
+        and record.implementation in benchmark.implementations
+        and record.data["parameters"]
+        == {**benchmark.cases[record.case].parameters, **sizes.of(emulated=_execution(record).emulated)}
+    ]
+    execution = _execution(here[-1]) if here else None
+    emulated = execution is not None and execution.emulated
+    current = _current(here)
+    seeds = profile.seeds.of(emulated=emulated)
+    elsewhere = benchmark.left_to_longer(profile.name, emulated=emulated)
+    return Room(
+        benchmark=benchmark,
+        platform=platform,
+        toolchain=toolchain,
+        limits=limits,
+        execution=execution,
+        parameters={
+            name: {**case.parameters, **sizes.of(emulated=emulated)} for name, case in benchmark.cases.items()
+        },
+        asked_seeds=seeds,
+        rows=tuple(
+            _row(
+                here,
+                current,
+                benchmark=benchmark,
+                case=case,
+                implementation=implementation,
+                platform=platform,
+                limits=limits,
+                seeds=seeds,
+            )
+            for case in benchmark.cases.values()
+            for implementation in benchmark.implementations.values()
+            if not elsewhere & {implementation.name, case.name}
+        ),
+        elsewhere=tuple(sorted(elsewhere)),
+        outdated=len(here) - len(current),
+    )
+
+
+def _row(
+    here: Sequence[Record],
+    current: Sequence[Record],
+    *,
+    benchmark: Benchmark,
+    case: Case,
+    implementation: Implementation,
+    platform: Platform,
+    limits: Limits,
+    seeds: tuple[int, ...],
+) -> Row:
+    def mine(records: Sequence[Record]) -> list[Record]:
+        return [
+            each for each in records if (each.case, each.implementation) == (case.name, implementation.name)
+        ]
+
+    found = sorted(mine(current), key=lambda record: record.seed)
+    return Row(
+        case=case,
+        implementation=implementation,
+        side=side_of(implementation, benchmark),
+        passed=tuple(record for record in found if not record.failed),
+        failed=tuple(record for record in found if record.failed),
+        missing=tuple(seed for seed in seeds if seed not in {record.seed for record in found}),
+        outdated=not found and bool(mine(here)),
+        left_out=implementation.left_out(platform.name, case.name, limits.name) or left_out(limits, platform),
+    )
+
+
+def _current(records: Sequence[Record]) -> list[Record]:
+    """The records that belong together (``records``: oldest first).
+
+    They share machine and execution with the newest of all, and are of the newest work.
+    """
+    if not records:
+        return []
+    setting = (machine_of(records[-1]), _execution(records[-1]))
+    together = [record for record in records if (machine_of(record), _execution(record)) == setting]
+    return newest_work(together)
+
+
+def _execution(record: Record) -> Execution:
+    found = record.data["execution"]
+    return Execution(kind=ExecutionKind(found["kind"]), emulator=found["emulator"])

@@ -1,0 +1,131 @@
+"""What a row says in each of its columns."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from runner.figures.statistics import outliers
+from runner.matrix import Matrix
+from runner.records.execution import ExecutionKind
+from runner.report.tables import units
+from runner.report.tables.selection import Room, Row
+from runner.report.tables.units import NOTHING
+
+NOT_RANKED = "not ranked"
+OTHER_WORK = "not the same work"
+
+
+def heading(matrix: Matrix, room: Room) -> str:
+    """The platform, the toolchain where the matrix has several, and limits that are not the ordinary ones."""
+    parts = [column(matrix, room)]
+    if room.limits is not next(iter(matrix.limits.values())):
+        parts.append(room.limits.name)
+    return ", ".join(parts)
+
+
+def column(matrix: Matrix, room: Room) -> str:
+    """The platform, and the toolchain where the matrix has several."""
+    return ", ".join([room.platform.name, *([room.toolchain.name] if len(matrix.toolchains) > 1 else [])])
+
+
+def execution(room: Room) -> str:
+    """How the room's cells were executed, and what that means for ranking."""
+    found = room.execution
+    if found is None:
+        return "not run"
+    match found.kind:
+        case ExecutionKind.NATIVE:
+            return "native"
+        case ExecutionKind.EMULATED:
+            return f"emulated ({found.emulator or 'emulator unknown'}): not ranked"
+        case ExecutionKind.UNKNOWN:
+            return "unknown: not ranked"
+
+
+def state(row: Row) -> str | None:
+    """What stands in place of a figure where nothing passed; None where something did."""
+    if row.passed:
+        return None
+    if row.failed:
+        return "failed"
+    if row.left_out is not None:
+        return f"absent: {row.left_out}"
+    return "not run since the image, the machine or the matrix changed" if row.outdated else "not run"
+
+
+def figure(row: Row, metric: str) -> str:
+    """The figure of a metric with its interval, or what stands in its place."""
+    instead = state(row)
+    if instead is not None:
+        return instead
+    found = row.figure(metric)
+    return NOTHING if found is None else units.figure(found, metric)
+
+
+def processes(row: Row, metric: str) -> str:
+    """n, with flagged outliers and seeds that were not run."""
+    found = row.processes(metric)
+    text = str(len(found))
+    flagged = len(outliers(found)) if found else 0
+    if flagged:
+        text += f" ({flagged} {'outlier' if flagged == 1 else 'outliers'})"
+    if row.missing and (row.passed or row.failed):
+        text += f", {len(row.missing)} not run"
+    return text
+
+
+def against_reference(room: Room, row: Row) -> str:
+    """How many times faster than the reference."""
+    return "reference" if row.implementation.reference else _ratio(room, room.reference(row.case.name), row)
+
+
+def against_competitor(room: Room, row: Row) -> str:
+    """How many times faster than the fastest that is not ours (and not the row itself), by name."""
+    competitor = room.competitor(row)
+    text = _ratio(room, competitor, row)
+    return (
+        text
+        if competitor is None or text in (NOTHING, NOT_RANKED, OTHER_WORK)
+        else f"{text}: {competitor.implementation.name}"
+    )
+
+
+def gate(row: Row) -> str:
+    """Whether the gate passed and by how much, or each typed reason of failure with its detail."""
+    parts = []
+    if row.failed:
+        reasons = dict.fromkeys(
+            f"{record.data['failure']['kind']}: {record.data['failure']['detail']}" for record in row.failed
+        )
+        parts.append(f"{len(row.failed)} of {len(row.failed) + len(row.passed)} failed: {'; '.join(reasons)}")
+    if row.passed:
+        worst = (
+            None
+            if row.implementation.reference
+            else max(_differences(row), key=lambda check: float(check["share"]), default=None)
+        )
+        passed = "passed" if row.same_work else f"passed: counts and episodes; {OTHER_WORK}"
+        parts.append(f"passed: {worst['check']}: {worst['detail']}" if worst else passed)
+    return "; ".join(parts) or NOTHING
+
+
+def other_work(room: Room) -> tuple[tuple[str, str], ...]:
+    """Every implementation shown whose work is not the reference's, with what differs."""
+    return tuple(
+        (each.name, "; ".join(each.differs))
+        for each in room.benchmark.implementations.values()
+        if each.differs and any(row.implementation is each and state(row) is None for row in room.rows)
+    )
+
+
+def _ratio(room: Room, base: Row | None, row: Row) -> str:
+    if row.passed and not row.same_work:
+        return OTHER_WORK
+    if row.passed and not room.ranked:
+        return NOT_RANKED
+    found = room.ratio(base, row)
+    return NOTHING if found is None else units.ratio(found)
+
+
+def _differences(row: Row) -> Sequence[Mapping[str, Any]]:
+    """The checks of this row's gates that compared with the reference."""
+    return [check for record in row.passed for check in record.data["gate"] if check["share"] is not None]

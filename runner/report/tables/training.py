@@ -1,0 +1,309 @@
+"""The view of a training's page: times, parts, returns, and every seed by itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runner.figures.statistics import figure_interval, interquartile_mean, spread
+from runner.matrix import Benchmark, Matrix, Returns, Updates
+from runner.records.record import Record
+from runner.report.tables import texts, units
+from runner.report.tables.failures import Failures, failures
+from runner.report.tables.headline import headline_table
+from runner.report.tables.markdown import Table
+from runner.report.tables.memory import memory_table
+from runner.report.tables.parity import parity_table
+from runner.report.tables.roofline import training_limit_table
+from runner.report.tables.selection import Room, Row
+from runner.report.tables.units import NOTHING
+
+_WALL, _INITIALISATION, _TRAINING = "wall_seconds", "initialisation_seconds", "training_seconds"
+_COMPILING = "compile_seconds"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRoom:
+    """One platform's part of the page."""
+
+    heading: str
+    execution: str
+    run: bool
+    ranked: bool
+    times: Table
+    other_work: tuple[tuple[str, str], ...]
+    elsewhere: str
+    failures: Failures
+    parts: Table
+    limit: Table
+    parity: Table | None
+    returns: Table
+    seeds: Table
+    memory: Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingView:
+    """The whole page."""
+
+    name: str
+    title: str
+    profile: str
+    reference: str
+    episodes: int
+    thresholds: str
+    updates: Updates | None
+    rooms: tuple[TrainingRoom, ...]
+    same_returns: Table | None
+
+
+def training_view(
+    matrix: Matrix,
+    records: Sequence[Record],
+    benchmark: Benchmark,
+    found: Sequence[Room],
+    *,
+    profile: str,
+    same_returns: Table | None,
+) -> TrainingView:
+    """The page of ``benchmark`` with the rooms ``found``, and the table of all rooms' returns together.
+
+    ``records`` say what the machine does at best.
+
+    Raises:
+        ValueError: the benchmark does not say how its returns are summarised (a valid matrix does).
+    """
+    if benchmark.returns is None:
+        raise ValueError(f"the training {benchmark.name} has no returns")
+    returns = benchmark.returns
+    return TrainingView(
+        name=benchmark.name,
+        title=benchmark.title,
+        profile=profile,
+        reference=benchmark.reference.name,
+        episodes=returns.episodes,
+        thresholds=", ".join(f"{case} {value:g}" for case, value in returns.thresholds.items()),
+        updates=benchmark.updates,
+        rooms=tuple(
+            _room(matrix, room, found, returns, training_limit_table(matrix, records, room)) for room in found
+        ),
+        same_returns=same_returns,
+    )
+
+
+def mean_of_last(episodes: Sequence[Mapping[str, Any]], count: int) -> float | None:
+    """The mean return of the last ``count`` episodes, of all where there are fewer; None without any."""
+    last = [float(each["return"]) for each in episodes[-count:]]
+    return sum(last) / len(last) if last else None
+
+
+def steps_to_threshold(
+    episodes: Sequence[Mapping[str, Any]], window: int, threshold: float | None
+) -> int | None:
+    """Environment steps when the mean over ``window`` episodes first reaches the threshold.
+
+    None where it never does, and where there is none. The window must be full; an episode that ends at step index s
+    ends after s + 1 steps.
+    """
+    if threshold is None:
+        return None
+    total = 0.0
+    for index, episode in enumerate(episodes):
+        total += float(episode["return"])
+        if index >= window:
+            total -= float(episodes[index - window]["return"])
+        if index + 1 >= window and total / window >= threshold:
+            return int(episode["step"]) + 1
+    return None
+
+
+def _room(
+    matrix: Matrix, room: Room, all_rooms: Sequence[Room], returns: Returns, limit: Table
+) -> TrainingRoom:
+    return TrainingRoom(
+        heading=texts.heading(matrix, room),
+        execution=texts.execution(room),
+        run=bool(room.records),
+        ranked=room.ranked,
+        times=headline_table(room, all_rooms, column=room.benchmark.headline.replace("_", " ")),
+        other_work=texts.other_work(room),
+        elsewhere=", ".join(room.elsewhere),
+        failures=failures(room),
+        parts=_parts(room),
+        limit=limit,
+        parity=parity_table(room),
+        returns=_returns(room, returns),
+        seeds=_seeds(room, returns),
+        memory=memory_table(room, by_case=True),
+    )
+
+
+def _parts(room: Room) -> Table:
+    compiles = any(row.figure(_COMPILING) is not None for row in room.rows if row.passed)
+    return Table(
+        headers=(
+            "case",
+            "implementation",
+            "wall",
+            "initialisation",
+            *(("of it compiling",) if compiles else ()),
+            "training",
+            "environment steps/s",
+            "environment steps",
+            "gradient steps",
+        ),
+        rows=tuple(
+            (
+                row.case.name,
+                row.implementation.name,
+                texts.figure(row, _WALL),
+                texts.figure(row, _INITIALISATION),
+                *((texts.figure(row, _COMPILING),) if compiles else ()),
+                texts.figure(row, _TRAINING),
+                _steps_per_second(row),
+                _counts(row, "environment_steps"),
+                _counts(row, "gradient_steps"),
+            )
+            for row in room.rows
+            if row.passed
+        ),
+    )
+
+
+def _returns(room: Room, returns: Returns) -> Table:
+    return Table(
+        headers=(
+            "case",
+            "implementation",
+            f"return, last {returns.episodes} episodes: mean ± std",
+            "IQM",
+            "lowest to highest seed",
+            "seeds at the threshold",
+            "steps to threshold (median)",
+            "seconds to threshold (median)",
+            "n",
+        ),
+        rows=tuple(
+            (row.case.name, row.implementation.name, *_returns_of(row, returns))
+            for row in room.rows
+            if row.passed
+        ),
+    )
+
+
+def _returns_of(row: Row, returns: Returns) -> tuple[str, ...]:
+    means = [
+        mean for record in row.passed if (mean := mean_of_last(record.episodes, returns.episodes)) is not None
+    ]
+    if not means:
+        return (NOTHING,) * 6 + ("0",)
+    reached = [(steps, record) for record in row.passed if (steps := _reached(record, returns)) is not None]
+    middle = interquartile_mean(means)
+    return (
+        units.mean_and_deviation(spread(means)),
+        units.plain_interval(middle),
+        f"{units.plain(min(means))} to {units.plain(max(means))}",
+        f"{len(reached)} of {len(means)}" if row.case.name in returns.thresholds else "no threshold",
+        # A median over those that arrived alone would flatter who arrives seldom.
+        *(_medians(reached) if len(reached) == len(means) else (NOTHING, NOTHING)),
+        str(len(means)),
+    )
+
+
+def _reached(record: Record, returns: Returns) -> int | None:
+    return steps_to_threshold(record.episodes, returns.episodes, returns.thresholds.get(record.case))
+
+
+def _medians(reached: Sequence[tuple[int, Record]]) -> tuple[str, str]:
+    """Of the steps and of the seconds to the threshold."""
+    steps = units.count(figure_interval([(steps,) for steps, _ in reached]).value)
+    speeds = [speed for _, record in reached if (speed := _speed(record))]
+    if len(speeds) < len(reached):
+        return steps, NOTHING
+    seconds = [(steps / speed,) for (steps, _), speed in zip(reached, speeds, strict=True)]
+    return steps, units.seconds(figure_interval(seconds).value)
+
+
+def _seeds(room: Room, returns: Returns) -> Table:
+    headers = (
+        "case",
+        "implementation",
+        "seed",
+        "wall",
+        "initialisation",
+        "training",
+        "environment steps/s",
+        "gradient steps",
+        "episodes",
+        f"mean of last {returns.episodes}",
+        "steps to threshold",
+        "seconds to threshold",
+        "process peak (VmHWM)",
+        "gate",
+    )
+    rows = [
+        (row.case.name, row.implementation.name, *_seed(record, returns))
+        for row in room.rows
+        for record in sorted((*row.passed, *row.failed), key=lambda record: record.seed)
+    ]
+    # Of what was not run at all the other tables tell in one row.
+    rows += [
+        (row.case.name, row.implementation.name, str(seed), "not run", *(NOTHING,) * 10)
+        for row in room.rows
+        if row.passed or row.failed
+        for seed in row.missing
+    ]
+    return Table(headers=headers, rows=tuple(rows), right=frozenset({"seed"}))
+
+
+def _seed(record: Record, returns: Returns) -> tuple[str, ...]:
+    if record.failed:
+        failure = record.data["failure"]
+        return (str(record.seed), "failed", *(NOTHING,) * 9, f"{failure['kind']}: {failure['detail']}")
+    measurement = record.data["measurement"]
+    mean = mean_of_last(record.episodes, returns.episodes)
+    steps = _reached(record, returns)
+    speed = _speed(record)
+    peak = measurement["memory"]["vmhwm_bytes"]
+    return (
+        str(record.seed),
+        *(_one_duration(record, metric) for metric in (_WALL, _INITIALISATION, _TRAINING)),
+        NOTHING if speed is None else units.count(speed),
+        _one_count(record, "gradient_steps"),
+        units.count(len(record.episodes)),
+        NOTHING if mean is None else units.plain(mean),
+        NOTHING if steps is None else units.count(steps),
+        NOTHING if steps is None or not speed else units.seconds(steps / speed),
+        "unknown" if peak is None else units.size(peak),
+        "passed",
+    )
+
+
+def _one_duration(record: Record, metric: str) -> str:
+    values = record.values(metric)
+    return units.seconds(figure_interval([values]).value) if values else NOTHING
+
+
+def _one_count(record: Record, name: str) -> str:
+    value = record.data["measurement"]["counts"].get(name)
+    return NOTHING if value is None else units.count(value)
+
+
+def _counts(row: Row, name: str) -> str:
+    return ", ".join(dict.fromkeys(_one_count(record, name) for record in row.passed))
+
+
+def _steps_per_second(row: Row) -> str:
+    speeds = [(speed,) for record in row.passed if (speed := _speed(record)) is not None]
+    if not speeds:
+        return NOTHING
+    found = figure_interval(speeds)
+    return f"{units.significant(found.value)}{units.bounds(found)}"
+
+
+def _speed(record: Record) -> float | None:
+    """Environment steps per second of training time."""
+    values = record.values(_TRAINING)
+    steps = record.data["measurement"]["counts"].get("environment_steps")
+    if not values or steps is None or values[0] <= 0:
+        return None
+    return float(steps) / values[0]

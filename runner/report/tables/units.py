@@ -1,0 +1,112 @@
+"""Figures as text: three significant digits in a sensible unit."""
+
+import math
+
+from runner.figures.statistics import Interval, Spread, Verdict, verdict
+
+NOTHING = "—"
+UNKNOWN = "unknown"
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """``value`` with ``digits`` significant digits, thousands separated, never with an exponent."""
+    if value == 0 or not math.isfinite(value):
+        # A quotient of two values from elsewhere may be beyond every float.
+        return "0" if value == 0 else f"{value:g}"
+    magnitude = math.floor(math.log10(abs(value)))
+    # Rounding may carry into the next power of ten (9.996 to 10.0).
+    magnitude = math.floor(math.log10(abs(round(value, digits - 1 - magnitude))))
+    decimals = digits - 1 - magnitude
+    return f"{round(value, decimals):,.{max(decimals, 0)}f}"
+
+
+def seconds(value: float) -> str:
+    """A duration: ``4.71 µs``."""
+    scale, unit = _unit_of_seconds(value)
+    return f"{significant(value / scale)} {unit}"
+
+
+def figure(interval: Interval, metric: str) -> str:
+    """A metric's figure with its interval in the same unit: ``4.71 µs (4.68 to 4.80)``.
+
+    The unit is the one that the metric's name ends in.
+    """
+    if metric.endswith("seconds"):
+        scale, unit = _unit_of_seconds(interval.value)
+    elif metric.endswith("bytes"):
+        scale, unit = _unit_of_bytes(interval.value)
+    else:
+        return f"{significant(interval.value)}{bounds(interval)}"
+    return f"{significant(interval.value / scale)} {unit}{bounds(interval, scale)}"
+
+
+def figure_value(value: float, metric: str) -> str:
+    """A metric's figure alone: ``4.71 µs``."""
+    return figure(Interval(value=value, low=None, high=None, n=1), metric)
+
+
+def bounds(interval: Interval, scale: float = 1.0) -> str:
+    """The bounds in parentheses with a space before, or nothing where there is no interval."""
+    if interval.low is None or interval.high is None:
+        return ""
+    return f" ({significant(interval.low / scale)} to {significant(interval.high / scale)})"
+
+
+def size(value: float) -> str:
+    """A number of bytes: ``297 MiB``."""
+    scale, unit = _unit_of_bytes(value)
+    return f"{significant(value / scale)} {unit}"
+
+
+def count(value: float) -> str:
+    """A whole number: ``48,999``."""
+    return f"{value:,.0f}"
+
+
+def plain(value: float) -> str:
+    """A return: two decimals."""
+    return f"{value:.2f}"
+
+
+def signed(value: float) -> str:
+    """A difference of returns: two decimals, its sign before it."""
+    return f"{value:+.2f}"
+
+
+def plain_interval(interval: Interval) -> str:
+    """A return with its interval: ``488.69 (470.10 to 495.00)``."""
+    if interval.low is None or interval.high is None:
+        return plain(interval.value)
+    return f"{plain(interval.value)} ({plain(interval.low)} to {plain(interval.high)})"
+
+
+def mean_and_deviation(spread: Spread) -> str:
+    """``488.69 ± 16.11``; without the second part for a single value."""
+    return plain(spread.mean) + ("" if spread.deviation is None else f" ± {plain(spread.deviation)}")
+
+
+def ratio(interval: Interval) -> str:
+    """How many times faster, with the verdict: ``12.3x (11.8 to 12.9) faster``."""
+    said = verdict(interval)
+    figure = f"{significant(interval.value)}x{bounds(interval)}"
+    return f"{figure}, n<5: not ranked" if said is Verdict.NOT_RANKED else f"{figure} {said.value}"
+
+
+def or_unknown(value: object) -> str:
+    """A fact about a machine; ``unknown`` where it is null, never a guess."""
+    if value is None or value == "":
+        return UNKNOWN
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _unit_of_seconds(value: float) -> tuple[float, str]:
+    # 999.6 ns would be printed as 1,000 ns.
+    return next(((scale, unit) for scale, unit in _SECONDS if value >= scale * 0.9995), _SECONDS[-1])
+
+
+def _unit_of_bytes(value: float) -> tuple[float, str]:
+    return next(((scale, unit) for scale, unit in _BYTES if value >= scale), _BYTES[-1])

@@ -1,0 +1,125 @@
+"""What a reader should know about the circumstances of the figures of one platform."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from runner.figures.statistics import LEAST_PROCESSES, outliers
+from runner.records.record import Record
+from runner.report.tables import units
+from runner.report.tables.machines import by_machine
+from runner.report.tables.selection import Room
+
+# Above this share of the logical processors, the launch before left out, something else was running too.
+_HIGH_LOAD = 0.5
+_HIGH_PRESSURE = 10.0
+_PINNED_GOVERNOR = "performance"
+
+
+def warnings(rooms: Sequence[Room]) -> tuple[str, ...]:
+    """The warnings about the rooms of one platform, most general first."""
+    records = [record for room in rooms for record in room.records]
+    if not records:
+        return ()
+    return (*_of_machines(records), *_of_state(records), *_of_limits(records), *_of_figures(rooms))
+
+
+def _of_machines(records: Sequence[Record]) -> Iterator[str]:
+    """The warnings about each machine; those that are not about all of them name theirs by the page's numbers."""
+    machines = by_machine(records)
+    about: dict[str, list[int]] = {}
+    for number, (machine, members) in enumerate(machines, start=1):
+        for text in (*_of_machine(machine), *_of_throttling(members)):
+            about.setdefault(text, []).append(number)
+    for text, numbers in about.items():
+        if len(numbers) == len(machines):
+            yield text
+        else:
+            yield f"Machine{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: {text}"
+
+
+def _of_machine(machine: Mapping[str, Any]) -> Iterator[str]:
+    governor = machine.get("governor")
+    if governor is None:
+        yield "The CPU frequency governor is unknown: the frequency may have moved during the runs."
+    elif governor != _PINNED_GOVERNOR:
+        yield f"The CPU frequency governor is {governor}, not {_PINNED_GOVERNOR}: the frequency moves."
+    for key, name in (("turbo", "Turbo"), ("smt", "SMT")):
+        if machine.get(key) is None:
+            yield f"{name}: unknown."
+        elif machine[key]:
+            yield f"{name} is on."
+    if machine.get("hypervisor"):
+        yield "The machine is virtual: neighbours may share its processor."
+    if machine.get("swap_bytes"):
+        yield f"Swap is present ({units.size(machine['swap_bytes'])})."
+
+
+def _of_state(records: Sequence[Record]) -> Iterator[str]:
+    def launches(is_so: Callable[[Record], bool]) -> int:
+        return len({record.data["launch"]["id"] for record in records if is_so(record)})
+
+    total = launches(lambda _: True)
+    for count, meaning in (
+        (
+            launches(_loaded),
+            "began while the machine was loaded (1-minute load above half of its processors beside those of a launch)",
+        ),
+        (launches(_pressed), "began under CPU pressure (avg10 above 10 %)"),
+        (launches(lambda record: bool(_state(record, "swap_used_bytes"))), "began with swap in use"),
+    ):
+        if count:
+            yield f"{count} of {total} launches {meaning}."
+
+
+def _of_throttling(records: Iterable[Record]) -> Iterator[str]:
+    """Of one machine: each counts for itself."""
+    counts = {value for record in records if (value := _state(record, "throttle_count")) is not None}
+    if len(counts) > 1:
+        yield "The processor throttled between launches: its throttle count rose."
+
+
+def _of_limits(records: Iterable[Record]) -> Iterator[str]:
+    wanted = ("cpuset", "memory_bytes", "swap", "pids", "threads")
+    loose = dict.fromkeys(
+        name
+        for name in wanted
+        for record in records
+        if name not in record.data["launch"]["limits"]["enforced"]
+    )
+    if loose:
+        yield f"Limits that were stated and not enforced in every launch: {', '.join(loose)}."
+
+
+def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
+    for room in rooms:
+        metric = room.benchmark.headline
+        flagged = [row for row in room.rows if row.passed and outliers(row.processes(metric))]
+        if flagged:
+            names = ", ".join(f"{row.case.name} {row.implementation.name}" for row in flagged)
+            yield f"{room.benchmark.name}: outliers flagged, and kept, in {names}."
+        few = {row.implementation.name for row in room.rows if 0 < len(row.passed) < LEAST_PROCESSES}
+        if few and room.ranked:
+            names = ", ".join(sorted(few))
+            yield f"{room.benchmark.name}: fewer than {LEAST_PROCESSES} processes, so not ranked: {names}."
+        if room.outdated:
+            yield (
+                f"{room.benchmark.name}: {room.outdated} older records were left out"
+                " (replaced, or of another machine, image, way of execution or an earlier matrix)."
+            )
+
+
+def _loaded(record: Record) -> bool:
+    load, processors = _state(record, "load_1m"), record.data["machine"].get("logical_cpus")
+    # The launch that ended just before this one is in the mean of a minute.
+    own = record.data["launch"]["limits"]["threads"]
+    return load is not None and bool(processors) and load > own + _HIGH_LOAD * processors
+
+
+def _pressed(record: Record) -> bool:
+    pressure = _state(record, "cpu_pressure_avg10")
+    return pressure is not None and pressure > _HIGH_PRESSURE
+
+
+def _state(record: Record, key: str) -> float | None:
+    value = record.data["launch"]["state"].get(key)
+    return None if value is None else float(value)

@@ -1,0 +1,115 @@
+"""Pages on disk: written whole or not at all, and not again when nothing that they depend on has changed."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from runner.matrix import Matrix
+from runner.records.record import Record
+from runner.report.tables import TEMPLATES
+from runner.system.bounded_reading import read_bounded
+from runner.system.files import write_atomically
+from runner.system.paths import portable
+
+STAMP = ".stamp.json"
+_RUNNER = Path(__file__).parents[2]
+# A results directory may come from anywhere: what is read back from one is bounded.
+_LARGEST_STAMP, _LARGEST_PAGE = 2**20, 64 * 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stamp:
+    """What the pages in a directory were made from, and the hash of each, by file name."""
+
+    content: str
+    pages: Mapping[str, str]
+
+
+def write_tables(
+    matrix: Matrix, records: Sequence[Record], directory: Path, *, profile: str
+) -> tuple[Path, ...]:
+    """Write every page into ``directory``; returns their paths.
+
+    Nothing is rendered or written when the records, the matrix, the templates and the code are those of the
+    last time and the pages still lie there unaltered. Pages that an earlier call wrote and that no longer
+    exist are removed; other files are left alone.
+    """
+    content = _content(matrix, records, profile)
+    before = _read_stamp(directory)
+    if before is not None and before.content == content and _unaltered(directory, before):
+        return tuple(directory / name for name in before.pages)
+    # Imported here: a call that has nothing to render does not wait for what renders.
+    from runner.report.tables.pages import render_pages  # noqa: PLC0415
+
+    pages = {f"{page.name}.md": page.text for page in render_pages(matrix, records, profile=profile)}
+    for name, text in pages.items():
+        write_atomically(directory / name, text)
+    for name in (before.pages if before else {}).keys() - pages.keys():
+        (directory / name).unlink(missing_ok=True)
+    stamp = {"content": content, "pages": {name: _hash([text.encode()]) for name, text in pages.items()}}
+    write_atomically(directory / STAMP, json.dumps(stamp, indent=1) + "\n")
+    return tuple(directory / name for name in pages)
+
+
+def _content(matrix: Matrix, records: Iterable[Record], profile: str) -> str:
+    """A hash of everything that the pages depend on.
+
+    Of the runner all code counts: which of it makes pages is a list that somebody would forget to lengthen.
+    """
+    files = sorted((*TEMPLATES.glob("*.j2"), *_RUNNER.rglob("*.py"), *_RUNNER.rglob("*.json")))
+    return _hash(
+        (
+            profile.encode(),
+            # Not its repr: that has sets in an order of this process alone. The order of names is the pages' own.
+            json.dumps(asdict(matrix), default=_plain).encode(),
+            *sorted(str(record.data["content_sha256"]).encode() for record in records),
+            *(path.read_bytes() for path in files),
+        )
+    )
+
+
+def _plain(value: object) -> object:
+    """What JSON does not know of a matrix."""
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, Enum):
+        return value.value
+    raise TypeError(f"a matrix holds a {type(value).__name__}, which the stamp of its pages does not know")
+
+
+def _read_stamp(directory: Path) -> _Stamp | None:
+    """The stamp of the last call; None where there is none that can be read: then everything is written."""
+    try:
+        found: Any = json.loads(read_bounded(directory / STAMP, _LARGEST_STAMP))
+        # Only pages of this directory: a stamp must not be able to name anything else.
+        pages = {name: str(digest) for name, digest in found["pages"].items() if _is_page(name)}
+        return _Stamp(content=str(found["content"]), pages=pages)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
+def _is_page(name: str) -> bool:
+    return portable(name) and name.endswith(".md")
+
+
+def _unaltered(directory: Path, stamp: _Stamp) -> bool:
+    try:
+        return all(
+            _hash([read_bounded(directory / name, _LARGEST_PAGE)]) == digest
+            for name, digest in stamp.pages.items()
+        )
+    except OSError:
+        return False
+
+
+def _hash(parts: Iterable[bytes]) -> str:
+    """Over the parts, each with its length, so that no two lists of parts look alike."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.hexdigest()

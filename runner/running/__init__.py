@@ -1,0 +1,1 @@
+"""The run: launches are started, judged and stored."""

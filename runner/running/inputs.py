@@ -1,0 +1,75 @@
+"""Input files: written once per benchmark and image by the benchmark's own generator, and kept in the store."""
+
+import shlex
+import shutil
+from pathlib import Path
+
+from runner.executors.base import Executor, LaunchRequest
+from runner.planning.cells import Cell
+from runner.planning.input_key import generated_cases, inputs_key
+from runner.records.image import ImageFacts
+from runner.records.store import Store
+from runner.referee.protocol import arguments
+from runner.system.errors import StoreError
+from runner.system.hashes import file_hashes
+from runner.system.scratch import scratch_directory
+from runner.system.space import is_full, no_space
+
+# The data seed of every operation, whatever the process replicate.
+DATA_SEED = 42
+
+
+def ensure_inputs(
+    cell: Cell, *, image: ImageFacts, executor: Executor, store: Store, deadline_seconds: float
+) -> Path:
+    """The directory with one sub-folder of input files per case of the cell's benchmark.
+
+    Raises:
+        NoSpace: there is no room for them.
+        StoreError: the generator did not end well; there is nothing to measure then.
+    """
+    benchmark, cases = cell.benchmark, generated_cases(cell)
+    key = inputs_key(cell, execution_hash=image.execution_hash, executor=executor.name)
+    kept = store.files("inputs", key)
+    if kept is not None:
+        return kept
+    with scratch_directory("inputs") as temporary:
+        result = executor.launch(
+            LaunchRequest(
+                name=f"inputs-{benchmark.name}",
+                image=image,
+                platform=cell.platform,
+                command=(*benchmark.inputs, *arguments(cases, DATA_SEED)),
+                limits=cell.limits,
+                deadline_seconds=deadline_seconds,
+                input_directory=None,
+                output_directory=temporary,
+                on_line=lambda _: None,
+            )
+        )
+        written = file_hashes(temporary)
+        if result.failure is not None and is_full(result.failure.detail):
+            raise no_space(f"making the input files of {benchmark.name} failed", result.failure.detail)
+        if result.failure is not None or {name.split("/")[0] for name in written} != set(benchmark.cases):
+            raise StoreError(
+                what=f"the input files of {benchmark.name} could not be made",
+                why="its generator left cases out" if result.failure is None else result.failure.detail,
+                fix=f"run the generator by hand: {shlex.join(benchmark.inputs)} --help",
+            )
+        return store.save_files("inputs", key, temporary)
+
+
+def inputs_of_launch(directory: Path, cases: list[str], into: Path) -> Path:
+    """A directory that holds the input files of these cases and no others.
+
+    They are copies, and read-only as in a container: a launch on a bare host has the user's own rights, and what it did
+    to a link it would do to the store, and so to every launch that follows.
+    """
+    for case in cases:
+        shutil.copytree(directory / case, into / case, copy_function=_copy_to_read)
+    return into
+
+
+def _copy_to_read(source: str, target: str) -> None:
+    shutil.copyfile(source, target)
+    Path(target).chmod(0o444)

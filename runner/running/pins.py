@@ -1,0 +1,103 @@
+"""The pins, verified by execution: what the first launch of an image prints must be what the matrix says."""
+
+import json
+import shlex
+from typing import Any
+
+from runner.executors.base import Executor, LaunchRequest
+from runner.planning.cells import Cell
+from runner.records.image import ImageFacts
+from runner.records.store import Store
+from runner.system.errors import PinMismatch
+from runner.system.printable import one_line
+
+COMMAND = ("python3", "-m", "baselines.versions")
+# An edge image holds one program and no Python.
+EDGE_COMMAND = ("torchforge", "version")
+_DEADLINE_SECONDS = 600
+_MOST_VERSIONS, _LONGEST = 100, 200
+
+
+def verified_software(
+    cell: Cell, *, image: ImageFacts, executor: Executor, store: Store
+) -> dict[str, str | None]:
+    """The versions inside the image of ``cell``, asked once per image.
+
+    Raises:
+        PinMismatch: the image cannot say, or holds another version than the toolchain pins.
+    """
+    digest = image.config_digest
+    software = store.read_probe(digest) if digest else None
+    if software is None:
+        software = _ask(cell, image, executor)
+        if digest and software is not None:
+            store.write_probe(digest, software)
+    if image.identity is None:
+        # A bare host pins nothing; what it cannot say stays unknown.
+        return software or {}
+    if software is None:
+        raise PinMismatch(
+            what=f"the {image.target} image for {image.architecture} cannot say which versions it holds",
+            why="the command that asks for them failed in a container of it",
+            fix=f"run it by hand: {shlex.join(_command(image))}",
+        )
+    _check(cell, image, software)
+    return software
+
+
+def _ask(cell: Cell, image: ImageFacts, executor: Executor) -> dict[str, str | None] | None:
+    lines: list[str] = []
+    result = executor.launch(
+        LaunchRequest(
+            name="versions",
+            image=image,
+            platform=cell.platform,
+            command=_command(image),
+            limits=cell.limits,
+            deadline_seconds=_DEADLINE_SECONDS,
+            input_directory=None,
+            output_directory=None,
+            on_line=lines.append,
+        )
+    )
+    return _versions("\n".join(lines)) if result.exit_code == 0 else None
+
+
+def _command(image: ImageFacts) -> tuple[str, ...]:
+    return EDGE_COMMAND if image.target == "edge" else COMMAND
+
+
+def _versions(text: str) -> dict[str, str | None] | None:
+    """``{"python": "3.13.5", ...}`` as an image printed it; None where it is anything else."""
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict) or len(found) > _MOST_VERSIONS:
+        return None
+    # They stand in every record and on a page.
+    if not all(isinstance(value, str | None) for value in found.values()):
+        return None
+    return {
+        one_line(key, _LONGEST): None if value is None else one_line(value, _LONGEST)
+        for key, value in found.items()
+    }
+
+
+def _check(cell: Cell, image: ImageFacts, software: dict[str, str | None]) -> None:
+    toolchain = cell.toolchain
+    pins = {"rust": toolchain.rust, "python": toolchain.python, "pytorch": toolchain.pytorch}
+    if image.target == "edge":
+        pins = {"rustc": toolchain.rust}
+    wrong = [
+        f"{name} is {software.get(name) or 'absent'}, pinned {pin}"
+        for name, pin in pins.items()
+        # A local part such as +debian or +cpu names the build, not the release.
+        if (software.get(name) or "").partition("+")[0] != pin
+    ]
+    if wrong:
+        raise PinMismatch(
+            what=f"the image of toolchain {toolchain.name} does not hold what the matrix pins",
+            why="; ".join(wrong),
+            fix=f"set toolchains.{toolchain.name} in the matrix to what the packages serve, or mend the image",
+        )

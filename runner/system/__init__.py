@@ -1,0 +1,1 @@
+"""The operating system and the terminal: errors, signals, files, owners, the machine."""

@@ -1,0 +1,31 @@
+"""The rules of a schema that the compiled functions and the library must read alike."""
+
+import json
+import re
+from datetime import datetime
+from typing import Any
+
+
+def is_integer(value: Any) -> bool:
+    """Whole by its type, not by its value."""
+    return type(value) is int
+
+
+def pattern_of(pattern: str) -> re.Pattern[str]:
+    """A pattern of JSON Schema, its ``$`` read as the end of the text."""
+    return re.compile(pattern[:-1] + r"\Z" if pattern.endswith("$") else pattern)
+
+
+def is_unique(items: list[Any]) -> bool:
+    """Whether no item is there twice; in time that grows with their number alone."""
+    return len({json.dumps(item, sort_keys=True, default=str) for item in items}) == len(items)
+
+
+def is_date_time(value: Any) -> bool:
+    """Whether a text is a date and a time with their zone; what is no text is not asked for."""
+    if not isinstance(value, str):
+        return True
+    try:
+        return datetime.fromisoformat(value).tzinfo is not None
+    except ValueError:
+        return False

@@ -1,6 +1,0 @@
-"""From records to Markdown pages: view models in Python, prose in templates/."""
-
-from pathlib import Path
-
-# Nothing else is imported here: whether pages are to be rendered at all is decided without what renders them.
-TEMPLATES = Path(__file__).parent.parent.parent / "templates"

@@ -1,0 +1,551 @@
+"""The whole road on this machine, with real processes: plan, run, gate, record, reuse, tables."""
+
+import contextlib
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import psutil
+import pytest
+import yaml
+from conftest import DOUBLER, program, small_matrix
+from jsonschema import Draft202012Validator
+
+from runner.cli.main import main
+from runner.records.record import SCHEMA, Record
+from runner.records.store import Store
+
+
+@pytest.fixture
+def forge(tmp_path, write_matrix, capsys):
+    """Run the command line over a matrix; returns exit code, stdout, stderr."""
+
+    def call(data: dict, *arguments: str) -> tuple[int, str, str]:
+        path = write_matrix(data)
+        # Rendering starts nothing, so it takes no executor.
+        here = [] if "render" in arguments else ["--executor", "local"]
+        code = main([*arguments, "--matrix", str(path), "--results", str(tmp_path / "results"), *here])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def store(tmp_path) -> Store:
+    return Store(tmp_path / "results")
+
+
+def failures(store: Store) -> dict[str, str]:
+    return {
+        record.implementation: record.data["failure"]["kind"]
+        for record in store.records()
+        if record.data["failure"] is not None
+    }
+
+
+def test_one_call_runs_every_cell_and_every_record_is_valid_by_its_schema(forge, store):
+    code, out, err = forge(small_matrix(other=program(DOUBLER)))
+    assert code == 0, err
+    records = store.records()
+    cells = {(each.case, each.implementation, each.seed) for each in records}
+    assert cells == {
+        (case, name, seed) for case in ("n=4", "n=8") for name in ("plain", "other") for seed in (1, 2)
+    }
+    schema = Draft202012Validator(json.loads(SCHEMA.read_text()))
+    for record in records:
+        assert list(schema.iter_errors(record.data)) == []
+        assert not record.failed
+    assert "Doubling numbers" in out
+
+
+def test_two_implementations_with_the_same_command_are_two_cells(forge):
+    _, out, _ = forge(small_matrix(twin=program(DOUBLER)), "plan", "--json")
+    keys = [each["key"] for each in json.loads(out)["cells"]]
+    assert len(keys) == len(set(keys)) == 8
+
+
+def test_a_second_call_runs_nothing(forge, store):
+    forge(small_matrix())
+    before = [record.identifier for record in store.records()]
+    code, _, err = forge(small_matrix())
+    assert code == 0
+    assert "0 cells run, 4 reused" in err
+    assert [record.identifier for record in store.records()] == before
+
+
+def test_one_deleted_record_is_run_again_and_nothing_else(forge, store):
+    forge(small_matrix())
+    victim = next(store.records_directory.glob("*/*.json"))
+    victim.unlink()
+    _, _, err = forge(small_matrix())
+    assert "1 cells run, 3 reused" in err
+
+
+def test_one_changed_parameter_runs_its_case_again_and_nothing_else(forge):
+    data = small_matrix(other=program(DOUBLER))
+    forge(data)
+    data["benchmarks"]["double"]["cases"]["n=8"]["length"] = 9
+    _, _, err = forge(data)
+    assert "4 cells run, 4 reused" in err
+
+
+def test_fresh_runs_again_and_keeps_the_earlier_records(forge, store):
+    forge(small_matrix())
+    forge(small_matrix(), "--fresh")
+    assert len(store.records()) == 8
+
+
+def test_what_was_run_again_is_no_older_record_of_another_machine_or_image(forge, store):
+    forge(small_matrix())
+    forge(small_matrix(), "--fresh")
+    assert "older records" not in (store.tables_directory / "quick/methodology.md").read_text(
+        encoding="utf-8"
+    )
+    forge(small_matrix(), "render")
+    assert "older records" not in (store.tables_directory / "quick/methodology.md").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_selecting_one_implementation_brings_the_reference_that_its_gate_needs(forge, store):
+    forge(small_matrix(other=program(DOUBLER)), "--only", "double/other")
+    names = [(each.implementation, each.seed) for each in store.records()]
+    assert sorted(set(names)) == [("other", 1), ("other", 2), ("plain", 1)]
+
+
+def test_seeds_on_the_command_line_replace_those_of_the_profile(forge, store):
+    forge(small_matrix(), "--seeds", "7,9")
+    assert {record.seed for record in store.records()} == {7, 9}
+
+
+TOLD_THREADS = """
+import os
+names = ("FORGE_BENCH_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+told = {name: os.environ.get(name) for name in names}
+if set(told.values()) != {"1"}:
+    sys.exit(f"one thread is allowed, and told was {told}")
+"""
+
+
+def test_every_library_is_told_how_many_threads_the_limits_allow(forge, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "64")
+    code, _, err = forge(small_matrix(told=program(TOLD_THREADS + DOUBLER)), "--only", "double/told")
+    assert code == 0, err
+
+
+# Two files of 400 MiB of nothing, where 512 MiB are allowed.
+HUGE = """
+for name in ("a", "b"):
+    (arguments.output / name).open("wb").truncate(400 * 2**20)
+"""
+BENT = {
+    "exit-code": DOUBLER + "\nsys.exit('went wrong')",
+    "signal": DOUBLER + "\nimport os, signal; sys.stdout.flush(); os.kill(os.getpid(), signal.SIGSEGV)",
+    "missing-measurement": "pass",
+    "malformed-output": "print('hello')\n" + DOUBLER,
+    "doubled-measurement": DOUBLER
+    + DOUBLER.replace(".mkdir(parents=True)", ".mkdir(parents=True, exist_ok=True)"),
+    "not-finite": DOUBLER.replace("[seconds]", "[float('nan')]"),
+    "impossible-time": DOUBLER.replace("[seconds]", "[1e6]"),
+    "wrong-counts": DOUBLER.replace("len(y)", "len(y) + 1"),
+    "missing-metric": DOUBLER.replace('"seconds"', '"moments"'),
+    "missing-output": DOUBLER.replace("np.save(", "(lambda *ignored: None)("),
+    "wrong-output": DOUBLER.replace("y = x * 2", "y = x * 3"),
+    "unreadable-output": DOUBLER.replace(
+        'np.save(arguments.output / case / "y.npy", y)',
+        '(arguments.output / case / "y.npy").write_text("no")',
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of one call that many tests look at; ``left`` is what its launches left where they write."""
+
+    code: int
+    out: str
+    err: str
+    records: tuple[Record, ...]
+    left: tuple[Path, ...]
+
+    def failure(self, name: str) -> str | None:
+        """The kind of the one failure that all cells of an implementation have; the table's rows show it."""
+        (kind,) = {each.data["failure"] and each.data["failure"]["kind"] for each in self.of(name)}
+        rows = [line for line in self.out.splitlines() if re.match(rf"\| *n=[48] *\| *{name} *\|", line)]
+        assert len(rows) == 2
+        assert kind is None or all(kind in row for row in rows), "the table shows the reason"
+        return kind
+
+    def of(self, name: str) -> list[Record]:
+        return [each for each in self.records if each.implementation == name]
+
+
+def outcome_of(directory: Path, programs: dict[str, str], **limits: object) -> Outcome:
+    """One call over the small matrix with these programs beside its own."""
+    data = small_matrix(**{name: program(body) for name, body in programs.items()})
+    data["limits"]["default"].update(limits)
+    matrix = directory / "matrix.yaml"
+    matrix.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    out, err = io.StringIO(), io.StringIO()
+    # Memory where the system has a folder of it, since some launches make ten thousand files.
+    memory = Path("/dev/shm")
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else directory) as scratch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patched.setattr(tempfile, "tempdir", scratch)
+        where = ["--matrix", str(matrix), "--results", str(directory / "results"), "--executor", "local"]
+        code = main(["double", "--profile", "smoke", *where])
+        left = tuple(Path(scratch).iterdir())
+    records = tuple(Store(directory / "results").records())
+    return Outcome(code=code, out=out.getvalue(), err=err.getvalue(), records=records, left=left)
+
+
+# Tests of one group share a process where several run side by side, and so the call that they look at.
+@pytest.fixture(scope="module")
+def bent(tmp_path_factory) -> Outcome:
+    return outcome_of(tmp_path_factory.mktemp("bent"), BENT)
+
+
+@pytest.mark.xdist_group("bent")
+@pytest.mark.parametrize("kind", BENT)
+def test_an_implementation_that_breaks_the_contract_is_a_failed_cell_with_its_reason(bent, kind):
+    assert bent.failure(kind) == kind
+
+
+@pytest.mark.xdist_group("bent")
+def test_the_others_go_on_and_the_exit_code_says_that_cells_failed(bent):
+    assert bent.code == 3
+    assert "to do:" in bent.err
+    assert bent.failure("plain") is None
+    assert len(bent.records) == 2 * (1 + len(BENT))
+
+
+def test_one_failed_implementation_is_enough_for_the_exit_code(forge, store):
+    code, _, err = forge(small_matrix(bent=program(BENT["wrong-output"])), "double", "--profile", "smoke")
+    assert code == 3
+    assert failures(store) == {"bent": "wrong-output"}
+    assert "to do:" in err
+    assert len(store.records()) == 4
+
+
+HOSTILE = {
+    "too-much-output": {
+        "lines": "for _ in range(2**10): print(('x' * 1023 + '\\n') * 2**10)",
+        "one line": "while True: sys.stdout.write('x' * 2**20)",
+        "stderr": "for _ in range(2**10): sys.stderr.write('y' * 2**20)",
+    },
+    "too-many-files": {
+        "files": "for n in range(10_001): (arguments.output / str(n)).touch()",
+        "and hangs": "for n in range(10_001): (arguments.output / str(n)).touch()\ntime.sleep(600)",
+    },
+    "too-large-output": {
+        "files": HUGE,
+        "and fails": HUGE + "\nsys.exit(1)",
+        "and hangs": HUGE + "\ntime.sleep(600)",
+    },
+    "forbidden-output": {
+        "link": DOUBLER + "\n(arguments.output / 'n=4' / 'also').symlink_to('/etc/passwd')",
+        "link to a folder": "arguments.output.joinpath('n=4').symlink_to('/etc')",
+        "pipe": DOUBLER + "\nimport os; os.mkfifo(arguments.output / 'n=4' / 'pipe')",
+        "name": DOUBLER + "\nimport os; os.mkdir(os.fsencode(arguments.output) + b'/\\xff\\n')",
+        "depth": "import os\nos.chdir(arguments.output)\nfor _ in range(3000): os.mkdir('d'); os.chdir('d')",
+    },
+    "exit-code": {
+        "a file too large": "(arguments.output / 'huge').open('wb').truncate(2**40)",
+    },
+}
+
+
+def named(kind: str, how: str) -> str:
+    """A program's name in the matrix, where blanks are not allowed."""
+    return f"{kind} {how}".replace(" ", "-")
+
+
+def ways(programs: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
+    return [(kind, how) for kind, each in programs.items() for how in each]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory) -> Outcome:
+    programs = {named(kind, how): HOSTILE[kind][how] for kind, how in ways(HOSTILE)}
+    return outcome_of(tmp_path_factory.mktemp("hostile"), programs)
+
+
+@pytest.mark.xdist_group("hostile")
+@pytest.mark.parametrize(("kind", "how"), ways(HOSTILE))
+def test_a_hostile_launch_is_a_failed_cell_with_its_typed_reason(hostile, kind, how):
+    assert hostile.failure(named(kind, how)) == kind
+    for record in hostile.of(named(kind, how)):
+        assert record.data["outputs"] == {}
+        assert record.data["launch"]["wall_seconds"] < record.data["launch"]["deadline_seconds"]
+
+
+@pytest.mark.xdist_group("hostile")
+def test_hostile_launches_leave_nothing_and_the_run_goes_through_to_its_end(hostile):
+    assert hostile.code == 3
+    assert "Traceback" not in hostile.err.replace("stderr ends: Traceback", "")
+    assert hostile.failure("plain") is None
+    assert hostile.left == ()
+
+
+BEYOND = {
+    "out-of-memory": {
+        "itself": "x = b'x' * 300 * 2**20\ntime.sleep(600)",
+        "its child": "import subprocess\nsubprocess.run([sys.executable, '-c', "
+        "'import time; x = b\"x\" * 300 * 2**20; time.sleep(600)'])",
+        "with its streams closed": "import os\nos.close(1); os.close(2)\nx = b'x' * 300 * 2**20\ntime.sleep(600)",
+    },
+    "too-many-processes": {
+        "processes": "import os\nfor _ in range(30):\n    if os.fork() == 0: time.sleep(600)\ntime.sleep(600)",
+        "threads": "import threading\nfor _ in range(30): threading.Thread(target=time.sleep, args=(600,)).start()",
+    },
+}
+
+
+MARKER = uuid4().hex
+
+
+@pytest.fixture(scope="module")
+def beyond(tmp_path_factory) -> Outcome:
+    # What is asked to end politely would go on growing: these would not end.
+    stubborn = f"'{MARKER}'\nimport signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    programs = {named(kind, how): stubborn + BEYOND[kind][how] for kind, how in ways(BEYOND)}
+    return outcome_of(tmp_path_factory.mktemp("beyond"), programs, memory="200MiB", pids=16)
+
+
+@pytest.mark.xdist_group("beyond")
+@pytest.mark.parametrize(("kind", "how"), ways(BEYOND))
+def test_a_launch_beyond_its_memory_or_its_processes_is_killed(beyond, kind, how):
+    assert beyond.code == 3
+    assert beyond.failure(named(kind, how)) == kind
+    for record in beyond.of(named(kind, how)):
+        assert record.data["launch"]["out_of_memory"] is (kind == "out-of-memory")
+        assert record.data["launch"]["wall_seconds"] < record.data["launch"]["deadline_seconds"]
+
+
+@pytest.mark.xdist_group("beyond")
+def test_the_children_of_what_is_killed_are_killed_too(beyond):
+    assert beyond.failure("plain") is None
+    alive = [each.info["cmdline"] or () for each in psutil.process_iter(["cmdline"])]
+    assert not [words for words in alive if any(MARKER in word for word in words)]
+
+
+def test_what_a_launch_does_to_its_inputs_reaches_neither_the_store_nor_the_next_launch(forge, store):
+    overwrites = """
+    import os
+    for case in arguments.case:
+        path = arguments.input / case / "x.npy"
+        assert path.stat().st_nlink == 1 and path.stat().st_mode & 0o222 == 0
+        os.chmod(path, 0o600)
+        content = path.read_bytes()
+        with path.open("r+b") as file:
+            file.seek(-8, 2)
+            file.write(b"\\1" * 8)
+        assert path.read_bytes() != content
+        (arguments.input / case / "more.npy").write_bytes(b"more")
+    sys.exit(5)
+    """
+    data = small_matrix()
+    forge(data, "--profile", "smoke")
+    kept = {path: path.read_bytes() for path in (store.root / "inputs").rglob("*") if path.is_file()}
+    assert kept
+    data = small_matrix(bad=program(overwrites), other=program(DOUBLER))
+    assert forge(data, "--profile", "smoke")[0] == 3
+    assert failures(store) == {"bad": "exit-code"}
+    detail = next(each.data for each in store.records() if each.implementation == "bad")["failure"]["detail"]
+    assert "exit code 5" in detail, detail
+    assert {path: path.read_bytes() for path in (store.root / "inputs").rglob("*") if path.is_file()} == kept
+
+
+@pytest.mark.parametrize("answer", ["SIG_DFL", "SIG_IGN"])
+def test_a_launch_past_its_deadline_is_killed_with_all_its_children_whatever_they_answer(
+    forge, store, answer
+):
+    data = small_matrix()
+    forge(data, "--profile", "smoke")
+    # All else is there already: only the slow one meets the short deadline, however slow this machine is.
+    marker = uuid4().hex
+    hangs = (
+        f"import signal, subprocess, sys\nsignal.signal(signal.SIGTERM, signal.{answer})\n"
+        f"subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)', '{marker}'])"
+    )
+    data["benchmarks"]["double"]["implementations"]["slow"] = {"command": [sys.executable, "-c", hangs]}
+    data["profiles"]["smoke"]["deadline_seconds"]["native"] = 1.5
+    code, _, _ = forge(data, "--profile", "smoke")
+    assert code == 3
+    assert failures(store) == {"slow": "deadline"}
+    assert [each for each in psutil.process_iter(["cmdline"]) if marker in (each.info["cmdline"] or ())] == []
+
+
+def test_what_cannot_be_executed_is_a_cell_that_was_not_started(forge, store, tmp_path):
+    broken = tmp_path / "broken"
+    broken.write_text("#!/no/such/interpreter\n")
+    broken.chmod(0o755)
+    assert forge(small_matrix(broken=[str(broken)]), "--profile", "smoke")[0] == 3
+    assert failures(store) == {"broken": "not-started"}
+
+
+def test_what_a_record_calls_enforced_is_what_a_launch_meets(forge, store):
+    asks = """
+    import os, resource
+    print(resource.getrlimit(resource.RLIMIT_FSIZE), resource.getrlimit(resource.RLIMIT_CORE),
+          len(os.sched_getaffinity(0)), file=sys.stderr)
+    sys.exit(1)
+    """
+    forge(small_matrix(asks=program(asks)), "--profile", "smoke")
+    launch = next(each.data["launch"] for each in store.records() if each.implementation == "asks")
+    assert launch["limits"]["enforced"] == [
+        *(["cpuset"] if sys.platform == "linux" else []),
+        "deadline",
+        "file-size",
+        "outputs",
+        *(["memory_bytes", "pids"] if sys.platform == "linux" else []),
+    ]
+    assert launch["stderr_tail"].split("\n")[0] == f"({2**29}, {2**29}) (0, 0) 1"
+
+
+def test_where_no_process_can_be_pinned_launches_run_and_no_record_calls_the_cpu_set_enforced(
+    forge, store, monkeypatch
+):
+    # As on macOS.
+    monkeypatch.delattr(os, "sched_setaffinity", raising=False)
+    assert forge(small_matrix(), "--profile", "smoke")[0] == 0
+    records = store.records()
+    assert records
+    assert not any("cpuset" in each.data["launch"]["limits"]["enforced"] for each in records)
+
+
+def test_the_page_shows_how_the_log_of_a_failed_launch_ended_and_nothing_breaks_it(forge, store):
+    evil = "print('\\x1b[31m| <b> ```\\n# no heading\\n\\u202e\\x07last', file=sys.stderr)\nsys.exit(7)"
+    _, out, err = forge(small_matrix(evil=program(evil)), "double", "--profile", "smoke")
+    assert all(each.isprintable() or each == "\n" for each in out + err)
+    section = out.split("### Failed, ")[1]
+    assert "evil, all cases, seed 1: exit-code: exit code 7; stderr ends: last" in section
+    fenced = section.split("````text\n")[1].split("\n````")[0]
+    assert [line.strip() for line in fenced.splitlines()] == ["[31m| <b> ```", "# no heading", "last"]
+    log = next(line.removeprefix("Log: ") for line in section.splitlines() if line.startswith("Log: "))
+    assert (store.root / log).read_text().endswith("last\n")
+
+
+def test_a_program_that_is_not_there_is_left_out_by_name(forge, store):
+    code, _, err = forge(small_matrix(absent=["no-such-program-anywhere"]), "--profile", "smoke")
+    assert code == 0
+    assert "left out: double/absent" in err
+    assert {record.implementation for record in store.records()} == {"plain"}
+
+
+def test_without_a_reference_nothing_is_compared_and_nothing_passes(forge, store):
+    data = small_matrix(other=program(DOUBLER))
+    data["benchmarks"]["double"]["implementations"]["plain"]["command"] = program("sys.exit(9)")
+    code, _, _ = forge(data, "--profile", "smoke")
+    assert code == 3
+    assert failures(store) == {"plain": "exit-code", "other": "no-reference"}
+
+
+def test_a_failed_cell_is_run_again_at_the_next_call(forge):
+    data = small_matrix(bent=program("sys.exit(1)"))
+    forge(data, "--profile", "smoke")
+    _, _, err = forge(data, "--profile", "smoke")
+    assert "2 cells run, 2 reused, 2 failed" in err
+
+
+def test_stderr_is_kept_as_a_log(forge, store):
+    forge(
+        small_matrix(loud=program(DOUBLER + "\nprint('remember me', file=sys.stderr)")), "--profile", "smoke"
+    )
+    record = next(each for each in store.records() if each.implementation == "loud")
+    assert "remember me" in record.data["launch"]["stderr_tail"]
+    assert "remember me" in store.log_path(record.data["launch"]["id"]).read_text()
+
+
+def test_an_altered_record_is_found_and_named(forge, store):
+    forge(small_matrix(), "--profile", "smoke")
+    victim = next(store.records_directory.glob("*/*.json"))
+    data = json.loads(victim.read_text())
+    data["measurement"]["metrics"]["seconds"][0] *= 0.9
+    victim.write_text(json.dumps(data))
+    code, _, err = forge(small_matrix(), "--profile", "smoke")
+    assert code == 18
+    assert str(victim) in err
+    assert "altered" in err
+
+
+def test_the_plan_starts_nothing_and_says_why(forge, store):
+    code, out, _ = forge(small_matrix(absent=["no-such-program-anywhere"]), "plan", "--all")
+    assert code == 0
+    assert "run       double n=4 plain" in out
+    assert "leave out double n=4 absent" in out
+    assert not store.root.exists()
+    _, out, _ = forge(small_matrix(), "plan", "--json")
+    assert {each["decision"] for each in json.loads(out)["cells"]} == {"run"}
+
+
+def test_results_that_cannot_be_written_are_said_before_anything_runs(write_matrix, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    code = main(
+        [
+            "--matrix",
+            str(write_matrix(small_matrix())),
+            "--results",
+            str(tmp_path / "file"),
+            "--executor",
+            "local",
+        ]
+    )
+    assert code == 8
+    assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needle"),
+    [
+        (["plam"], 'did you mean "plan"?'),
+        (["--profile", "quik"], 'did you mean "quick"?'),
+        (["--only", "doubel"], 'did you mean "double"?'),
+        (["--only", "double/*/smal"], "selects nothing"),
+        (["--arch", "riscv"], "invalid choice"),
+        (["--seeds", "a,b"], "--seeds"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_three_lines_and_exit_code_2(forge, arguments, needle):
+    code, out, err = forge(small_matrix(), *arguments)
+    assert code == 2
+    assert needle in err
+    assert "why:" in err
+    assert "to do:" in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+def test_options_may_stand_before_the_command(forge, store):
+    code, out, _ = forge(small_matrix(), "--profile", "smoke", "plan")
+    assert code == 0
+    assert "; 1 launch\n" in out
+
+
+def test_naming_a_benchmark_prints_its_page_on_stdout(forge):
+    code, out, _ = forge(small_matrix(), "double", "--profile", "smoke")
+    assert code == 0
+    assert "Doubling numbers" in out
+    assert Path("results").name not in out.splitlines()[0]
+
+
+def test_rendering_shows_what_the_folder_holds_and_a_run_what_is_of_today(forge):
+    forge(small_matrix(other=program(DOUBLER)))
+    today = small_matrix(other=program(DOUBLER + "# otherwise the same\n"))
+    _, rendered, _ = forge(today, "render", "--only", "double")
+    _, after_a_run, _ = forge(today, "--only", "double/plain")
+    assert "other" in rendered
+    assert "not run" not in rendered
+    assert "not run" in after_a_run

@@ -1,0 +1,1 @@
+"""What helps to develop forge-bench and is no part of the runner."""
