@@ -44,7 +44,7 @@ lint: .venv/.ready  ## ruff and mypy
 	.venv/bin/mypy
 
 unit: .venv/.ready  ## the tests that need no Docker, in minutes
-	.venv/bin/pytest tests/unit
+	.venv/bin/pytest tests/unit -n logical --dist loadgroup
 
 # Where the host has no Rust, or an old or incomplete one, all of it runs in the image's own toolchain.
 RUST_LEAST = $(shell sed -n 's/^rust-version = "1\.\([0-9]*\)"/\1/p' rust/Cargo.toml)
@@ -60,7 +60,7 @@ backends:  ## clippy and the Rust tests with candle and burn compiled in, for a 
 	cd rust && cargo clippy $(BACKENDS) --all-targets -- -D warnings && cargo test $(BACKENDS)
 
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
-	.venv/bin/pytest tests/integration
+	.venv/bin/pytest tests/integration -n 2 --dist loadgroup --no-loadscope-reorder
 
 clean:  ## remove what was built beside the sources; images and results stay
 	rm -rf .venv rust/target .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -92,6 +92,7 @@ def has_begun(log: Path) -> bool:
     return log.exists() and re.search(r"^#\d+ [\d.]+ begun /", log.read_text(), re.MULTILINE) is not None
 
 
+@pytest.mark.alone
 def test_the_sweep_takes_what_dead_runners_left_with_its_volumes_and_nothing_else(images):
     gone = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
     dead, here = Owner.of(gone.pid), Owner.current()

@@ -1,0 +1,79 @@
+"""Two workers on one daemon: what each runs on, who runs what, and when one of them has the daemon to itself."""
+
+import contextlib
+import fcntl
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Names, for the workers of one call, the directory of their locks.
+_DIRECTORY = "FORGE_BENCH_TEST_TURNS"
+_SMOKE = "smoke"
+# The longest first, so that no worker is left alone with one at the end; the rest in the order of their files.
+_LONGEST = (_SMOKE, "test_edge", "test_compile", "test_image", "test_failing_cells", "test_interruption")
+# Their tests share nothing that takes long to make.
+_EACH_ALONE = frozenset({"test_image", "test_competitors"})
+
+
+def make_directory() -> Path | None:
+    """The directory of the locks, where this process is the first of a call; its workers inherit the name."""
+    if _DIRECTORY in os.environ:
+        return None
+    directory = tempfile.mkdtemp(prefix="forge-bench-turns-")
+    os.environ[_DIRECTORY] = directory
+    return Path(directory)
+
+
+def take_share_of_cpus() -> None:
+    """Give each worker CPUs of its own: launches run on the CPUs of their runner."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if not worker or not hasattr(os, "sched_setaffinity"):
+        return
+    count = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    share = sorted(os.sched_getaffinity(0))[int(worker.removeprefix("gw")) :: count]
+    if share:
+        os.sched_setaffinity(0, share)
+
+
+def arrange(items: list[pytest.Item]) -> None:
+    """Put tests that share something long into one group, which one worker runs, and the longest groups first."""
+    rank = {name: number for number, name in enumerate(_LONGEST)}
+    for item in items:
+        group = _group(item)
+        if group not in _EACH_ALONE:
+            item.add_marker(pytest.mark.xdist_group(group))
+    # Last of the first group: until then the other worker has come to its shorter tests.
+    items.sort(key=lambda item: (rank.get(_group(item), len(rank)), _is_alone(item)))
+
+
+@contextlib.contextmanager
+def turn(item: pytest.Item) -> Iterator[None]:
+    """Hold the daemon for the length of a test: beside the other worker, or for oneself where the test is ``alone``."""
+    directory = Path(os.environ[_DIRECTORY])
+    with (directory / "door").open("w") as door, (directory / "room").open("w") as room:
+        # Who waits for the room stands in the door: nobody slips in before.
+        fcntl.flock(door, fcntl.LOCK_EX)
+        fcntl.flock(room, fcntl.LOCK_EX if _is_alone(item) else fcntl.LOCK_SH)
+        fcntl.flock(door, fcntl.LOCK_UN)
+        yield
+
+
+@contextlib.contextmanager
+def one_at_a_time(name: str) -> Iterator[None]:
+    """Hold something that one worker makes while the other waits and then finds it."""
+    with (Path(os.environ[_DIRECTORY]) / name).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _is_alone(item: pytest.Item) -> bool:
+    return item.get_closest_marker("alone") is not None
+
+
+def _group(item: pytest.Item) -> str:
+    if _is_alone(item) or _SMOKE in getattr(item, "fixturenames", ()):
+        return _SMOKE
+    return item.path.stem
