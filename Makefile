@@ -4,7 +4,7 @@ ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit rust backends integration clean help
+.PHONY: matrix images plan render setup test lint unit properties mutants rust backends integration clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -45,6 +45,12 @@ lint: .venv/.ready  ## ruff and mypy
 
 unit: .venv/.ready  ## the tests that need no Docker, in minutes
 	.venv/bin/pytest tests/unit -n logical --dist loadgroup
+
+properties: .venv/.ready  ## the unit tests' properties with twenty times as many examples: each week
+	.venv/bin/pytest tests/unit -n logical --dist loadgroup -m hypothesis --hypothesis-profile=weekly
+
+mutants: .venv/.ready  ## mistakes that the unit tests must notice, made in a copy of the checkout: each week
+	.venv/bin/python -m tests.mutants
 
 # Where the host has no Rust, or an old or incomplete one, all of it runs in the image's own toolchain.
 RUST_LEAST = $(shell sed -n 's/^rust-version = "1\.\([0-9]*\)"/\1/p' rust/Cargo.toml)
