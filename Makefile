@@ -44,10 +44,10 @@ lint: .venv/.ready  ## ruff and mypy
 	.venv/bin/mypy
 
 unit: .venv/.ready  ## the tests that need no Docker, in minutes
-	.venv/bin/pytest tests/unit -n logical --dist loadgroup
+	.venv/bin/pytest tests/unit -n logical --dist loadscope
 
 properties: .venv/.ready  ## the unit tests' properties with twenty times as many examples: each week
-	.venv/bin/pytest tests/unit -n logical --dist loadgroup -m hypothesis --hypothesis-profile=weekly
+	.venv/bin/pytest tests/unit -n logical --dist loadscope -m hypothesis --hypothesis-profile=weekly
 
 mutants: .venv/.ready  ## mistakes that the unit tests must notice, made in a copy of the checkout: each week
 	.venv/bin/python -m tests.mutants
@@ -66,7 +66,7 @@ backends:  ## clippy and the Rust tests with candle and burn compiled in, for a 
 	cd rust && cargo clippy $(BACKENDS) --all-targets -- -D warnings && cargo test $(BACKENDS)
 
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
-	.venv/bin/pytest tests/integration -n 2 --dist loadgroup --no-loadscope-reorder
+	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder
 
 clean:  ## remove what was built beside the sources; images and results stay
 	rm -rf .venv rust/target .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -76,8 +76,6 @@ class SkipsAreListed:
             return
         # Always below tests/, wherever the call was made and whatever the root was then.
         test = re.sub(r"^(?!tests/)", "tests/", report.nodeid)
-        # Where several processes run them, a test's group stands behind its name.
-        test = re.sub(r"@[^\]]*$", "", test)
         reason = _reason(report)
         if not any(entry.covers(test, reason) for entry in self._allowed):
             self._unlisted.setdefault((test, reason))

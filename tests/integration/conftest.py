@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 import turns
 import yaml
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from runner.executors.sweep import OWNER_LABEL
 from runner.system import machine
@@ -37,10 +39,20 @@ def pytest_configure(config: pytest.Config) -> None:
     turns.take_share_of_cpus()
 
 
-# Before xdist reads which group a test is of.
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     turns.arrange(items)
+
+
+class ByGroup(LoadScopeScheduling):
+    """Hands whole groups to the workers, in the order of the tests. xdist's own groups are lost on pytest 9."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return turns.group_of(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    return ByGroup(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

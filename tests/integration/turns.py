@@ -11,11 +11,13 @@ import pytest
 
 # Names, for the workers of one call, the directory of their locks.
 _DIRECTORY = "FORGE_BENCH_TEST_TURNS"
-_SMOKE = "smoke"
-# The longest first, so that no worker is left alone with one at the end; the rest in the order of their files.
-_LONGEST = (_SMOKE, "test_edge", "test_compile", "test_image", "test_failing_cells", "test_interruption")
+# Files that share the run of the whole smoke profile, or have tests that are alone: one worker runs all of them. Until
+# it comes to the latter, the other has come to its shorter tests, and does not keep it waiting.
+_SMOKE = ("test_matrix", "test_plan", "test_secrets", "test_left_behind")
+# The longest first, so that no worker is left with one of them at the end; then all others.
+_FIRST = (*_SMOKE, "test_edge", "test_compile", "test_image", "test_failing_cells", "test_interruption")
 # Their tests share nothing that takes long to make.
-_EACH_ALONE = frozenset({"test_image", "test_competitors"})
+_EACH_BY_ITSELF = frozenset({"test_image", "test_competitors"})
 
 
 def make_directory() -> Path | None:
@@ -38,25 +40,29 @@ def take_share_of_cpus() -> None:
         os.sched_setaffinity(0, share)
 
 
+def group_of(test: str) -> str:
+    """What one worker runs as a whole: the group of a test, given its node identifier."""
+    stem = Path(test.partition("::")[0]).stem
+    if stem in _SMOKE:
+        return "smoke"
+    return test if stem in _EACH_BY_ITSELF else stem
+
+
 def arrange(items: list[pytest.Item]) -> None:
-    """Put tests that share something long into one group, which one worker runs, and the longest groups first."""
-    rank = {name: number for number, name in enumerate(_LONGEST)}
-    for item in items:
-        group = _group(item)
-        if group not in _EACH_ALONE:
-            item.add_marker(pytest.mark.xdist_group(group))
-    # Last of the first group: until then the other worker has come to its shorter tests.
-    items.sort(key=lambda item: (rank.get(_group(item), len(rank)), _is_alone(item)))
+    """Order the tests by their files: the longest first."""
+    rank = {stem: number for number, stem in enumerate(_FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(rank)))
 
 
 @contextlib.contextmanager
 def turn(item: pytest.Item) -> Iterator[None]:
     """Hold the daemon for the length of a test: beside the other worker, or for oneself where the test is ``alone``."""
     directory = Path(os.environ[_DIRECTORY])
+    alone = item.get_closest_marker("alone") is not None
     with (directory / "door").open("w") as door, (directory / "room").open("w") as room:
         # Who waits for the room stands in the door: nobody slips in before.
         fcntl.flock(door, fcntl.LOCK_EX)
-        fcntl.flock(room, fcntl.LOCK_EX if _is_alone(item) else fcntl.LOCK_SH)
+        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         fcntl.flock(door, fcntl.LOCK_UN)
         yield
 
@@ -67,13 +73,3 @@ def one_at_a_time(name: str) -> Iterator[None]:
     with (Path(os.environ[_DIRECTORY]) / name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _is_alone(item: pytest.Item) -> bool:
-    return item.get_closest_marker("alone") is not None
-
-
-def _group(item: pytest.Item) -> str:
-    if _is_alone(item) or _SMOKE in getattr(item, "fixturenames", ()):
-        return _SMOKE
-    return item.path.stem

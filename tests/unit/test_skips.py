@@ -64,11 +64,10 @@ def test_a_listed_skip_passes(call):
     assert "not listed" not in said
 
 
-def test_several_processes_and_a_group_of_tests_make_no_difference(call):
-    grouped = SKIPPING.replace("@pytest.mark.param", "@pytest.mark.xdist_group('tape')\n@pytest.mark.param")
-    arguments = ("-p", "xdist", "-n", "1", "--dist", "loadgroup", "tests/unit")
-    assert call(grouped, LISTED, arguments=arguments)[0] == 0
-    code, said = call(grouped, arguments=arguments)
+def test_several_processes_make_no_difference(call):
+    arguments = ("-p", "xdist", "-n", "1", "tests/unit")
+    assert call(SKIPPING, LISTED, arguments=arguments)[0] == 0
+    code, said = call(SKIPPING, arguments=arguments)
     assert code == 1
     assert "tests/unit/test_it.py::test_some[two]: needs a tape drive" in said
 

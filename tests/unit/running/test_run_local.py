@@ -210,19 +210,17 @@ def outcome_of(directory: Path, programs: dict[str, str], **limits: object) -> O
     return Outcome(code=code, out=out.getvalue(), err=err.getvalue(), records=records, left=left)
 
 
-# Tests of one group share a process where several run side by side, and so the call that they look at.
+# Where several processes run tests, one runs all of this file, and so makes each of these calls once.
 @pytest.fixture(scope="module")
 def bent(tmp_path_factory) -> Outcome:
     return outcome_of(tmp_path_factory.mktemp("bent"), BENT)
 
 
-@pytest.mark.xdist_group("bent")
 @pytest.mark.parametrize("kind", BENT)
 def test_an_implementation_that_breaks_the_contract_is_a_failed_cell_with_its_reason(bent, kind):
     assert bent.failure(kind) == kind
 
 
-@pytest.mark.xdist_group("bent")
 def test_the_others_go_on_and_the_exit_code_says_that_cells_failed(bent):
     assert bent.code == 3
     assert "to do:" in bent.err
@@ -281,7 +279,6 @@ def hostile(tmp_path_factory) -> Outcome:
     return outcome_of(tmp_path_factory.mktemp("hostile"), programs)
 
 
-@pytest.mark.xdist_group("hostile")
 @pytest.mark.parametrize(("kind", "how"), ways(HOSTILE))
 def test_a_hostile_launch_is_a_failed_cell_with_its_typed_reason(hostile, kind, how):
     assert hostile.failure(named(kind, how)) == kind
@@ -290,7 +287,6 @@ def test_a_hostile_launch_is_a_failed_cell_with_its_typed_reason(hostile, kind, 
         assert record.data["launch"]["wall_seconds"] < record.data["launch"]["deadline_seconds"]
 
 
-@pytest.mark.xdist_group("hostile")
 def test_hostile_launches_leave_nothing_and_the_run_goes_through_to_its_end(hostile):
     assert hostile.code == 3
     assert "Traceback" not in hostile.err.replace("stderr ends: Traceback", "")
@@ -323,7 +319,6 @@ def beyond(tmp_path_factory) -> Outcome:
     return outcome_of(tmp_path_factory.mktemp("beyond"), programs, memory="200MiB", pids=16)
 
 
-@pytest.mark.xdist_group("beyond")
 @pytest.mark.parametrize(("kind", "how"), ways(BEYOND))
 def test_a_launch_beyond_its_memory_or_its_processes_is_killed(beyond, kind, how):
     assert beyond.code == 3
@@ -333,7 +328,6 @@ def test_a_launch_beyond_its_memory_or_its_processes_is_killed(beyond, kind, how
         assert record.data["launch"]["wall_seconds"] < record.data["launch"]["deadline_seconds"]
 
 
-@pytest.mark.xdist_group("beyond")
 def test_the_children_of_what_is_killed_are_killed_too(beyond):
     assert beyond.failure("plain") is None
     alive = [each.info["cmdline"] or () for each in psutil.process_iter(["cmdline"])]
