@@ -4,7 +4,7 @@ ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit rust backends integration clean help
+.PHONY: matrix images plan render setup test lint unit properties mutants rust backends integration clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -44,7 +44,13 @@ lint: .venv/.ready  ## ruff and mypy
 	.venv/bin/mypy
 
 unit: .venv/.ready  ## the tests that need no Docker, in minutes
-	.venv/bin/pytest tests/unit
+	.venv/bin/pytest tests/unit -n logical --dist loadscope
+
+properties: .venv/.ready  ## the unit tests' properties with twenty times as many examples: each week
+	.venv/bin/pytest tests/unit -n logical --dist loadscope -m hypothesis --hypothesis-profile=weekly
+
+mutants: .venv/.ready  ## mistakes that the unit tests must notice, made in a copy of the checkout: each week
+	.venv/bin/python -m tests.mutants
 
 # Where the host has no Rust, or an old or incomplete one, all of it runs in the image's own toolchain.
 RUST_LEAST = $(shell sed -n 's/^rust-version = "1\.\([0-9]*\)"/\1/p' rust/Cargo.toml)
@@ -60,7 +66,7 @@ backends:  ## clippy and the Rust tests with candle and burn compiled in, for a 
 	cd rust && cargo clippy $(BACKENDS) --all-targets -- -D warnings && cargo test $(BACKENDS)
 
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
-	.venv/bin/pytest tests/integration
+	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder
 
 clean:  ## remove what was built beside the sources; images and results stay
 	rm -rf .venv rust/target .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -4,11 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import turns
 import yaml
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from runner.executors.sweep import OWNER_LABEL
 from runner.system import machine
@@ -26,6 +29,36 @@ Forge = Callable[..., Result]
 
 # The tokens of the runners that this session started: what they make on a daemon bears them.
 STARTED: set[str] = set()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "alone: changes what all of the daemon's users share")
+    directory = turns.make_directory()
+    if directory is not None:
+        config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
+    turns.take_share_of_cpus()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    turns.arrange(items)
+
+
+class ByGroup(LoadScopeScheduling):
+    """Hands whole groups to the workers, in the order of the tests. xdist's own groups are lost on pytest 9."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return turns.group_of(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
+    return ByGroup(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    with turns.turn(item):
+        return (yield)
 
 
 def forge_bench(*arguments: str, timeout: float = 1800) -> Result:
@@ -62,7 +95,8 @@ def docker(*arguments: str, timeout: float = 900) -> Result:
 @pytest.fixture(scope="session")
 def images() -> None:
     """All images of the shipped matrix, built by the command that a user has."""
-    result = forge_bench("build")
+    with turns.one_at_a_time("images"):
+        result = forge_bench("build")
     assert result.returncode == 0, result.stderr[-4000:]
 
 

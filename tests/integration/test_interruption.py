@@ -10,10 +10,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import HOST, ROOT, docker
+from conftest import HOST, ROOT
 
-from runner.daemon.connection import connect
-from runner.executors.sweep import DEADLINE_LABEL, OWNER_LABEL, sweep
 from runner.system.orphans import OWNER_VARIABLE
 from runner.system.owner import Owner
 
@@ -90,40 +88,3 @@ def test_an_image_build_does_not_outlive_a_runner_that_is_killed(images, tmp_pat
 def has_begun(log: Path) -> bool:
     """Whether the build has come to its last step, and that to its program."""
     return log.exists() and re.search(r"^#\d+ [\d.]+ begun /", log.read_text(), re.MULTILINE) is not None
-
-
-def test_the_sweep_takes_what_dead_runners_left_with_its_volumes_and_nothing_else(images):
-    gone = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
-    dead, here = Owner.of(gone.pid), Owner.current()
-    gone.communicate()
-    elsewhere = Owner("0" * 12, here.namespace, 1, "1")
-    # Whether it is to go, its owner, and its deadline; of the last but one the deadline passed more than an hour ago.
-    cases = [
-        (True, dead, 600),
-        (False, here, 600),
-        (False, elsewhere, 600),
-        (True, elsewhere, -3700),
-        (False, "", 0),
-    ]
-    made = []
-    try:
-        for to_go, owner, deadline in cases:
-            labels = [f"--label={OWNER_LABEL}={owner}", f"--label={DEADLINE_LABEL}={deadline}"]
-            volume = docker("volume", "create", *labels).stdout.strip()
-            container = docker(
-                "create", *labels, "--volume", "/anonymous", f"forge-bench:core-trixie-{HOST}", "true"
-            ).stdout.strip()
-            mounts = docker(
-                "inspect", "--format", "{{range .Mounts}}{{.Name}} {{end}}", container
-            ).stdout.split()
-            made.append((to_go, container, [volume, *mounts]))
-        sweep(connect(timeout=60)[0])
-        for to_go, container, volumes in made:
-            assert len(volumes) == 2
-            there = docker("ps", "--all", "--quiet", "--no-trunc").stdout.split()
-            assert (container not in there) == to_go
-            assert all((docker("volume", "inspect", each).returncode != 0) == to_go for each in volumes)
-    finally:
-        for _, container, volumes in made:
-            docker("rm", "--force", "--volumes", container)
-            docker("volume", "rm", "--force", *volumes)

@@ -89,6 +89,7 @@ def test_a_second_call_runs_nothing(smoke):
     assert "0 cells run" in again.stderr
 
 
+@pytest.mark.alone
 def test_a_deleted_image_is_built_again_and_no_cell_is_run(smoke):
     results, _ = smoke
     tag = f"forge-bench:core-trixie-{HOST}"

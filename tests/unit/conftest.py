@@ -5,15 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
-import hypothesis
 import pytest
 import yaml
 
+import examples
 from runner.system import machine
 
-# How long an example takes says how busy the machine is, not whether a property holds.
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")
+examples.register()
 
 # Each program speaks the real protocol; the tests bend one of them and look at what becomes of it.
 COMMON = """

@@ -1,5 +1,6 @@
 """A test that is skipped without standing on the list fails the call of pytest."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -39,6 +40,8 @@ def call(tmp_path: Path):
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
             cwd=tmp_path,
+            # The plugins of others have no part in it, and take longer to load than all else.
+            env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
             capture_output=True,
             text=True,
             check=False,
@@ -59,6 +62,14 @@ def test_a_listed_skip_passes(call):
     code, said = call(SKIPPING, LISTED)
     assert code == 0
     assert "not listed" not in said
+
+
+def test_several_processes_make_no_difference(call):
+    arguments = ("-p", "xdist", "-n", "1", "tests/unit")
+    assert call(SKIPPING, LISTED, arguments=arguments)[0] == 0
+    code, said = call(SKIPPING, arguments=arguments)
+    assert code == 1
+    assert "tests/unit/test_it.py::test_some[two]: needs a tape drive" in said
 
 
 def test_a_listed_test_that_skips_for_another_reason_fails_the_call(call):

@@ -3,12 +3,11 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import check_jsonschema
 import pytest
 import yaml
 
@@ -39,16 +38,13 @@ def steps(path: Path) -> Iterator[dict[str, Any]]:
         ("dependabot", [FORGE / "dependabot.yml"]),
     ],
 )
-def test_files_of_the_forge_are_valid_by_its_schemas(schema: str, files: list[Path]) -> None:
+def test_files_of_the_forge_are_valid_by_its_schemas(
+    schema: str, files: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert files
-    result = subprocess.run(
-        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *map(str, files)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"NO_COLOR": "1"},
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
+    with pytest.raises(SystemExit) as ended:
+        check_jsonschema.main(["--builtin-schema", f"vendor.{schema}", *map(str, files)])
+    assert ended.value.code == 0, capsys.readouterr()
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from examples import examples
 from runner.figures.equivalence import Difference, Equivalence, difference, judged
 from runner.matrix import EquivalenceRule, load_matrix
 
@@ -47,7 +48,7 @@ def test_what_differs_by_the_margin_is_called_equivalent_once_in_twenty_at_most(
     assert share_found_equivalent(perfect, worse, RULE, trials=400) <= 0.05
 
 
-@settings(max_examples=12, derandomize=True)
+@examples(12, derandomize=True)
 @given(
     atoms=st.lists(st.floats(min_value=100, max_value=500), min_size=1, max_size=5),
     failure=st.floats(min_value=22, max_value=60),
@@ -110,7 +111,7 @@ def test_the_verdict_is_the_intervals_place(low, high, verdict):
     assert judged(Difference(value=0.0, low=low, high=high, n=75), RULE) is verdict
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     ours=st.lists(st.floats(min_value=-1e4, max_value=1e4), min_size=1, max_size=12),
     reference=st.lists(st.floats(min_value=-1e4, max_value=1e4), min_size=1, max_size=12),

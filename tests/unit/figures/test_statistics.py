@@ -2,9 +2,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from runner.figures.statistics import (
     Interval,
     Verdict,
@@ -22,7 +23,7 @@ from tools.simulate_coverage import MODELS, SIZES, simulate
 
 TIMES = st.floats(min_value=1e-9, max_value=1e4)
 PROCESSES = st.lists(st.lists(TIMES, min_size=1, max_size=8), min_size=2, max_size=7)
-FEW = settings(max_examples=40)
+FEW = examples(40)
 RESAMPLES = 500
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -150,12 +149,13 @@ def test_a_valid_record_however_odd_breaks_no_table_no_comparison_and_no_plan(ch
 
 
 def test_reading_a_record_takes_a_few_times_what_its_json_takes(tmp_path: Path) -> None:
-    texts = []
-    for index, publication in enumerate(sorted(corpus.PUBLISHED.glob("*/records"))):
-        for folder in publication.iterdir():
-            copy = shutil.copytree(folder, tmp_path / "records" / f"{folder.name}{index}")
-            texts += [path.read_bytes() for path in copy.glob("*.json")]
+    # Some of every publication: a ratio needs no more.
+    texts = [path.read_bytes() for path in sorted(corpus.PUBLISHED.glob("*/records/*/*.json"))[::10]]
     store = Store(tmp_path)
+    folder = store.records_directory / "any"
+    folder.mkdir(parents=True)
+    for index, text in enumerate(texts):
+        (folder / f"{index}.json").write_bytes(text)
     store.records()
 
     # The processor's time, and beside other work on the same bytes: so neither load nor the next publication counts.

@@ -1,9 +1,10 @@
 """Any words on the command line are a call that can be made, a help text, or a usage error of three lines."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from runner.cli.command_table import COMMANDS
 from runner.cli.words.options import Options, parse
 from runner.system.errors import ForgeBenchError
@@ -17,7 +18,7 @@ WORDS = st.sampled_from(
 ) | st.text(max_size=8)  # fmt: skip
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(WORDS, max_size=6))
 def test_any_words_are_understood_or_refused(words: list[str]) -> None:
     try:

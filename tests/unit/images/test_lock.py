@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from runner.images import lock as locks
 from runner.images.lock import Lock, Package, changes, parse_lock, parse_uris, require_lock
 from runner.matrix.toolchain import ARCHITECTURES, Toolchain
@@ -54,12 +55,14 @@ def a_lock(*held: Package, **more) -> Lock:
     )
 
 
+@examples(40)
 @given(several)
 def test_a_lock_survives_being_written_and_read(held):
     lock = a_lock(*sorted(held))
     assert parse_lock(str(lock), name="x") == lock
 
 
+@examples(40)
 @given(several, st.randoms())
 def test_the_order_in_which_packages_came_does_not_show(held, random):
     shuffled = list(held)
@@ -145,6 +148,7 @@ def test_a_package_on_both_architectures_is_told_apart():
     assert [str(each) for each in changes(before, after)] == ["libc6:arm64: 1 -> 2"]
 
 
+@examples(40)
 @given(several)
 def test_a_lock_has_not_changed_against_itself(held):
     assert changes(held, reversed(held)) == []

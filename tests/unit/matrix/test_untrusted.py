@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from runner.matrix import load_matrix
 from runner.matrix.expressions import ExpressionError, evaluate, names_in
 from runner.system.errors import MatrixError
@@ -175,6 +176,7 @@ def test_two_output_files_that_are_one_on_some_systems_are_a_fault(tmp_path: Pat
     assert 'the same file as "advantages.npy"' in refused(tmp_path, text)
 
 
+@examples(30)
 @given(
     st.text(min_size=1, max_size=30)
     | st.sampled_from(["a\n", "../a", "a/b", "-a", "CON", "a" * 65, "\0"])

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from examples import examples
 from runner.records.record import Record, content_hash, is_intact, record_of, seal
 from runner.records.store import Store
 from runner.system.errors import DamagedRecord, NoSpace, StoreError
@@ -176,7 +177,7 @@ ACTIONS = st.lists(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=ACTIONS)
 def test_through_any_sequence_of_writes_crashes_and_reads_no_record_is_lost_or_half(
     tmp_path_factory, actions

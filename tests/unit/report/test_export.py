@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from conftest import DOUBLER, program, small_matrix
 from example_records import json_of, make_record
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pseudo_terminal import ROOT, forge_bench
 from pyarrow import parquet
 
+from examples import examples
 from runner.cli.main import main
 from runner.records.record import Record, record_of
 from runner.records.store import Store
@@ -131,7 +132,7 @@ def records(draw) -> Record:
 
 
 @given(st.lists(records(), max_size=5))
-@settings(max_examples=30)
+@examples(30)
 def test_csv_and_parquet_hold_the_same_values(found):
     for table in (table_of_records(found), table_of_repetitions(found)):
         from_csv, from_parquet = read_csv(as_csv(table), table), read_parquet(as_parquet(table))
@@ -143,7 +144,7 @@ def test_csv_and_parquet_hold_the_same_values(found):
 
 
 @given(st.lists(records(), min_size=1, max_size=5))
-@settings(max_examples=25)
+@examples(25)
 def test_columns_say_what_the_records_say(found):
     table = {column.name: column.values for column in table_of_records(found)}
     assert table["id"] == tuple(each.identifier for each in found)
@@ -168,7 +169,7 @@ def test_columns_say_what_the_records_say(found):
 
 
 @given(st.lists(records(), max_size=4))
-@settings(max_examples=25)
+@examples(25)
 def test_there_is_a_row_for_every_repetition_and_the_rows_hold_every_value(found):
     table = {column.name: column.values for column in table_of_repetitions(found)}
     expected = []

@@ -1,19 +1,25 @@
 """The whole road on this machine, with real processes: plan, run, gate, record, reuse, tables."""
 
+import contextlib
+import io
 import json
 import os
+import re
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
 import psutil
 import pytest
+import yaml
 from conftest import DOUBLER, program, small_matrix
 from example_records import json_of
 from jsonschema import Draft202012Validator
 
 from runner.cli.main import main
+from runner.records.record import Record
 from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
 
@@ -172,14 +178,75 @@ BENT = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of one call that many tests look at; ``left`` is what its launches left where they write."""
+
+    code: int
+    out: str
+    err: str
+    records: tuple[Record, ...]
+    left: tuple[Path, ...]
+
+    def failure(self, name: str) -> str | None:
+        """The kind of the one failure that all cells of an implementation have; the table's rows show it."""
+        (kind,) = {each.failure and each.failure.kind for each in self.of(name)}
+        rows = [line for line in self.out.splitlines() if re.match(rf"\| *n=[48] *\| *{name} *\|", line)]
+        assert len(rows) == 2
+        assert kind is None or all(kind in row for row in rows), "the table shows the reason"
+        return kind
+
+    def of(self, name: str) -> list[Record]:
+        return [each for each in self.records if each.implementation == name]
+
+
+def outcome_of(directory: Path, programs: dict[str, str], **limits: object) -> Outcome:
+    """One call over the small matrix with these programs beside its own."""
+    data = small_matrix(**{name: program(body) for name, body in programs.items()})
+    data["limits"]["default"].update(limits)
+    matrix = directory / "matrix.yaml"
+    matrix.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    out, err = io.StringIO(), io.StringIO()
+    # Memory where the system has a folder of it, since some launches make ten thousand files.
+    memory = Path("/dev/shm")
+    with (
+        pytest.MonkeyPatch.context() as patched,
+        tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else directory) as scratch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        patched.setattr(tempfile, "tempdir", scratch)
+        where = ["--matrix", str(matrix), "--results", str(directory / "results"), "--executor", "local"]
+        code = main(["double", "--profile", "smoke", *where])
+        left = tuple(Path(scratch).iterdir())
+    records = tuple(Store(directory / "results").records())
+    return Outcome(code=code, out=out.getvalue(), err=err.getvalue(), records=records, left=left)
+
+
+# Where several processes run tests, one runs all of this file, and so makes each of these calls once.
+@pytest.fixture(scope="module")
+def bent(tmp_path_factory) -> Outcome:
+    return outcome_of(tmp_path_factory.mktemp("bent"), BENT)
+
+
 @pytest.mark.parametrize("kind", BENT)
-def test_an_implementation_that_breaks_the_contract_is_a_failed_cell_with_its_reason(forge, store, kind):
-    code, out, err = forge(small_matrix(bent=program(BENT[kind])), "double", "--profile", "smoke")
+def test_an_implementation_that_breaks_the_contract_is_a_failed_cell_with_its_reason(bent, kind):
+    assert bent.failure(kind) == kind
+
+
+def test_the_others_go_on_and_the_exit_code_says_that_cells_failed(bent):
+    assert bent.code == 3
+    assert "to do:" in bent.err
+    assert bent.failure("plain") is None
+    assert len(bent.records) == 2 * (1 + len(BENT))
+
+
+def test_one_failed_implementation_is_enough_for_the_exit_code(forge, store):
+    code, _, err = forge(small_matrix(bent=program(BENT["wrong-output"])), "double", "--profile", "smoke")
     assert code == 3
-    assert failures(store) == {"bent": kind}
-    assert kind in out, "the table shows the reason"
+    assert failures(store) == {"bent": "wrong-output"}
     assert "to do:" in err
-    assert len(store.records()) == 4, "the others went on"
+    assert len(store.records()) == 4
 
 
 HOSTILE = {
@@ -210,28 +277,34 @@ HOSTILE = {
 }
 
 
-@pytest.fixture
-def scratch(tmp_path, monkeypatch) -> Path:
-    """Where launches write: memory where the system has a folder of it, since some make ten thousand files."""
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as name:
-        monkeypatch.setattr(tempfile, "tempdir", name)
-        yield Path(name)
+def named(kind: str, how: str) -> str:
+    """A program's name in the matrix, where blanks are not allowed."""
+    return f"{kind} {how}".replace(" ", "-")
 
 
-@pytest.mark.parametrize(("kind", "how"), [(kind, how) for kind, ways in HOSTILE.items() for how in ways])
-def test_a_hostile_launch_is_a_failed_cell_with_its_typed_reason_and_leaves_nothing(
-    forge, store, scratch, kind, how
-):
-    code, out, err = forge(small_matrix(bad=program(HOSTILE[kind][how])), "double", "--profile", "smoke")
-    assert code == 3
-    assert failures(store) == {"bad": kind}
-    assert kind in out
-    assert "Traceback" not in err.replace("stderr ends: Traceback", "")
-    record = next(json_of(each) for each in store.records() if each.implementation == "bad")
-    assert record["outputs"] == {}
-    assert record["launch"]["wall_seconds"] < record["launch"]["deadline_seconds"]
-    assert list(scratch.iterdir()) == []
+def ways(programs: dict[str, dict[str, str]]) -> list[tuple[str, str]]:
+    return [(kind, how) for kind, each in programs.items() for how in each]
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory) -> Outcome:
+    programs = {named(kind, how): HOSTILE[kind][how] for kind, how in ways(HOSTILE)}
+    return outcome_of(tmp_path_factory.mktemp("hostile"), programs)
+
+
+@pytest.mark.parametrize(("kind", "how"), ways(HOSTILE))
+def test_a_hostile_launch_is_a_failed_cell_with_its_typed_reason(hostile, kind, how):
+    assert hostile.failure(named(kind, how)) == kind
+    for record in hostile.of(named(kind, how)):
+        assert record.outputs == {}
+        assert record.launch.wall_seconds < record.launch.deadline_seconds
+
+
+def test_hostile_launches_leave_nothing_and_the_run_goes_through_to_its_end(hostile):
+    assert hostile.code == 3
+    assert "Traceback" not in hostile.err.replace("stderr ends: Traceback", "")
+    assert hostile.failure("plain") is None
+    assert hostile.left == ()
 
 
 BEYOND = {
@@ -248,19 +321,30 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize(("kind", "how"), [(kind, how) for kind, ways in BEYOND.items() for how in ways])
-def test_a_launch_beyond_its_memory_or_its_processes_is_killed_with_all_its_children(forge, store, kind, how):
-    # What is asked to end politely would go on growing: this one would not end.
-    body = f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n{BEYOND[kind][how]}"
-    data = small_matrix(bad=program(f"'{(marker := uuid4().hex)}'\n{body}"))
-    data["limits"]["default"].update(memory="200MiB", pids=16)
-    assert forge(data, "--profile", "smoke")[0] == 3
-    assert failures(store) == {"bad": kind}
-    record = next(json_of(each) for each in store.records() if each.implementation == "bad")
-    assert record["launch"]["out_of_memory"] is (kind == "out-of-memory")
-    assert record["launch"]["wall_seconds"] < record["launch"]["deadline_seconds"]
+MARKER = uuid4().hex
+
+
+@pytest.fixture(scope="module")
+def beyond(tmp_path_factory) -> Outcome:
+    # What is asked to end politely would go on growing: these would not end.
+    stubborn = f"'{MARKER}'\nimport signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+    programs = {named(kind, how): stubborn + BEYOND[kind][how] for kind, how in ways(BEYOND)}
+    return outcome_of(tmp_path_factory.mktemp("beyond"), programs, memory="200MiB", pids=16)
+
+
+@pytest.mark.parametrize(("kind", "how"), ways(BEYOND))
+def test_a_launch_beyond_its_memory_or_its_processes_is_killed(beyond, kind, how):
+    assert beyond.code == 3
+    assert beyond.failure(named(kind, how)) == kind
+    for record in beyond.of(named(kind, how)):
+        assert record.launch.out_of_memory is (kind == "out-of-memory")
+        assert record.launch.wall_seconds < record.launch.deadline_seconds
+
+
+def test_the_children_of_what_is_killed_are_killed_too(beyond):
+    assert beyond.failure("plain") is None
     alive = [each.info["cmdline"] or () for each in psutil.process_iter(["cmdline"])]
-    assert not [words for words in alive if any(marker in word for word in words)]
+    assert not [words for words in alive if any(MARKER in word for word in words)]
 
 
 def test_what_a_launch_does_to_its_inputs_reaches_neither_the_store_nor_the_next_launch(forge, store):

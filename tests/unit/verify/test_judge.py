@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from example_records import example_work, make_record
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from examples import examples
 from runner.figures.statistics import Interval
 from runner.records.image import ImageFacts
 from runner.records.measured import Episode
@@ -232,7 +233,7 @@ def report(pairs: list[Pair]) -> Report:
 NAMES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9=._-]{0,63}", fullmatch=True)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["1", "0.7", "3"])), min_size=1, max_size=4),
     st.sampled_from(list(Likeness)),

@@ -14,14 +14,15 @@ from example_records import (
     make_record,
     times,
 )
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from examples import examples
 from runner.matrix import Matrix
 from runner.records.record import Record
 from runner.report.tables.pages import render_benchmark, render_overview, render_pages
 
-FEW = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def page(matrix: Matrix, records: Sequence[Record], name: str, profile: str = "quick") -> str:

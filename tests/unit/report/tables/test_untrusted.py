@@ -7,10 +7,11 @@ from pathlib import Path
 import jinja2
 import pytest
 from example_records import gae_records, make_record
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jinja2.sandbox import SecurityError
 
+from examples import examples
 from runner.matrix import Matrix
 from runner.report.tables import markdown
 from runner.report.tables.markdown import Table, block, escape, render, render_table
@@ -49,7 +50,7 @@ def cells_of(row: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", row[1:-1])]
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(TEXT)
 @example("a\\|b")
 @example("\\")
@@ -78,7 +79,7 @@ def test_marks_do_not_pile_up_over_other_lines() -> None:
     assert escape("e" + "\u0301" * 50) == "e" + "\u0301" * 4
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.integers(1, 4).flatmap(lambda n: st.tuples(_row(n), st.lists(_row(n), min_size=1, max_size=4))))
 def test_a_table_keeps_its_rows_and_columns_whatever_its_fields_say(
     table: tuple[tuple[str, ...], list[tuple[str, ...]]],
@@ -178,7 +179,7 @@ def test_text_of_a_record_is_no_template(matrix: Matrix) -> None:
     assert "{# gone #}" in pages
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(TEXT)
 def test_pages_keep_their_shape_whatever_a_record_says(matrix: Matrix, text: str) -> None:
     told = text.encode("utf-8", "replace").decode()
