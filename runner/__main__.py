@@ -1,6 +1,5 @@
 """``python -m runner``."""
 
-import signal
 import sys
 
 from runner.system.interpreter import lacking, too_old
@@ -11,7 +10,7 @@ def _run() -> int:
         print(f"forge-bench: {refused}", file=sys.stderr)  # noqa: T201 (nothing of ours is read yet)
         return refused.exit_code
     # What follows is read by Python 3.11 and newer.
-    from runner.system.signals import stop_on_signals  # noqa: PLC0415 (as above)
+    from runner.system.signals import ignore_signals, stop_on_signals  # noqa: PLC0415 (as above)
     from runner.system.terminal import complain  # noqa: PLC0415 (as above)
 
     # A second's worth of modules is read after this: to stop meanwhile is no traceback either.
@@ -28,11 +27,10 @@ def _run() -> int:
             raise
         complain(f"forge-bench: {refused}")
         return refused.exit_code
+    finally:
+        # All is done: what the interpreter has left to do must not turn this code into another.
+        ignore_signals()
 
 
 if __name__ == "__main__":
-    code = _run()
-    # All is done: what the interpreter has left to do must not turn this code into another.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    sys.exit(code)
+    sys.exit(_run())
