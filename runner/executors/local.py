@@ -13,6 +13,7 @@ import resource
 import selectors
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,12 +36,15 @@ from runner.system import machine
 from runner.system.cpus import last_cpus, usable_cpus
 from runner.system.orphans import end_orphans, owner_environment
 from runner.system.signals import die_with_parent, end_group, uninterrupted
+from runner.system.space import no_space, takes
 
 IMAGE_FILE = "image.json"
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 EXECUTION_VARIABLE = "FORGE_BENCH_EXECUTION"
 _GRACE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
+# Less than this at the end of a launch is a full disk: a part of what it wrote may have found no place.
+_ROOM_BYTES = 2**20
 # Where a launch takes more than the host has before it is looked at, the kernel is to end it and nothing else.
 _FIRST_TO_GO = "1000"
 # What grows while it is asked to end is not asked.
@@ -223,13 +227,19 @@ def _watch(
     growing = stopped is not None and stopped.kind in _GROWING
     end_group(process, grace_seconds=0.0 if growing else _GRACE_SECONDS)
     streams.close(whole=True)
+    directory = request.output_directory
+    disk_full = directory is not None and not takes(directory, _ROOM_BYTES)
+    refused = _take_outputs(request, ended_well=stopped is None and process.returncode == 0)
+    if disk_full and refused is None:
+        # What it wrote may be cut off, whatever its exit code: no word about the implementation.
+        raise no_space("a launch had no room for its outputs", f"the disk of {tempfile.gettempdir()} is full")
     return LaunchResult(
         limits=limits,
         wall_seconds=wall_seconds,
         exit_code=process.returncode,
         out_of_memory=stopped is not None and stopped.kind is FailureKind.OUT_OF_MEMORY,
         stopped=stopped,
-        refused=_take_outputs(request, ended_well=stopped is None and process.returncode == 0),
+        refused=refused,
         stderr=streams.stderr.text(),
     )
 

@@ -3,6 +3,7 @@
 import errno
 import re
 import shutil
+import tempfile
 from pathlib import Path
 
 from runner.system.errors import ForgeBenchError, NoSpace, StoreError
@@ -23,6 +24,16 @@ def is_full(said: str) -> bool:
 def is_exhausted(said: str) -> bool:
     """Whether a message says that a machine lacks open files, or a disk that works."""
     return _EXHAUSTED.search(said) is not None
+
+
+def takes(directory: Path, count: int) -> bool:
+    """Whether so many bytes can still be written below ``directory``: tried, as a quota is shown by nothing else."""
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(count))
+    except OSError as error:
+        return error.errno not in _FULL_NUMBERS
+    return True
 
 
 def no_space(what: str, why: str) -> NoSpace:

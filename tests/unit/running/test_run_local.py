@@ -2,8 +2,10 @@
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,8 +15,10 @@ from conftest import DOUBLER, program, small_matrix
 from jsonschema import Draft202012Validator
 
 from runner.cli.main import main
+from runner.executors import outputs
 from runner.records.record import SCHEMA
 from runner.records.store import Store
+from runner.system.errors import CellsFailed, NoSpace
 
 
 @pytest.fixture
@@ -460,3 +464,58 @@ def test_rendering_shows_what_the_folder_holds_and_a_run_what_is_of_today(forge)
     assert "other" in rendered
     assert "not run" not in rendered
     assert "not run" in after_a_run
+
+
+# Like NumPy at the end of a process, it may not even notice.
+FILLER = """
+for case, parameters in pairs:
+    (arguments.output / case).mkdir(parents=True)
+    try:
+        with (arguments.output / case / "y.npy").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(65536))
+    except OSError:
+        sys.exit({code})
+"""
+
+
+@pytest.fixture
+def small_temporary_disk(tmp_path, monkeypatch) -> Iterator[None]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "forge-bench-test", disk], check=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(disk))
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small file system can only be mounted by root")
+@pytest.mark.usefixtures("small_temporary_disk")
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_full_disk_of_the_host_fails_no_cell(forge, store, code):
+    ended, _, err = forge(small_matrix(other=program(FILLER.replace("{code}", str(code)))), "--seeds", "1")
+    assert ended == NoSpace.exit_code, err
+    assert failures(store) == {}
+    assert {record.implementation for record in store.records()} == {"plain"}
+    assert list(Path(tempfile.gettempdir()).iterdir()) == []
+
+
+UNREADABLE = (
+    DOUBLER
+    + """
+    {what}.chmod(0)
+"""
+)
+
+
+@pytest.mark.parametrize("what", ["(arguments.output / case / 'y.npy')", "(arguments.output / case)"])
+def test_outputs_that_the_runner_may_not_read_fail_their_cell_and_no_other(forge, store, monkeypatch, what):
+    if os.geteuid() == 0:
+        # Root may read everything, and so this user's refusal is made: of what bears no permission at all.
+        monkeypatch.setattr(outputs, "_open_to_us", lambda status: status.st_mode & 0o400)
+    code, _, err = forge(small_matrix(other=program(UNREADABLE.replace("{what}", what))), "--seeds", "1")
+    assert code == CellsFailed.exit_code, err
+    assert failures(store) == {"other": "unreadable-output"}
+    assert {record.implementation for record in store.records() if not record.failed} == {"plain"}
