@@ -15,7 +15,6 @@ from conftest import DOUBLER, program, small_matrix
 from jsonschema import Draft202012Validator
 
 from runner.cli.main import main
-from runner.executors import outputs
 from runner.records.record import SCHEMA
 from runner.records.store import Store
 from runner.system.errors import CellsFailed, NoSpace
@@ -508,14 +507,22 @@ UNREADABLE = (
     {what}.chmod(0)
 """
 )
+# Root may read everything, but for a root that gave up just that.
+AS_ANY_USER = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
 
 
 @pytest.mark.parametrize("what", ["(arguments.output / case / 'y.npy')", "(arguments.output / case)"])
-def test_outputs_that_the_runner_may_not_read_fail_their_cell_and_no_other(forge, store, monkeypatch, what):
-    if os.geteuid() == 0:
-        # Root may read everything, and so this user's refusal is made: of what bears no permission at all.
-        monkeypatch.setattr(outputs, "_open_to_us", lambda status: status.st_mode & 0o400)
-    code, _, err = forge(small_matrix(other=program(UNREADABLE.replace("{what}", what))), "--seeds", "1")
-    assert code == CellsFailed.exit_code, err
+def test_outputs_that_the_runner_may_not_read_fail_their_cell_and_no_other(
+    tmp_path, write_matrix, store, what
+):
+    matrix = write_matrix(small_matrix(other=program(UNREADABLE.replace("{what}", what))))
+    words = ["--seeds", "1", "--executor", "local", "--matrix", matrix, "--results", tmp_path / "results"]
+    ended = subprocess.run(
+        [*AS_ANY_USER, sys.executable, "-m", "runner", "run", *words],
+        cwd=Path(__file__).parents[3], env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == CellsFailed.exit_code, ended.stderr
     assert failures(store) == {"other": "unreadable-output"}
     assert {record.implementation for record in store.records() if not record.failed} == {"plain"}
+    assert list(tmp_path.glob("forge-bench-*")) == []
