@@ -13,7 +13,16 @@ _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE
 _EXHAUSTED = re.compile(r"too many open files|input/output error", re.IGNORECASE)
 _FULL_NUMBERS = (errno.ENOSPC, errno.EDQUOT)
 # What a host may refuse without any fault of ours; whatever else the system reports is a defect, and shown as one.
-_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+_REFUSED = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.EAGAIN,
+)
 
 
 def is_full(said: str) -> bool:

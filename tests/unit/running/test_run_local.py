@@ -526,3 +526,58 @@ def test_outputs_that_the_runner_may_not_read_fail_their_cell_and_no_other(
     assert failures(store) == {"other": "unreadable-output"}
     assert {record.implementation for record in store.records() if not record.failed} == {"plain"}
     assert list(tmp_path.glob("forge-bench-*")) == []
+
+
+# It leaves its session, its parent and its environment behind.
+DAEMON = (
+    DOUBLER
+    + """
+    import os, subprocess
+    program = "import time; time.sleep(600)  # {mark}"
+    starts = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]], start_new_session=True)"
+    subprocess.run(
+        [sys.executable, "-c", starts, program], env={}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, start_new_session=True, check=True,
+    )
+    {ending}
+"""
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to whoever asks for them")
+@pytest.mark.parametrize(("ending", "code"), [("pass", 0), ("sys.exit(1)", CellsFailed.exit_code)])
+def test_a_child_that_left_its_session_and_environment_ends_with_its_launch(forge, ending, code):
+    mark = uuid4().hex
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        other = program(DAEMON.replace("{mark}", mark).replace("{ending}", ending))
+        ended, _, err = forge(small_matrix(other=other), "--seeds", "1")
+        assert ended == code, err
+        left = [
+            each.info["cmdline"]
+            for each in psutil.process_iter(["cmdline", "status"])
+            if mark in " ".join(each.info["cmdline"] or ()) and each.info["status"] != psutil.STATUS_ZOMBIE
+        ]
+        assert left == []
+        assert bystander.poll() is None, "it was there before, and is nobody's launch"
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+NOSY = """
+import os
+unknown = sorted(name for name in os.environ if name.startswith(("SECRET", "PYTHON", "HTTP", "LD_PRE")))
+if unknown != ["PYTHONPATH"] or "elsewhere" in os.environ["PYTHONPATH"] or "LC_ALL" not in os.environ:
+    sys.exit(f"got {unknown}")
+"""
+
+
+def test_a_launch_gets_none_of_the_callers_environment_but_what_it_needs(forge, monkeypatch):
+    for name in ("SECRET_TOKEN", "HTTPS_PROXY", "PYTHONSTARTUP", "PYTHONHASHSEED"):
+        monkeypatch.setenv(name, "0")
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    code, _, err = forge(small_matrix(nosy=program(NOSY + DOUBLER)), "--only", "double/nosy")
+    assert code == 0, err
