@@ -24,7 +24,7 @@ def require_client_configuration() -> None:
     Raises:
         ClientMisconfigured: it cannot.
     """
-    path: Any = find_config_file()  # type: ignore[no-untyped-call]
+    path: Any = find_config_file()
     if path is None or Path(path).name == LEGACY_DOCKER_CONFIG_FILENAME:
         return
     name = str(path)

@@ -22,6 +22,7 @@ from runner.running.pins import verified_software
 from runner.running.progress import Progress
 from runner.system.files import write_atomically
 from runner.system.hashes import file_hashes
+from runner.system.printable import log_text
 from runner.system.privacy import without_host
 from runner.system.scratch import scratch_directory, sweep_scratch
 from runner.system.signals import uninterrupted
@@ -127,7 +128,7 @@ def _run_launch(
         )
         # Work that is done is kept: a wish to stop waits until all cells of this launch are stored.
         keeping.enter_context(uninterrupted())
-        result = replace(result, stderr=without_host(result.stderr))
+        result = replace(result, stderr=log_text(without_host(result.stderr)))
         if result.stderr:
             write_atomically(store.log_path(name), result.stderr)
         facts = {

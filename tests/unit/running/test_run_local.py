@@ -581,3 +581,19 @@ def test_a_launch_gets_none_of_the_callers_environment_but_what_it_needs(forge, 
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     code, _, err = forge(small_matrix(nosy=program(NOSY + DOUBLER)), "--only", "double/nosy")
     assert code == 0, err
+
+
+STEERING = """
+sys.stderr.write("\\x1b[2J\\x1b]0;title\\x07" + chr(0x202e) + "txt.exe" + chr(0x9b) + "31m 10 %\\r 20 %\\nend\\n")
+"""
+
+
+def test_a_log_and_its_record_steer_no_terminal(forge, store):
+    code, _, err = forge(small_matrix(other=program(STEERING + DOUBLER)), "--only", "double/other")
+    assert code == 0, err
+    logs = [path.read_text(encoding="utf-8") for path in (store.root / "logs").glob("double-other-*")]
+    tails = [each.data["launch"]["stderr_tail"] for each in store.records() if each.implementation == "other"]
+    assert len(logs) >= 1
+    for text in (*logs, *tails):
+        assert "10 %\n 20 %\nend" in text
+        assert [each for each in text if not each.isprintable() and each != "\n"] == []
