@@ -1,6 +1,5 @@
 """``python -m runner``, and the program ``forge-bench``: one process from its first module to its exit code."""
 
-import signal
 import sys
 
 from runner.system.interpreter import lacking, too_old
@@ -16,15 +15,11 @@ def main() -> int:
     from runner.system.terminal import complain  # noqa: PLC0415 (as above)
 
     stdout = take_standard_streams()
-    code = stdout.exit_code(_command(), complain)
-    # All is done: what the interpreter has left to do must not turn this code into another.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    return code
+    return stdout.exit_code(_command(), complain)
 
 
 def _command() -> int:
-    from runner.system.signals import stop_on_signals  # noqa: PLC0415 (as in main)
+    from runner.system.signals import ignore_signals, stop_on_signals  # noqa: PLC0415 (as in main)
     from runner.system.terminal import complain  # noqa: PLC0415 (as in main)
 
     # A second's worth of modules is read after this: to stop meanwhile is no traceback either.
@@ -41,6 +36,9 @@ def _command() -> int:
             raise
         complain(f"forge-bench: {refused}")
         return refused.exit_code
+    finally:
+        # All is done: what the interpreter has left to do must not turn this code into another.
+        ignore_signals()
 
 
 if __name__ == "__main__":

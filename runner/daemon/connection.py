@@ -10,6 +10,7 @@ from docker.errors import DockerException
 from docker.tls import TLSConfig
 
 import docker
+from runner.daemon.client_configuration import require_client_configuration
 from runner.daemon.endpoint import Endpoint
 from runner.daemon.information import require_daemon
 from runner.daemon.unavailable import unavailable
@@ -33,9 +34,10 @@ def connect(*, timeout: int) -> tuple[docker.DockerClient, dict[str, Any]]:
         timeout: seconds that a single answer of the daemon may take.
 
     Raises:
-        DockerMissing, DockerForbidden, DockerUnavailable: what stands between us and a daemon.
+        DockerMissing, DockerForbidden, ClientMisconfigured, DockerUnavailable: what stands between us and a daemon.
     """
     endpoint = require_daemon()
+    require_client_configuration()
     try:
         client = _client(endpoint, timeout)
         information = client.info()

@@ -8,8 +8,13 @@ from docker.types import LogConfig, Mount, Ulimit
 import docker
 from runner.executors.outputs import most_bytes
 from runner.matrix import Limits
+from runner.system.errors import ClientMisconfigured
+from runner.system.printable import one_line
 
 USER = 65532
+# What some daemons write down that others add when the container starts.
+_OF_DAEMON = frozenset({"PATH", "HOSTNAME", "HOME", "TERM", "container"})
+_LONGEST = 300
 
 
 def create_container(
@@ -31,9 +36,10 @@ def create_container(
 
     Raises:
         docker.errors.APIError: the daemon refuses it.
+        ClientMisconfigured: it was given other variables than the image's and ``environment``.
     """
     # No dictionary of unknown origin is spread in here: what a container may do is all in this call.
-    return client.containers.create(
+    container = client.containers.create(
         image,
         entrypoint=list(command[:1]),
         command=list(command[1:]),
@@ -58,4 +64,33 @@ def create_container(
         mounts=list(mounts),
         environment=dict(environment),
         log_config=LogConfig(type="none"),
+        # The client's proxies may hold a password, and a launch has no network.
+        use_config_proxy=False,
     )
+    try:
+        of_image = client.images.get(image).attrs["Config"].get("Env")
+        _require_environment(container.attrs["Config"].get("Env"), of_image, environment)
+    except BaseException:
+        container.remove(force=True, v=True)
+        raise
+    return container
+
+
+def _require_environment(
+    found: Sequence[str] | None, of_image: Sequence[str] | None, ours: Mapping[str, str]
+) -> None:
+    """See that a container got the image's variables and ours, and no others."""
+    got = _variables(found)
+    expected = {**_variables(of_image), **ours}
+    different = sorted(name for name in got.keys() | expected.keys() if got.get(name) != expected.get(name))
+    if unexplained := [name for name in different if name in expected or name not in _OF_DAEMON]:
+        raise ClientMisconfigured(
+            what="a container got other variables than its image's and the runner's",
+            # By name alone: a value may be a password.
+            why=f"{one_line(', '.join(unexplained), _LONGEST)}: added or changed by Docker's client or daemon",
+            fix="remove them from the configuration of the client (~/.docker/config.json) or of the daemon",
+        )
+
+
+def _variables(listed: Sequence[str] | None) -> dict[str, str]:
+    return dict(each.partition("=")[::2] for each in listed or ())

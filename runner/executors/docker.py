@@ -6,7 +6,6 @@ reach.
 """
 
 import contextlib
-import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from runner.daemon.endpoint import current_endpoint
 from runner.daemon.enforced_limits import enforced_by
 from runner.daemon.whereabouts import Whereabouts, architecture_of, machine_of_daemon, whereabouts
 from runner.executors import instructions, threads
+from runner.executors.attached import Output, Witness, connection_broke, in_one_line
 from runner.executors.base import AppliedLimits, LaunchRequest, LaunchResult
 from runner.executors.containers import create_container
 from runner.executors.keeper import INPUTS, OUTPUTS, Keeper, keeper
@@ -41,11 +41,10 @@ from runner.system.emulation import emulator_of
 from runner.system.errors import DockerUnavailable
 from runner.system.orphans import end_orphans
 from runner.system.signals import uninterrupted
-from runner.system.space import is_full, no_space
+from runner.system.space import is_exhausted, is_full, no_space
 
 # By the executor itself and by namespaces and mounts; what the kernel's control groups enforce, the daemon says.
 _ENFORCED = ("deadline", "network", "read-only", "outputs")
-_READING_BROKE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, ValueError)
 _GOING = ("removing", "dead")
 _INIT_FAILED = (126, 127)
 _INIT_SAYS = "[FATAL tini"
@@ -140,19 +139,10 @@ class DockerExecutor:
                     if beside is not None and request.input_directory is not None:
                         beside.fill(request.input_directory)
                 except APIError as error:
-                    if is_full(str(error)):
-                        # Not the implementation's fault, and so no failed cell.
-                        raise no_space(
-                            "the Docker daemon could not start a launch", _one_line(error)
-                        ) from error
-                    return LaunchResult(limits=limits, not_started=_one_line(error))
+                    return _refused(error, limits)
                 return _run(request, container, beside, limits)
         except BROKEN_CONNECTION as error:
-            raise DockerUnavailable(
-                what="the connection to the Docker daemon broke",
-                why=_one_line(error),
-                fix="see that the daemon runs, then call again: finished cells are stored",
-            ) from error
+            raise connection_broke(in_one_line(error)) from error
 
     def _keeper(self, request: LaunchRequest, stack: contextlib.ExitStack) -> Keeper | None:
         if request.output_directory is None and request.input_directory is None:
@@ -211,12 +201,13 @@ def _run(
 ) -> LaunchResult:
     # Attached before the start, so that not a byte is missed; the daemon keeps no log of its own.
     chunks = container.attach(stdout=True, stderr=True, stream=True, logs=False, demux=True)
-    output = _Output(chunks, Streams(request.on_line), name=request.name)
+    output = Output(chunks, Streams(request.on_line), name=request.name)
     started = time.monotonic()
     try:
         container.start()
     except APIError as error:
-        return LaunchResult(limits=limits, not_started=_one_line(error))
+        return _refused(error, limits)
+    witness = Witness(container, name=request.name)
     output.start()
     stopped = None
     if not output.wait(request.deadline_seconds - (time.monotonic() - started)):
@@ -228,8 +219,7 @@ def _run(
             container.kill()
     wall_seconds = time.monotonic() - started
     try:
-        container.wait(timeout=_PATIENCE_SECONDS)
-        lost = output.finish(_PATIENCE_SECONDS)
+        _require_whole(container, output, witness, stopped)
         container.reload()
         state = container.attrs["State"]
         exit_code = _exit_code(int(state["ExitCode"]))
@@ -238,6 +228,7 @@ def _run(
             ended_well = exit_code == 0 and stopped is None
             refused = beside.fetch(request.output_directory) if ended_well else beside.full()
     except APIError as error:
+        _raise_of_host(error)
         # Somebody removed the container, or its keeper, under our hands.
         stopped = stopped or _lost(error)
         return LaunchResult(limits=limits, wall_seconds=wall_seconds, stopped=stopped, stderr=output.stderr)
@@ -249,55 +240,26 @@ def _run(
         exit_code=exit_code,
         out_of_memory=bool(state["OOMKilled"]),
         not_started=_not_started(exit_code, output.stderr),
-        stopped=stopped or (lost if exit_code == 0 else None),
+        stopped=stopped,
         refused=refused,
         stderr=output.stderr,
     )
 
 
-class _Output:
-    """What a container prints, read by a thread of its own while the launch is watched."""
+def _require_whole(container: Container, output: Output, witness: Witness, stopped: Failure | None) -> None:
+    """Wait for the end, and refuse to judge a launch whose output a broken connection cut off.
 
-    def __init__(
-        self, chunks: Iterator[tuple[bytes | None, bytes | None]], streams: Streams, *, name: str
-    ) -> None:
-        self.streams = streams
-        self._chunks = chunks
-        self._problem: Exception | None = None
-        self._ended_or_full = threading.Event()
-        self._thread = threading.Thread(target=self._read, name=f"read-{name}", daemon=True)
-
-    def start(self) -> None:
-        """Begin to read."""
-        self._thread.start()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for the end, or for more than is taken; false when the time is up first."""
-        return self._ended_or_full.wait(max(0.0, seconds))
-
-    def finish(self, seconds: float) -> Failure | None:
-        """Let the last bytes in; what went wrong with the reading, or None."""
-        self._thread.join(timeout=seconds)
-        self.streams.close(whole=not self._thread.is_alive())
-        if self._thread.is_alive():
-            return _lost(TimeoutError("its output did not end with it"))
-        return None if self._problem is None else _lost(self._problem)
-
-    @property
-    def stderr(self) -> str:
-        """The end of it."""
-        return self.streams.stderr.text()
-
-    def _read(self) -> None:
-        try:
-            for stdout, stderr in self._chunks:
-                self.streams.feed(stdout, stderr)
-                if self.streams.failure is not None:
-                    self._ended_or_full.set()
-        except _READING_BROKE as error:
-            self._problem = error
-        finally:
-            self._ended_or_full.set()
+    Raises:
+        DockerUnavailable: what was lost may be its measurement: that says nothing about the implementation.
+    """
+    broke = None
+    if stopped is None:
+        broke = witness.contradiction()
+    else:
+        container.wait(timeout=_PATIENCE_SECONDS)
+    broke = output.finish(_PATIENCE_SECONDS) or broke
+    if broke is not None and stopped is None:
+        raise connection_broke(broke)
 
 
 def _deadline_failure(container: Container, request: LaunchRequest) -> Failure:
@@ -320,8 +282,28 @@ def _not_started(exit_code: int, stderr: str) -> str | None:
     return stderr.partition("] ")[2].partition("\n")[0]
 
 
+def _refused(error: APIError, limits: AppliedLimits) -> LaunchResult:
+    """A launch that the daemon refused to start."""
+    _raise_of_host(error)
+    return LaunchResult(limits=limits, not_started=in_one_line(error))
+
+
+def _raise_of_host(error: APIError) -> None:
+    """Raise what is the fault of the daemon's machine, and so no failed cell."""
+    what = "the Docker daemon could not serve a launch"
+    if is_full(str(error)):
+        raise no_space(what, in_one_line(error)) from error
+    if is_exhausted(str(error)):
+        raise DockerUnavailable(
+            what=what,
+            why=in_one_line(error),
+            fix="see what the daemon's machine runs out of (docker info; journalctl -k; ulimit -n), then call again: "
+            "finished cells are stored",
+        ) from error
+
+
 def _lost(error: Exception) -> Failure:
-    return Failure(kind=FailureKind.LOST, detail=_one_line(error))
+    return Failure(kind=FailureKind.LOST, detail=in_one_line(error))
 
 
 def _exit_code(code: int) -> int:
@@ -333,7 +315,3 @@ def _digest(image: ImageFacts) -> str:
     if image.config_digest is None:
         raise ValueError("a container needs an image")
     return image.config_digest
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

@@ -28,6 +28,7 @@ from runner.executors.containers import USER, create_container
 from runner.executors.outputs import MOST_FILES, Intake, empty, most_bytes
 from runner.matrix import Limits
 from runner.records.failure import Failure, FailureKind
+from runner.system.bounded_archive import BoundedTarInfo
 from runner.system.files import tree
 from runner.system.signals import uninterrupted
 
@@ -180,7 +181,7 @@ def _archive(container: Container, path: str) -> Iterator[tarfile.TarFile]:
     chunks: Any
     chunks, _ = container.get_archive(path)
     try:
-        with tarfile.open(fileobj=_Chunks(chunks), mode="r|") as archive:
+        with tarfile.open(fileobj=_Chunks(chunks), mode="r|", tarinfo=BoundedTarInfo) as archive:
             yield archive
     finally:
         # The daemon holds the container's lock until somebody has read it all, or hangs up.

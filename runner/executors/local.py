@@ -2,25 +2,29 @@
 
 It is no sandbox. Of the limits the kernel enforces the CPU set (macOS has none) and the size of a file; the deadline,
 the size of the output directory, memory and the number of processes are looked at once a second, and a launch that is
-beyond one is killed. In between it may go further, and a child that made a session of its own is neither counted nor
-killed.
+beyond one is killed. In between it may go further. A child that made a session of its own is not counted; it is killed
+when the launch ends.
 """
 
 import contextlib
+import errno
 import json
 import os
 import resource
 import selectors
 import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from runner.executors import instructions, threads
 from runner.executors.base import AppliedLimits, LaunchRequest, LaunchResult
-from runner.executors.modules import missing_modules, own_python_first
+from runner.executors.inherited import inherited
+from runner.executors.modules import missing_modules
 from runner.executors.outputs import empty, most_bytes, overfull_directory, refuse_directory
 from runner.executors.usage import can_be_seen, usage_of
 from runner.executors.watch import Streams
@@ -36,12 +40,18 @@ from runner.system import machine
 from runner.system.cpus import last_cpus, usable_cpus
 from runner.system.orphans import end_orphans, owner_environment
 from runner.system.signals import die_with_parent, end_group, uninterrupted
+from runner.system.space import no_space, takes
+from runner.system.survivors import no_survivors
 
 IMAGE_FILE = "image.json"
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 EXECUTION_VARIABLE = "FORGE_BENCH_EXECUTION"
 _GRACE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
+# Less than this at the end of a launch is a full disk: a part of what it wrote may have found no place.
+_ROOM_BYTES = 2**20
+# What keeps any program from being started, and says nothing about this one.
+_OF_THE_HOST = frozenset({errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EIO})
 # Where a launch takes more than the host has before it is looked at, the kernel is to end it and nothing else.
 _FIRST_TO_GO = "1000"
 # What grows while it is asked to end is not asked.
@@ -148,36 +158,13 @@ class LocalExecutor:
             **instructions.environment(request.limits),
         }
         confine = _confinement(cpus, request.limits)
-        started = time.monotonic()
-        process: subprocess.Popen[bytes] | None = None
-        try:
-            with uninterrupted():
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    env=environment,
-                    start_new_session=True,
-                    preexec_fn=confine,  # noqa: PLW1509 (no thread runs here)
-                )
-            return _watch(request, process, limits, started)
-        except OSError as error:
-            if process is not None:
-                raise
-            return LaunchResult(limits=limits, not_started=f"{command[0]}: {error.strerror or error}")
-        finally:
-            if process is not None:
-                with uninterrupted():
-                    end_group(process, grace_seconds=_GRACE_SECONDS)
+        with no_survivors():
+            result = _start(request, command, environment, confine, limits)
+        # Only now does nobody write there any more.
+        return result if result.not_started is not None else _with_outputs(request, result)
 
     def _environment(self) -> dict[str, str]:
-        """What every process gets. On a host ``python3`` is the Python that runs this, with the packages it has."""
-        environment = dict(os.environ) if self.inside_image else own_python_first(os.environ)
-        environment["PYTHONPATH"] = os.pathsep.join(
-            filter(None, [str(self._root), os.environ.get("PYTHONPATH")])
-        )
-        return environment
+        return inherited(os.environ, root=self._root, inside_image=self.inside_image)
 
 
 def _can_pin() -> bool:
@@ -194,7 +181,9 @@ def _enforced() -> tuple[str, ...]:
 
 def _confinement(cpus: tuple[int, ...], limits: Limits) -> Callable[[], None]:
     """What a child does to itself before its program starts, so that no child of its own escapes."""
-    most = most_bytes(limits)
+    # What the caller of the runner may not go beyond, no child may.
+    _, hardest = resource.getrlimit(resource.RLIMIT_FSIZE)
+    most = most_bytes(limits) if hardest == resource.RLIM_INFINITY else min(hardest, most_bytes(limits))
     die_with_runner = die_with_parent()
     can_pin = _can_pin()
 
@@ -208,6 +197,37 @@ def _confinement(cpus: tuple[int, ...], limits: Limits) -> Callable[[], None]:
             _OOM_SCORE.write_text(_FIRST_TO_GO, encoding="ascii")
 
     return confine
+
+
+def _start(
+    request: LaunchRequest,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    confine: Callable[[], None],
+    limits: AppliedLimits,
+) -> LaunchResult:
+    started = time.monotonic()
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        with uninterrupted():
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                start_new_session=True,
+                preexec_fn=confine,  # noqa: PLW1509 (no thread runs here)
+            )
+        return _watch(request, process, limits, started)
+    except OSError as error:
+        if process is not None or error.errno in _OF_THE_HOST:
+            raise
+        return LaunchResult(limits=limits, not_started=f"{command[0]}: {error.strerror or error}")
+    finally:
+        if process is not None:
+            with uninterrupted():
+                end_group(process, grace_seconds=_GRACE_SECONDS)
 
 
 def _watch(
@@ -235,7 +255,6 @@ def _watch(
         exit_code=process.returncode,
         out_of_memory=stopped is not None and stopped.kind is FailureKind.OUT_OF_MEMORY,
         stopped=stopped,
-        refused=_take_outputs(request, ended_well=stopped is None and process.returncode == 0),
         stderr=streams.stderr.text(),
     )
 
@@ -280,6 +299,21 @@ def _beyond_limits(request: LaunchRequest, session: int) -> Failure | None:
     if beyond is None and request.output_directory is not None:
         beyond = overfull_directory(request.output_directory, most_bytes(request.limits))
     return beyond
+
+
+def _with_outputs(request: LaunchRequest, result: LaunchResult) -> LaunchResult:
+    """The launch, with a look at what it wrote.
+
+    Raises:
+        NoSpace: that may be cut off, whatever its exit code: no word about the implementation.
+    """
+    if request.output_directory is None:
+        return result
+    full = not takes(request.output_directory, _ROOM_BYTES)
+    refused = _take_outputs(request, ended_well=result.stopped is None and result.exit_code == 0)
+    if full and refused is None:
+        raise no_space("a launch had no room for its outputs", f"the disk of {tempfile.gettempdir()} is full")
+    return replace(result, refused=refused)
 
 
 def _take_outputs(request: LaunchRequest, *, ended_well: bool) -> Failure | None:

@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from runner.matrix import Limits
@@ -90,7 +90,8 @@ def too_large(most_bytes: int) -> Failure:
 def refuse_directory(directory: Path, most_bytes: int) -> Failure | None:
     """Why what lies in ``directory`` is refused, or None. No link is followed."""
     intake = Intake(most_bytes)
-    for path, status in _entries(directory):
+    unreadable: list[Path] = []
+    for path, status in _entries(directory, unreadable.append):
         link = ""
         if stat.S_ISLNK(status.st_mode):
             with contextlib.suppress(OSError):
@@ -98,13 +99,19 @@ def refuse_directory(directory: Path, most_bytes: int) -> Failure | None:
         refused = intake.refuse(path.relative_to(directory).parts, status.st_mode, status.st_size, link)
         if refused is not None:
             return refused
+        if stat.S_ISREG(status.st_mode) and not os.access(path, os.R_OK):
+            unreadable.append(path)
+    if unreadable:
+        name = one_line(str(unreadable[0].relative_to(directory)), _LONGEST_NAME)
+        detail = f"{name} may not be read, with the rights that it was given"
+        return Failure(kind=FailureKind.UNREADABLE_OUTPUT, detail=detail)
     return None
 
 
 def overfull_directory(directory: Path, most_bytes: int) -> Failure | None:
     """Whether ``directory`` holds more than it may, at this moment; whatever else lies there is not judged."""
     intake = Intake(most_bytes)
-    for _, status in _entries(directory):
+    for _, status in _entries(directory, lambda _: None):
         overfull = intake.overfull(status.st_mode, status.st_size)
         if overfull is not None:
             return overfull
@@ -125,21 +132,28 @@ def empty(directory: Path) -> None:
             child.unlink(missing_ok=True)
 
 
-def _entries(directory: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def _entries(directory: Path, unreadable: Callable[[Path], None]) -> Iterator[tuple[Path, os.stat_result]]:
+    """What lies below a directory; a folder that shows nothing of what it holds is handed to ``unreadable``."""
     waiting = [directory]
     while waiting:
+        folder = waiting.pop()
         try:
-            with os.scandir(waiting.pop()) as found:
+            with os.scandir(folder) as found:
                 for entry in found:
                     try:
                         status = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue
                     except OSError:
+                        unreadable(folder)
                         continue
                     yield Path(entry.path), status
                     if stat.S_ISDIR(status.st_mode):
                         waiting.append(Path(entry.path))
-        except OSError:
+        except FileNotFoundError:
             continue
+        except OSError:
+            unreadable(folder)
 
 
 def _forbidden(detail: str) -> Failure:

@@ -22,6 +22,7 @@ from runner.daemon.unavailable import is_connection_trouble, unavailable
 from runner.images.build import REGISTRY, manifest_digest_of
 from runner.images.labels import EXECUTION_HASH_LABEL, IDENTITY_LABEL, TARGET_LABEL
 from runner.records.image import ImageFacts
+from runner.system.bounded_archive import BoundedTarInfo
 from runner.system.errors import ImageNotFound
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
@@ -171,7 +172,7 @@ def _in_archive(path: Path) -> Iterator[Candidate]:
 @contextmanager
 def _archive(path: Path) -> Iterator[tarfile.TarFile]:
     try:
-        with tarfile.open(path) as archive:
+        with tarfile.open(path, tarinfo=BoundedTarInfo) as archive:
             yield archive
     except (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError) as error:
         raise _unreadable(path, str(error)) from error

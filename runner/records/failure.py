@@ -32,7 +32,7 @@ class FailureKind(Enum):
     )
     LOST = (
         "lost",
-        "Somebody removed the container while it ran, or the connection to its output broke.",
+        "Somebody removed the container, or its keeper, while it ran.",
         "See that nothing else tidies up containers on that machine, then call again.",
     )
     EXIT_CODE = (

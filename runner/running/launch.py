@@ -23,6 +23,7 @@ from runner.running.recording import sealed_record
 from runner.running.stages import EndedLaunch, PreparedLaunch
 from runner.system.files import write_atomically
 from runner.system.hashes import file_hashes
+from runner.system.printable import log_text
 from runner.system.privacy import without_host
 from runner.system.scratch import scratch_directory
 from runner.system.signals import uninterrupted
@@ -101,7 +102,7 @@ def _start(prepared: PreparedLaunch, around: Surroundings, scratch: Path, keepin
         prepared=prepared,
         started_at=started_at,
         state=state,
-        result=replace(result, stderr=without_host(result.stderr)),
+        result=replace(result, stderr=log_text(without_host(result.stderr))),
         outputs=outputs,
         input_hashes=file_hashes(prepared.inputs),
         output_hashes=file_hashes(outputs),

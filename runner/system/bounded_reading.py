@@ -5,6 +5,8 @@ import os
 import stat
 from pathlib import Path
 
+_BLOCK = 2**20
+
 
 def read_bounded(path: Path, most_bytes: int) -> bytes:
     """The content of ``path``.
@@ -23,9 +25,15 @@ def read_bounded(path: Path, most_bytes: int) -> bytes:
             raise OSError(errno.EINVAL, "not a regular file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             # A size may grow, and files of the kernel have none: what counts is what is read.
-            content = file.read(most_bytes + 1)
+            # Memory is taken block by block: to ask for all at once takes all that is allowed.
+            content = bytearray()
+            while len(content) <= most_bytes:
+                block = file.read(min(_BLOCK, most_bytes + 1 - len(content)))
+                if not block:
+                    break
+                content += block
     finally:
         os.close(descriptor)
     if len(content) > most_bytes:
         raise OSError(errno.EFBIG, f"larger than {most_bytes} bytes")
-    return content
+    return bytes(content)

@@ -88,6 +88,12 @@ class DockerForbidden(DockerUnavailable):
     exit_code = 14
 
 
+class ClientMisconfigured(DockerUnavailable):
+    """The configuration file of Docker's client cannot be used, or adds to what containers get."""
+
+    exit_code = 23
+
+
 class ImageBuildFailed(ForgeBenchError):
     """A build of an image, or of the base that it stands on, failed."""
 

@@ -4,6 +4,7 @@ import unicodedata
 
 # The scripts of the world need fewer; more of them cover the lines above and below.
 _MOST_COMBINING = 4
+_LONGEST_LOGGED = 10_000
 
 
 def one_line(text: str, longest: int) -> str:
@@ -24,6 +25,11 @@ def lines(text: str, longest: int) -> str:
         _printable(line[:longest]).rstrip() + ("…" if len(line) > longest else "")
         for line in text.replace("\t", "    ").split("\n")
     )
+
+
+def log_text(text: str) -> str:
+    """A program's log, fit for ``cat``: each state of a progress bar on a line of its own, no line endless."""
+    return lines(text.replace("\r\n", "\n").replace("\r", "\n"), _LONGEST_LOGGED)
 
 
 def _printable(text: str) -> str:

@@ -3,6 +3,9 @@
 The first Ctrl-C (or SIGTERM, or a closed terminal) raises ``KeyboardInterrupt``: containers are removed, finished
 records are kept. The second is answered with a line, because that removal is under way and must not be interrupted.
 The third ends the process at once; what it leaves behind the next runner removes.
+
+Python swallows an exception that is raised inside a finaliser. An interrupt that meets this end is raised again a
+moment later.
 """
 
 import contextlib
@@ -12,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -19,6 +23,8 @@ _STOPPING = b"\nforge-bench: stopping: the running launch is being removed (once
 _FORCE = 3
 # For the kernel to take away what it was told to kill: a process in the middle of a write goes when that is done.
 _END_SECONDS = 5.0
+# A finaliser is short: after this it has ended, or the interrupt is swallowed and raised once more.
+_AGAIN_SECONDS = 0.02
 
 
 def signal_name(number: int) -> str:
@@ -34,6 +40,16 @@ def stop_on_signals() -> None:
     for number in _stop_signals():
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+    signal.signal(signal.SIGALRM, _interrupt_again)
+    if not isinstance(sys.unraisablehook, _RaiseSwallowedAgain):
+        sys.unraisablehook = _RaiseSwallowedAgain(before=sys.unraisablehook)
+
+
+def ignore_signals() -> None:
+    """Let nothing end this process any more but its own last line."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    for number in (*_stop_signals(), signal.SIGALRM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
@@ -54,7 +70,7 @@ def uninterrupted() -> Iterator[None]:
 
     before: dict[signal.Signals, Any] = {}
     try:
-        for number in _stop_signals():
+        for number in (*_stop_signals(), signal.SIGALRM):
             handler = signal.getsignal(number)
             if callable(handler):
                 before[number] = handler
@@ -115,6 +131,24 @@ def _signal_group(group: int, number: int) -> None:
 
 def _stop_signals() -> tuple[signal.Signals, ...]:
     return (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _RaiseSwallowedAgain:
+    """What Python calls with an exception that nobody can catch: an interrupt among them is raised again."""
+
+    before: "Callable[[sys.UnraisableHookArgs], object]"
+
+    def __call__(self, swallowed: "sys.UnraisableHookArgs") -> None:
+        if issubclass(swallowed.exc_type, KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS)
+        else:
+            self.before(swallowed)
+
+
+def _interrupt_again(number: int, frame: FrameType | None) -> None:
+    del number, frame
+    raise KeyboardInterrupt
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -3,19 +3,46 @@
 import errno
 import re
 import shutil
+import tempfile
 from pathlib import Path
 
 from runner.system.errors import ForgeBenchError, NoSpace, StoreError
 
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
+# Not memory and processes: of these a launch has limits of its own, and meets them with the same words.
+_EXHAUSTED = re.compile(r"too many open files|input/output error", re.IGNORECASE)
 _FULL_NUMBERS = (errno.ENOSPC, errno.EDQUOT)
 # What a host may refuse without any fault of ours; whatever else the system reports is a defect, and shown as one.
-_REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+_REFUSED = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.EAGAIN,
+)
 
 
 def is_full(said: str) -> bool:
     """Whether a message says that a disk or a quota is used up."""
     return _FULL.search(said) is not None
+
+
+def is_exhausted(said: str) -> bool:
+    """Whether a message says that a machine lacks open files, or a disk that works."""
+    return _EXHAUSTED.search(said) is not None
+
+
+def takes(directory: Path, count: int) -> bool:
+    """Whether so many bytes can still be written below ``directory``: tried, as a quota is shown by nothing else."""
+    try:
+        with tempfile.TemporaryFile(dir=directory) as file:
+            file.write(bytes(count))
+    except OSError as error:
+        return error.errno not in _FULL_NUMBERS
+    return True
 
 
 def no_space(what: str, why: str) -> NoSpace:

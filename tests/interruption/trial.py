@@ -40,8 +40,6 @@ TOO_LATE = "too late"
 _ATTEMPTS = 4
 _GIVEN_PROBES = 0.8
 _FAILURES = {LAUNCH_KILLED: {"signal"}, KEEPER_KILLED: {"lost", "not-started"}}
-# A connection that broke once, where another could be made.
-_OTHER_FAILURES = {"lost", "not-started"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,7 +272,8 @@ def _check_failures(records: Iterable[Record], struck: str) -> Iterable[str]:
     for record in records:
         if record.failure is not None:
             kind = record.failure.kind
-            if kind not in {*_FAILURES.get(struck, _OTHER_FAILURES), "no-reference"}:
+            # No other fault is an implementation's, and so none may fail a cell.
+            if kind not in {*_FAILURES.get(struck, ()), "no-reference"}:
                 yield f"a cell failed with {kind}: {record.failure.detail}"
 
 

@@ -20,6 +20,7 @@ from runner.records.results_directory import store_inside_image, store_of_checko
 from runner.records.store import Store
 from runner.running.progress import Progress
 from runner.system import machine
+from runner.system.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -75,6 +76,22 @@ class Context:
         if self.inside_image:
             return store_inside_image(self.progress.say)
         return store_of_checkout(ROOT)
+
+    @cached_property
+    def stored(self) -> Store:
+        """The store of a command that only reads: a directory that was named must be there.
+
+        Raises:
+            UsageError: it is not.
+        """
+        named = self._asked.results
+        if named is not None and not named.is_dir():
+            raise UsageError(
+                what=f"there is no results directory {named}",
+                why="it is not there" if not named.exists() else "it is no directory",
+                fix="see the spelling of --results; a run makes the directory",
+            )
+        return self.store
 
     @cached_property
     def executor_name(self) -> str:

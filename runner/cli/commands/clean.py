@@ -55,7 +55,7 @@ def _find(context: Context) -> list[Area]:
             why = error.what if isinstance(error, ForgeBenchError) else str(error)
             found.append(Area(name="containers, images and cache", stays=(f"not looked at: {why}",)))
     if "results" in named:
-        found.append(find_results(context.store, records=context.own.records))
+        found.append(find_results(context.stored, records=context.own.records))
     return found
 
 

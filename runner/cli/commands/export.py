@@ -14,31 +14,48 @@ from runner.system.errors import UsageError
 from runner.system.output_file import write_output
 from runner.system.terminal import is_terminal
 
+_STDOUT = Path("-")
+_SUFFIXES = {".csv": "csv", ".parquet": "parquet"}
+
 
 def _run(context: Context) -> int:
     own = context.own
-    if own.format == "parquet" and own.output is None and is_terminal(sys.stdout):
+    output = None if own.output == _STDOUT else own.output
+    form = _format(own.format, output)
+    if form == "parquet" and output is None and is_terminal(sys.stdout):
         raise UsageError(
             what="a Parquet file is not written to a terminal",
             why="it is no text",
             fix="name a file with --output, or send stdout into one",
         )
-    records = _selected(context, context.store.records())
+    records = _selected(context, context.stored.records())
     table = table_of_repetitions(records) if own.repetitions else table_of_records(records)
-    content = as_parquet(table) if own.format == "parquet" else as_csv(table)
-    if own.output is None:
+    content = as_parquet(table) if form == "parquet" else as_csv(table)
+    if output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     else:
-        write_output(own.output, content)
-    rows, to = len(table[0].values), "" if own.output is None else f" in {own.output}"
+        write_output(output, content)
+    rows, to = len(table[0].values), "" if output is None else f" in {output}"
     context.progress.say(
         f"{rows} rows and {len(table)} columns of {len(records)} records{to}"
         if records
         else f"no such records in {context.store.root}: the table{to} has a header and no rows"
     )
     return 0
+
+
+def _format(asked: str | None, output: Path | None) -> str:
+    """What the table is written as: as asked for, or as the file's name says, and never as the other of the two."""
+    named = None if output is None else _SUFFIXES.get(output.suffix.lower())
+    if None not in (asked, named) and asked != named:
+        raise UsageError(
+            what=f"--format {asked} contradicts --output {output}",
+            why=f"a file whose name ends in {output.suffix if output else ''} is taken for {named}",
+            fix="leave --format out, or give the file another name",
+        )
+    return asked or named or "csv"
 
 
 def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
@@ -56,10 +73,10 @@ def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--format", choices=["csv", "parquet"], default="csv", help="csv (default) or parquet"
+        "--format", choices=["csv", "parquet"], help="csv or parquet; by default what FILE ends in, else csv"
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write the table there instead of to stdout"
+        "--output", type=Path, metavar="FILE", help="write the table there instead of to stdout (-)"
     )
     parser.add_argument(
         "--repetitions", action="store_true", help="one row a repetition instead of one a record"

@@ -9,7 +9,7 @@ from runner.cli.commands.show import show
 
 
 def _run(context: Context) -> int:
-    show(context, context.store.records())
+    show(context, context.stored.records())
     return 0
 
 

@@ -7,13 +7,17 @@ from collections.abc import Iterable, Sequence
 from runner.report.export.table import Column, Value, rows
 from runner.system.errors import PythonNotReady
 
+# How a cell begins that a spreadsheet executes; our own texts begin with none of them.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 def as_csv(table: Sequence[Column]) -> bytes:
     """RFC 4180 in UTF-8, with a header, and with the line ends of Unix.
 
     None is an empty field, a flag ``true`` or ``false``, a float the shortest text that gives the same float again.
+    A text that a spreadsheet would take for a formula stands behind one more apostrophe.
     """
-    lines = [_line(column.name for column in table)]
+    lines = [_line(_field(column.name) for column in table)]
     lines += [_line(map(_field, row)) for row in rows(table)]
     return "".join(lines).encode()
 
@@ -56,5 +60,7 @@ def _field(value: Value) -> str:
             return str(value).lower()
         case float():
             return repr(value)
+        case str():
+            return f"'{value}" if value.lstrip("'").startswith(_FORMULA) else value
         case _:
             return str(value)

@@ -178,12 +178,13 @@ class Daemon:
     def create(self, image: str, **asked: Any) -> SimpleNamespace:
         self.asked.append({"image": image, **asked})
         mounts = [{"Destination": "/outputs", "Name": "outputs"}]
+        variables = [f"{name}={value}" for name, value in asked["environment"].items()]
 
         def refuse() -> None:
             raise APIError("no")
 
         return SimpleNamespace(
-            attrs={"Mounts": mounts},
+            attrs={"Mounts": mounts, "Config": {"Env": variables}},
             start=refuse if len(self.asked) > 1 else lambda: None,
             reload=lambda: None,
             attach=lambda **_: iter(()),
@@ -196,8 +197,9 @@ def test_the_keeper_sleeps_in_an_image_that_can_and_the_launch_runs_in_its_own(
     monkeypatch, tmp_path, executable_tmp
 ):
     daemon = Daemon()
+    images = SimpleNamespace(get=lambda _: SimpleNamespace(attrs={"Config": {"Env": []}}))
     executor = executor_of(monkeypatch)
-    monkeypatch.setattr(executor, "_client", SimpleNamespace(containers=daemon))
+    monkeypatch.setattr(executor, "_client", SimpleNamespace(containers=daemon, images=images))
     theirs = "sha256:" + "1" * 64
     request = replace(
         REQUEST,

@@ -22,17 +22,26 @@ from runner.records.record import Record, record_of
 from runner.records.store import Store
 from runner.report.export.table import Column, table_of_records, table_of_repetitions
 from runner.report.export.write import as_csv, as_parquet
-from runner.system.errors import PythonNotReady
+from runner.system.errors import PythonNotReady, UsageError
 
 PUBLISHED = ROOT / "results" / "published" / "2026-11-21-quick"
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def without_apostrophe(text: str) -> str:
+    """A text as it was, before it was kept from being a formula."""
+    assert not text.startswith(FORMULA)
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(FORMULA) else text
 
 
 def read_csv(content: bytes, table: tuple[Column, ...]) -> dict[str, list]:
     """The columns of a CSV, each value read as its column's type."""
     header, *body = csv.reader(io.StringIO(content.decode(), newline=""))
-    assert header == [column.name for column in table]
+    assert [without_apostrophe(name) for name in header] == [column.name for column in table]
     read = {
-        str: str,
+        str: without_apostrophe,
         int: int,
         float: float,
         bool: lambda text: {"true": True, "false": False}[text],
@@ -168,7 +177,7 @@ def test_columns_say_what_the_records_say(found):
     assert table["newest_of_its_key"] == tuple(newest[each.key] == each.identifier for each in found)
 
 
-@given(st.lists(records(), max_size=4))
+@given(st.lists(records(), max_size=4, unique_by=lambda record: record.identifier))
 @examples(25)
 def test_there_is_a_row_for_every_repetition_and_the_rows_hold_every_value(found):
     table = {column.name: column.values for column in table_of_repetitions(found)}
@@ -242,11 +251,67 @@ def test_records_are_selected_by_name_architecture_and_seed(forge):
 
 @pytest.mark.parametrize("arguments", [[], ["--repetitions"]])
 def test_an_empty_store_gives_a_header_and_says_so(forge, tmp_path, arguments):
+    (tmp_path / "nothing").mkdir()
     code, out, err = forge("--results", str(tmp_path / "nothing"), *arguments)
     assert code == 0
     assert out.count(b"\n") == 1
     assert out.startswith(b"id,key,profile,benchmark,")
     assert "no such records" in err
+
+
+@pytest.mark.parametrize("start", FORMULA)
+def test_no_text_is_a_formula_to_a_spreadsheet(start):
+    texts = (f"{start}cmd|' /C calc'!A0", f"'{start}x", "plain = text", "-1", "'quoted'")
+    columns = (
+        Column(name="text", type=str, values=texts),
+        Column(name="number", type=float, values=(-1.0,) * len(texts)),
+    )
+    read = read_csv(as_csv(columns), columns)
+    assert read["text"] == list(texts)
+    assert b",-1.0\n" in as_csv(columns), "a number below zero is a number"
+
+
+def test_a_results_directory_that_is_not_there_is_a_mistake_of_the_command_line(forge, tmp_path):
+    code, out, err = forge("--results", str(tmp_path / "TYPO"))
+    assert (code, out) == (UsageError.exit_code, b"")
+    assert "TYPO" in err
+    assert not (tmp_path / "TYPO").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["render"],
+        ["compare", "--benchmark", "gae", "--base", "numpy", "--against", "rust"],
+        ["clean", "results", "--dry-run"],
+    ],
+)
+def test_no_command_that_only_reads_takes_a_directory_that_is_not_there(tmp_path, capsys, words):
+    code = main([*words, "--results", str(tmp_path / "TYPO")])
+    assert code == UsageError.exit_code
+    assert "there is no results directory" in capsys.readouterr().err
+
+
+def test_the_name_of_a_file_says_its_format(forge, tmp_path):
+    code, _, _ = forge("--results", str(PUBLISHED), "--output", str(tmp_path / "x.parquet"))
+    assert code == 0
+    assert parquet.read_table(tmp_path / "x.parquet").num_rows == 238
+
+
+@pytest.mark.parametrize(("form", "name"), [("csv", "x.parquet"), ("parquet", "x.CSV")])
+def test_a_format_that_contradicts_the_name_is_refused(forge, tmp_path, form, name):
+    code, _, err = forge("--results", str(PUBLISHED), "--format", form, "--output", str(tmp_path / name))
+    assert code == UsageError.exit_code
+    assert name in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dash_is_stdout(forge, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = forge("--results", str(PUBLISHED), "--output", "-")
+    assert code == 0
+    assert out.startswith(b"id,key,profile,")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_is_written_whole_and_over_an_older_one(forge, tmp_path):

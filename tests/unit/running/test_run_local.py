@@ -5,8 +5,10 @@ import io
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -22,6 +24,7 @@ from runner.cli.main import main
 from runner.records.record import Record
 from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
+from runner.system.errors import CellsFailed, NoSpace
 
 
 @pytest.fixture
@@ -558,3 +561,137 @@ def test_rendering_shows_what_the_folder_holds_and_a_run_what_is_of_today(forge)
     assert "other" in rendered
     assert "not run" not in rendered
     assert "not run" in after_a_run
+
+
+# Like NumPy at the end of a process, it may not even notice.
+FILLER = """
+for case, parameters in pairs:
+    (arguments.output / case).mkdir(parents=True)
+    try:
+        with (arguments.output / case / "y.npy").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(65536))
+    except OSError:
+        sys.exit({code})
+"""
+
+
+@pytest.fixture
+def small_temporary_disk(tmp_path, monkeypatch) -> Iterator[None]:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "forge-bench-test", disk], check=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(disk))
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small file system can only be mounted by root")
+@pytest.mark.usefixtures("small_temporary_disk")
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_full_disk_of_the_host_fails_no_cell(forge, store, code):
+    ended, _, err = forge(small_matrix(other=program(FILLER.replace("{code}", str(code)))), "--seeds", "1")
+    assert ended == NoSpace.exit_code, err
+    assert failures(store) == {}
+    assert {record.implementation for record in store.records()} == {"plain"}
+    assert list(Path(tempfile.gettempdir()).iterdir()) == []
+
+
+UNREADABLE = (
+    DOUBLER
+    + """
+    {what}.chmod(0)
+"""
+)
+# Root may read everything, but for a root that gave up just that.
+AS_ANY_USER = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+
+
+@pytest.mark.parametrize("what", ["(arguments.output / case / 'y.npy')", "(arguments.output / case)"])
+def test_outputs_that_the_runner_may_not_read_fail_their_cell_and_no_other(
+    tmp_path, write_matrix, store, what
+):
+    matrix = write_matrix(small_matrix(other=program(UNREADABLE.replace("{what}", what))))
+    words = ["--seeds", "1", "--executor", "local", "--matrix", matrix, "--results", tmp_path / "results"]
+    ended = subprocess.run(
+        [*AS_ANY_USER, sys.executable, "-m", "runner", "run", *words],
+        cwd=Path(__file__).parents[3], env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == CellsFailed.exit_code, ended.stderr
+    assert failures(store) == {"other": "unreadable-output"}
+    assert {record.implementation for record in store.records() if not record.failed} == {"plain"}
+    assert list(tmp_path.glob("forge-bench-*")) == []
+
+
+# It leaves its session, its parent and its environment behind.
+DAEMON = (
+    DOUBLER
+    + """
+    import os, subprocess
+    program = "import time; time.sleep(600)  # {mark}"
+    starts = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', sys.argv[1]], start_new_session=True)"
+    subprocess.run(
+        [sys.executable, "-c", starts, program], env={}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, start_new_session=True, check=True,
+    )
+    {ending}
+"""
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hands orphans to whoever asks for them")
+@pytest.mark.parametrize(("ending", "code"), [("pass", 0), ("sys.exit(1)", CellsFailed.exit_code)])
+def test_a_child_that_left_its_session_and_environment_ends_with_its_launch(forge, ending, code):
+    mark = uuid4().hex
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        other = program(DAEMON.replace("{mark}", mark).replace("{ending}", ending))
+        ended, _, err = forge(small_matrix(other=other), "--seeds", "1")
+        assert ended == code, err
+        left = [
+            each.info["cmdline"]
+            for each in psutil.process_iter(["cmdline", "status"])
+            if mark in " ".join(each.info["cmdline"] or ()) and each.info["status"] != psutil.STATUS_ZOMBIE
+        ]
+        assert left == []
+        assert bystander.poll() is None, "it was there before, and is nobody's launch"
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+NOSY = """
+import os
+unknown = sorted(name for name in os.environ if name.startswith(("SECRET", "PYTHON", "HTTP", "LD_PRE")))
+if unknown != ["PYTHONPATH"] or "elsewhere" in os.environ["PYTHONPATH"] or "LC_ALL" not in os.environ:
+    sys.exit(f"got {unknown}")
+"""
+
+
+def test_a_launch_gets_none_of_the_callers_environment_but_what_it_needs(forge, monkeypatch):
+    for name in ("SECRET_TOKEN", "HTTPS_PROXY", "PYTHONSTARTUP", "PYTHONHASHSEED"):
+        monkeypatch.setenv(name, "0")
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    code, _, err = forge(small_matrix(nosy=program(NOSY + DOUBLER)), "--only", "double/nosy")
+    assert code == 0, err
+
+
+STEERING = """
+sys.stderr.write("\\x1b[2J\\x1b]0;title\\x07" + chr(0x202e) + "txt.exe" + chr(0x9b) + "31m 10 %\\r 20 %\\nend\\n")
+"""
+
+
+def test_a_log_and_its_record_steer_no_terminal(forge, store):
+    code, _, err = forge(small_matrix(other=program(STEERING + DOUBLER)), "--only", "double/other")
+    assert code == 0, err
+    logs = [path.read_text(encoding="utf-8") for path in (store.root / "logs").glob("double-other-*")]
+    tails = [each.launch.stderr_tail for each in store.records() if each.implementation == "other"]
+    assert len(logs) >= 1
+    for text in (*logs, *tails):
+        assert "10 %\n 20 %\nend" in text
+        assert [each for each in text if not each.isprintable() and each != "\n"] == []

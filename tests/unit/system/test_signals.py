@@ -134,6 +134,59 @@ def test_a_third_wish_is_not_held_back():
     assert (code, out) == (0, "stopped\n"), err
 
 
+FINALISER = """
+    class Slow:
+        def __del__(self):
+            wait()
+    try:
+        Slow()
+        time.sleep(60)
+        say("too far")
+    except KeyboardInterrupt:
+        say("stopped")
+"""
+
+
+def test_an_interrupt_that_a_finaliser_swallows_is_raised_again_after_it():
+    program = Program(FINALISER)
+    assert program.hear() == "waiting"
+    program.send(signal.SIGINT)
+    code, out, err = program.end()
+    assert (code, out, err) == (0, "stopped\n", "")
+
+
+def test_what_else_a_finaliser_raises_is_still_shown():
+    program = Program("""
+        class Wrong:
+            def __del__(self):
+                raise ValueError("a defect")
+        Wrong()
+    """)
+    code, _, err = program.end()
+    assert code == 0
+    assert "a defect" in err
+
+
+def test_an_interrupt_that_is_raised_again_waits_for_what_must_not_be_cut_in_two():
+    program = Program("""
+        class Slow:
+            def __del__(self):
+                wait()
+        try:
+            Slow()
+            with uninterrupted():
+                time.sleep(0.5)
+                say("whole")
+            say("too far")
+        except KeyboardInterrupt:
+            say("stopped")
+    """)
+    assert program.hear() == "waiting"
+    program.send(signal.SIGINT)
+    code, out, err = program.end()
+    assert (code, out, err) == (0, "whole\nstopped\n", "")
+
+
 def test_what_the_caller_ignores_stays_ignored():
     program = Program("""
         signal.signal(signal.SIGINT, signal.SIG_IGN)

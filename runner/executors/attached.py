@@ -1,0 +1,126 @@
+"""What a container prints, and the proof that all of it arrived.
+
+An attached stream has no mark of its end: a connection that breaks looks like a container that ended. So a second
+request waits for the same end. It breaks aloud where the connection does, and its answer says when the end was.
+"""
+
+import threading
+from collections.abc import Iterator
+
+from docker.errors import APIError
+from docker.models.containers import Container
+
+from runner.daemon.connection import BROKEN_CONNECTION
+from runner.executors.watch import Streams
+from runner.system.errors import DockerUnavailable
+
+_READING_BROKE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, ValueError)
+# The init of a container holds its streams, so both end together; a busy daemon says so some time later.
+_BOTH_ENDS_SECONDS = 10.0
+
+
+class Output:
+    """The streams of a container, read by a thread of their own while the launch is watched."""
+
+    def __init__(
+        self, chunks: Iterator[tuple[bytes | None, bytes | None]], streams: Streams, *, name: str
+    ) -> None:
+        self.streams = streams
+        self._chunks = chunks
+        self._broke: Exception | None = None
+        self._not_taken: Exception | None = None
+        self._ended_or_full = threading.Event()
+        self._thread = threading.Thread(target=self._read, name=f"read-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for the end, or for more than is taken; false when the time is up first."""
+        return self._ended_or_full.wait(max(0.0, seconds))
+
+    def finish(self, seconds: float) -> str | None:
+        """Let the last bytes in; why they did not all arrive, or None.
+
+        Raises:
+            Exception: whatever the reader of the lines raised.
+        """
+        self._thread.join(timeout=seconds)
+        self.streams.close(whole=not self._thread.is_alive())
+        if self._not_taken is not None:
+            raise self._not_taken
+        if self._thread.is_alive():
+            return "the output of a launch did not end with its container"
+        return None if self._broke is None else in_one_line(self._broke)
+
+    @property
+    def stderr(self) -> str:
+        """The end of it."""
+        return self.streams.stderr.text()
+
+    def _read(self) -> None:
+        try:
+            for stdout, stderr in self._received():
+                self.streams.feed(stdout, stderr)
+                if self.streams.failure is not None:
+                    self._ended_or_full.set()
+        except Exception as error:  # noqa: BLE001 (raised again by the thread that waits)
+            self._not_taken = error
+        finally:
+            self._ended_or_full.set()
+
+    def _received(self) -> Iterator[tuple[bytes | None, bytes | None]]:
+        try:
+            yield from self._chunks
+        except _READING_BROKE as error:
+            self._broke = error
+
+
+class Witness:
+    """A request that waits for the end of a container beside its attached streams."""
+
+    def __init__(self, container: Container, *, name: str) -> None:
+        self._container = container
+        self._broke: Exception | None = None
+        self._thread = threading.Thread(target=self._wait, name=f"end-{name}", daemon=True)
+        self._thread.start()
+
+    def contradiction(self) -> str | None:
+        """Why streams that have just ended are not the end of the container, or None.
+
+        Raises:
+            docker.errors.APIError: the container is gone.
+        """
+        try:
+            # Asked anew: a connection that is idle for an hour may be dropped without a word.
+            self._container.wait(timeout=_BOTH_ENDS_SECONDS)
+        except APIError:
+            raise
+        except BROKEN_CONNECTION:
+            return f"the output of a launch ended {_BOTH_ENDS_SECONDS:g} s and more before its container"
+        self._thread.join(timeout=_BOTH_ENDS_SECONDS)
+        return None if self._broke is None else in_one_line(self._broke)
+
+    def _wait(self) -> None:
+        try:
+            self._container.wait(timeout=None)
+        except APIError:
+            # The daemon answered, so the connection holds; the container's fate is asked for elsewhere.
+            return
+        except _READING_BROKE as error:
+            self._broke = error
+
+
+def connection_broke(why: str) -> DockerUnavailable:
+    """The error for a connection that took an answer, or a launch's output, with it."""
+    return DockerUnavailable(
+        what="the connection to the Docker daemon broke",
+        why=why,
+        fix="see that the daemon runs, then call again: finished cells are stored",
+    )
+
+
+def in_one_line(error: Exception) -> str:
+    """What an error of the daemon or of the connection says, short."""
+    return " ".join(str(error).split())[:300]

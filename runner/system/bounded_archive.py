@@ -1,0 +1,32 @@
+"""Tar archives of unknown origin: a header that claims to be gigabytes is refused before memory is taken for it."""
+
+import tarfile
+from typing import Self
+
+# Names, links and extended attributes; those of an image's files are a few hundred bytes.
+_LARGEST_HEADER = 2**20
+_READ_WHOLE = frozenset(
+    {
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+    }
+)
+
+
+class BoundedTarInfo(tarfile.TarInfo):
+    """An entry: ``tarfile.open(…, tarinfo=BoundedTarInfo)``."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """The entry of a header block.
+
+        Raises:
+            tarfile.ReadError: it describes the next one in more bytes than any name needs.
+        """
+        entry = super().frombuf(buf, encoding, errors)
+        if entry.type in _READ_WHOLE and entry.size > _LARGEST_HEADER:
+            raise tarfile.ReadError(f"a header of {entry.size} bytes")
+        return entry

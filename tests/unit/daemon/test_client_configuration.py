@@ -1,0 +1,116 @@
+"""The configuration of Docker's client: what the library stumbles over is refused by name, and nothing of it leaks."""
+
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from runner.daemon.client_configuration import require_client_configuration
+from runner.executors.containers import create_container
+from runner.matrix import Limits
+from runner.system.errors import ClientMisconfigured
+
+LIMITS = Limits(name="one", cpus=1, memory_bytes=2**30, pids=64, threads=1)
+
+
+@pytest.fixture
+def configure(tmp_path, monkeypatch):
+    def write(content: Any) -> None:
+        (tmp_path / "config.json").write_text(json.dumps(content), encoding="utf-8")
+        monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        None,
+        {"proxies": None},
+        {"proxies": []},
+        {"proxies": {"default": "x"}},
+        {"proxies": {"default": {"httpProxy": 5}}},
+        {"HttpHeaders": [1]},
+        {"auths": {"registry": 5}},
+        {"auths": 5},
+    ],
+)
+def test_a_configuration_that_the_library_cannot_use_is_named(configure, tmp_path, content):
+    configure(content)
+    with pytest.raises(ClientMisconfigured) as raised:
+        require_client_configuration()
+    assert str(tmp_path / "config.json") in raised.value.what
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"auths": {"registry": {"auth": "dTpw"}}, "credHelpers": {}, "HttpHeaders": {"X": "y"}},
+        {"proxies": {"default": {"httpProxy": "http://user:password@proxy", "noProxy": "localhost"}}},
+        {"currentContext": "other", "plugins": {}, "detachKeys": "ctrl-x"},
+    ],
+)
+def test_a_usual_configuration_is_used(configure, content):
+    configure(content)
+    require_client_configuration()
+
+
+class Client:
+    """A daemon whose containers get these variables, and an image that has some."""
+
+    def __init__(self, variables: list[str] | None) -> None:
+        self.removed = False
+        self.asked: dict[str, Any] = {}
+        config = {"Config": {"Env": ["PATH=/usr/bin", "LANG=C"]}}
+        self.images = SimpleNamespace(get=lambda _: SimpleNamespace(attrs=config))
+        self.containers = SimpleNamespace(create=self._create)
+        self._variables = variables
+
+    def _create(self, _: str, **asked: Any) -> SimpleNamespace:
+        self.asked = asked
+        return SimpleNamespace(attrs={"Config": {"Env": self._variables}}, remove=self._remove)
+
+    def _remove(self, **_: Any) -> None:
+        self.removed = True
+
+
+def create(client: Client) -> Any:
+    return create_container(
+        client, image="x", command=["true"], name="x", labels={}, limits=LIMITS, cpuset=None, mounts=(),
+        environment={"HOME": "/tmp", "LANG": "C.UTF-8"},
+    )  # fmt: skip
+
+
+EXACT = ["HOME=/tmp", "LANG=C.UTF-8", "PATH=/usr/bin"]
+
+
+@pytest.mark.parametrize("added", [[], ["HOSTNAME=x", "container=podman", "TERM=xterm"]])
+def test_a_container_has_the_variables_of_its_image_and_ours(added):
+    client = Client([*EXACT, *added])
+    assert create(client).attrs["Config"]["Env"]
+    assert client.asked["use_config_proxy"] is False
+    assert not client.removed
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ([*EXACT, "HTTPS_PROXY=http://user:password@proxy"], "HTTPS_PROXY"),
+        ([*EXACT, "LD_PRELOAD=/x.so"], "LD_PRELOAD"),
+        (["HOME=/root", *EXACT[1:]], "HOME"),
+        (EXACT[:2], "PATH"),
+        (None, "HOME, LANG, PATH"),
+    ],
+)
+def test_a_container_with_any_other_variable_is_removed_and_the_variable_named_without_its_value(
+    variables, named
+):
+    client = Client(variables)
+    with pytest.raises(ClientMisconfigured) as raised:
+        create(client)
+    assert named in raised.value.why
+    assert "password" not in str(raised.value)
+    assert client.removed
