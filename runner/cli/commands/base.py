@@ -16,7 +16,8 @@ from runner.executors.local import LocalExecutor
 from runner.matrix import Matrix, load_matrix
 from runner.planning.cells import Selection
 from runner.planning.plan import Plan, make_plan
-from runner.records.results_directory import store_inside_image, store_of_checkout
+from runner.records.results_directory import published_results, store_inside_image, store_of_checkout
+from runner.records.source import RecordSource, named_path, source_at, store_at
 from runner.records.store import Store
 from runner.running.progress import Progress
 from runner.system import machine
@@ -69,12 +70,33 @@ class Context:
 
     @cached_property
     def store(self) -> Store:
-        """Where records lie and land."""
+        """Where records lie and land.
+
+        Raises:
+            StoreError: ``--results`` names a publication.
+        """
         if self._asked.results is not None:
-            return Store(self._asked.results.resolve())
+            return store_at(self._asked.results.resolve())
         if self.inside_image:
             return store_inside_image(self.progress.say)
         return store_of_checkout(ROOT)
+
+    @cached_property
+    def published(self) -> Path:
+        """Where the publications of this checkout lie."""
+        return published_results(ROOT)
+
+    @property
+    def results_are_named(self) -> bool:
+        """Whether the call says with ``--results`` where records lie."""
+        return self._asked.results is not None
+
+    @cached_property
+    def source(self) -> RecordSource:
+        """Where records are only read: the store, or a publication that ``--results`` names."""
+        if self._asked.results is None:
+            return self.store
+        return source_at(named_path(str(self._asked.results), self.published).resolve())
 
     @cached_property
     def executor_name(self) -> str:

@@ -25,7 +25,8 @@ def _run(context: Context) -> int:
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{summary.ran} cells run, {reused} reused, {len(summary.failed)} failed")
     records = _of_today(context, store.records() if summary.ran else plan.records)
-    show(context, records, written=context.shown_architectures)
+    show(context, records, store.tables_directory, written=context.shown_architectures)
+    progress.say(f"tables: {store.tables_directory / context.options.profile}")
     if summary.failed:
         kinds = {f"{each.implementation}: {each.data['failure']['kind']}" for each in summary.failed}
         raise CellsFailed(
