@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.images.identity import identify
+from runner.images.identity import DOCUMENTS, identify
 from runner.images.lock import Lock, Package, lock_file
 from runner.images.spec import ImageSpec
 from runner.matrix.toolchain import Toolchain
@@ -169,3 +169,12 @@ def test_a_lint_cache_is_neither_hashed_nor_built(root):
         (root / "baselines" / name).mkdir()
         (root / "baselines" / name / "x").write_text("x")
     assert identify(SPEC, root) == before
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_for_people_is_neither_hashed_nor_built(root, name):
+    assert (ROOT / name).is_file()
+    before = identify(SPEC, root)
+    (root / name).write_text("A page.")
+    assert identify(SPEC, root) == before
+    assert name in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
