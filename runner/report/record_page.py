@@ -101,7 +101,7 @@ def _gate(checks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     refused = [check for check in checks if not check["passed"]]
     yield f"gate: {len(checks) - len(refused)} of {len(checks)} checks passed"
     for check in refused[:_MOST_CHECKS]:
-        yield printable.one_line(f"  refused: {check['check']}: {check['detail']}", _LONGEST_LINE)
+        yield "  " + printable.one_line(f"refused: {check['check']}: {check['detail']}", _LONGEST_LINE)
     if len(refused) > _MOST_CHECKS:
         yield f"  and {len(refused) - _MOST_CHECKS} more"
 
