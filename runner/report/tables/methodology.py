@@ -150,18 +150,18 @@ def _software(records: Sequence[Record]) -> Table:
 def _images(records: Iterable[Record]) -> Table:
     return Table(
         headers=("image", "architecture", "identity", "execution hash", "config digest", "manifest digest"),
+        # By what a row says: a record of a publication has its keys in another order than one of a store.
         rows=tuple(
-            (
-                str(image["target"]),
-                str(image["architecture"]),
-                or_unknown(image["identity"]),
-                or_unknown(image["execution_hash"]),
-                or_unknown(image["config_digest"]),
-                image["manifest_digest"] or NEVER_PUSHED,
-            )
-            for image in sorted(
-                _distinct(record.data["image"] for record in records),
-                key=lambda each: (each["target"], json.dumps(each)),
+            sorted(
+                (
+                    str(image["target"]),
+                    str(image["architecture"]),
+                    or_unknown(image["identity"]),
+                    or_unknown(image["execution_hash"]),
+                    or_unknown(image["config_digest"]),
+                    image["manifest_digest"] or NEVER_PUSHED,
+                )
+                for image in _distinct(record.data["image"] for record in records)
             )
         ),
     )

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runner.records.record import content_hash, is_intact, seal
+from runner.records.source import record_of
 from runner.records.store import Store
 from runner.system.errors import DamagedRecord, NoSpace, StoreError
 from runner.system.files import write_atomically
 from runner.system.owner import Owner
+from runner.verify.read import read_records
 
 ROOT = Path(__file__).parents[3]
-# A small one: others have whole trainings' episodes in them.
-PUBLISHED = ROOT / "results/published/2026-11-21-quick/records/gae/20261121T134445Z-180decf4daecae04.json"
+PUBLISHED = ROOT / "results/published/2026-11-21-quick"
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +36,15 @@ def dead() -> Owner:
     return owner
 
 
+@cache
+def published_record() -> str:
+    """A small one: others have whole trainings' episodes in them."""
+    return json.dumps(record_of(read_records(PUBLISHED), "20261121T134445Z-180decf4daecae04").data)
+
+
 def a_record(number: int, padding: str = "") -> dict:
     """A valid record of a name of its own."""
-    data = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    data = json.loads(published_record())
     del data["content_sha256"]
     data["key"] = content_hash(number)
     data["id"] = f"20260101T000000{number:06d}Z-{data['key'][:16]}"
@@ -285,7 +293,7 @@ def test_a_full_disk_is_said_to_be_full_and_keeps_what_was_stored(tmp_path):
         assert identifiers(store) == stored
         assert parts(store) == []
         with pytest.raises(NoSpace):
-            store.save_files("references", "k", PUBLISHED.parents[2])
+            store.save_files("references", "k", PUBLISHED)
         assert parts(store) == []
         assert store.files("references", "k") is None
     finally:
