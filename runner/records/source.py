@@ -82,7 +82,7 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def record_of(records: Sequence[Record], prefix: str) -> Record:
+def record_beginning(records: Sequence[Record], prefix: str) -> Record:
     """The one record whose identifier or content hash begins with ``prefix``.
 
     Raises:

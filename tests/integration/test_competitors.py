@@ -32,7 +32,7 @@ def test_the_competitor_of_the_readme_is_five_lines_of_yaml_and_runs(images, tmp
     lines = README_COMPETITOR.search(readme).group(1)
     assert len(lines.strip().splitlines()) <= 5
     matrix = (ROOT / "matrix.yaml").read_text(encoding="utf-8")
-    anchor = "      rlox: {command: [python3, -m, baselines.gae_rlox]"
+    anchor = "      rlox: {command: [python3, -m, baselines.peers.gae_rlox]"
     assert anchor in matrix
     path = tmp_path / "matrix.yaml"
     path.write_text(matrix.replace(anchor, lines.rstrip() + "\n" + anchor), encoding="utf-8")

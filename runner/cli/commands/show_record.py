@@ -6,7 +6,7 @@ from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
 from runner.records.record import Record
-from runner.records.source import address_of, record_of
+from runner.records.source import address_of, record_beginning
 from runner.report.record_page import record_page
 from runner.system.errors import UsageError
 from runner.verify.read import read_records
@@ -32,15 +32,15 @@ def _named(text: str, context: Context) -> Record:
             why=f"--results names one place, and {text} another",
             fix="leave out --results, or give PREFIX alone",
         )
-    return record_of(read_records(address.path), address.prefix)
+    return record_beginning(read_records(address.path), address.prefix)
 
 
 def _in_results(text: str, context: Context) -> Record:
     """The record of a file, or the one in the results directory that begins so."""
     if Path(text).is_file() and not context.results_are_named:
         records = read_records(Path(text))
-        return records[0] if len(records) == 1 else record_of(records, "")
-    return record_of(context.source.records(), text)
+        return records[0] if len(records) == 1 else record_beginning(records, "")
+    return record_beginning(context.source.records(), text)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from runner.planning.estimates import duration
 from runner.planning.recipe import Work, lacks, load_work
 from runner.records.image import ImageFacts
 from runner.records.record import Record
-from runner.records.source import address_of, record_of, store_at
+from runner.records.source import address_of, record_beginning, store_at
 from runner.records.store import Store
 from runner.system import machine
 from runner.system.errors import EmulationMissing, UsageError, VerificationDiffers, WrongImage
@@ -64,7 +64,7 @@ def _named(text: str, context: Context) -> Sequence[Record]:
     """The records at a path or in a publication; the one whose start stands behind ``#``."""
     address = address_of(text, context.published)
     records = read_records(address.path)
-    return records if address.prefix is None else (record_of(records, address.prefix),)
+    return records if address.prefix is None else (record_beginning(records, address.prefix),)
 
 
 def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]:

@@ -3,7 +3,7 @@
 import pytest
 from example_records import make_record
 
-from runner.records.source import address_of, named_path, record_of
+from runner.records.source import address_of, named_path, record_beginning
 from runner.system.errors import UsageError
 
 RECORDS = [make_record(seed=seed, minute=seed) for seed in (1, 2, 11)]
@@ -44,15 +44,15 @@ def test_a_file_whose_name_has_the_mark_is_that_file(tmp_path, monkeypatch):
 
 def test_a_record_is_found_by_the_start_of_its_identifier_or_its_hash():
     for record in RECORDS:
-        assert record_of(RECORDS, record.identifier) is record
-        assert record_of(RECORDS, record.identifier[:15]) is record
-        assert record_of(RECORDS, str(record.data["content_sha256"])[:12]) is record
+        assert record_beginning(RECORDS, record.identifier) is record
+        assert record_beginning(RECORDS, record.identifier[:15]) is record
+        assert record_beginning(RECORDS, str(record.data["content_sha256"])[:12]) is record
 
 
 def test_a_whole_identifier_that_begins_another_one_is_itself():
     longer = make_record(seed=1, minute=1)
     longer.data["id"] += "0"  # type: ignore[index]
-    assert record_of([RECORDS[0], longer], RECORDS[0].identifier) is RECORDS[0]
+    assert record_beginning([RECORDS[0], longer], RECORDS[0].identifier) is RECORDS[0]
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_a_whole_identifier_that_begins_another_one_is_itself():
 )
 def test_what_names_no_record_or_several_is_an_error_that_says_so(prefix, what):
     with pytest.raises(UsageError) as refused:
-        record_of(RECORDS, prefix)
+        record_beginning(RECORDS, prefix)
     assert refused.value.what == what
 
 
 def test_an_ambiguous_prefix_names_the_records_that_begin_so():
     with pytest.raises(UsageError) as refused:
-        record_of(RECORDS, "20260101T000")
+        record_beginning(RECORDS, "20260101T000")
     assert RECORDS[0].identifier in refused.value.why
     assert RECORDS[2].identifier not in refused.value.why

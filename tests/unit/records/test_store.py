@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runner.records.record import content_hash, is_intact, seal
-from runner.records.source import record_of
+from runner.records.source import record_beginning
 from runner.records.store import Store
 from runner.system.errors import DamagedRecord, NoSpace, StoreError
 from runner.system.files import write_atomically
@@ -39,7 +39,7 @@ def dead() -> Owner:
 @cache
 def published_record() -> str:
     """A small one: others have whole trainings' episodes in them."""
-    return json.dumps(record_of(read_records(PUBLISHED), "20261121T134445Z-180decf4daecae04").data)
+    return json.dumps(record_beginning(read_records(PUBLISHED), "20261121T134445Z-180decf4daecae04").data)
 
 
 def a_record(number: int, padding: str = "") -> dict:

@@ -149,7 +149,7 @@ def test_what_is_not_ranked_decides_nothing(
     with_ffi: Matrix, found: list[Record], platform: str, why: str
 ) -> None:
     text = section(with_ffi, found, platform)
-    assert "Nothing is decided: no case has all that it takes." in text
+    assert "Nothing is decided: every case lacks a figure." in text
     assert f"- single: {why}" in text
 
 
