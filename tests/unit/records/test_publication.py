@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from example_records import gae_records, make_record
+from example_records import dqn_records, example_matrix, gae_records, make_record
 
 from runner.cli.main import main
 from runner.records import publication
@@ -17,6 +17,9 @@ from runner.records.publication import FACTS, RECORDS, Publication, is_publicati
 from runner.records.record import Record, seal
 from runner.records.source import store_at
 from runner.records.store import Store
+from runner.report.export.table import table_of_records, table_of_repetitions
+from runner.report.export.write import as_csv
+from runner.report.tables.pages import render_pages
 from runner.system.errors import DamagedRecord, StoreError
 from runner.verify.read import read_records
 from tools.pack_publication import pack
@@ -54,6 +57,20 @@ def test_the_records_of_a_publication_are_those_of_the_store_that_it_was_made_of
     light = published(tmp_path / "light", records)
     assert [record.data for record in light.records()] == [record.data for record in store.records()]
     assert light.facts["counts"] == {"records": 46, "cells": 46, "failed": 6}
+
+
+def test_pages_and_tables_are_the_same_of_either_form(tmp_path):
+    records = [*gae_records(), *dqn_records()]
+    records += [make_record(seed=7, minute=minute, image=f"image {minute}") for minute in range(2, 8)]
+    store = Store(tmp_path / "store")
+    for record in records:
+        store.add(record.data)
+    light = published(tmp_path / "light", records)
+    matrix = example_matrix(tmp_path)
+    one, another = store.records(), light.records()
+    assert render_pages(matrix, one, profile="quick") == render_pages(matrix, another, profile="quick")
+    assert as_csv(table_of_records(one)) == as_csv(table_of_records(another))
+    assert as_csv(table_of_repetitions(one)) == as_csv(table_of_repetitions(another))
 
 
 def test_the_stream_does_not_depend_on_the_order_of_the_records():
