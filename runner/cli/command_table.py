@@ -15,6 +15,7 @@ _MODULES = {
     "render": "render",
     "compare": "compare",
     "verify": "verify",
+    "show": "show_record",
     "export": "export",
     "list": "listing",
     "init": "init",

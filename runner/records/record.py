@@ -207,10 +207,15 @@ def oldest_first(records: Iterable[Record]) -> list[Record]:
     return sorted(records, key=lambda record: (record.created_at, record.identifier))
 
 
-def content_hash(value: Any) -> str:
-    """SHA-256 over the canonical JSON of ``value`` (sorted keys, no spaces, no NaN)."""
+def canonical_json(value: Any) -> bytes:
+    """``value`` in the one way of writing that hashes are taken over: sorted keys, no spaces, no NaN, UTF-8."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return text.encode()
+
+
+def content_hash(value: Any) -> str:
+    """SHA-256 over the canonical JSON of ``value``."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
 def seal(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,9 +24,18 @@ def read_record(path: Path) -> Record:
         ValueError: there is none, or it was altered; the message says what.
         OSError: the file cannot be read.
     """
+    return parse_record(read_bounded(path, _LARGEST))
+
+
+def parse_record(text: bytes) -> Record:
+    """The record that ``text`` holds.
+
+    Raises:
+        ValueError: there is none, or it was altered; the message says what.
+    """
     try:
         data = json.loads(
-            read_bounded(path, _LARGEST),
+            text,
             object_pairs_hook=_without_doubles,
             parse_float=_as_written,
             parse_constant=_as_written,

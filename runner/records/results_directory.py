@@ -16,6 +16,11 @@ def store_of_checkout(root: Path) -> Store:
     return Store(root / "results" / "local")
 
 
+def published_results(root: Path) -> Path:
+    """Where the publications of a checkout lie."""
+    return root / "results" / "published"
+
+
 def store_inside_image(say: Callable[[str], None]) -> Store:
     """The mounted directory if there is one that can be written, else one that goes with the container.
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from runner.records.publication import FACTS, RECORDS, Publication
 from runner.records.record import Record, oldest_first
 from runner.records.record_file import read_record
 from runner.system.errors import DamagedRecord, UsageError
@@ -13,8 +14,8 @@ _MOST_NAMED = 10
 def read_records(path: Path) -> tuple[Record, ...]:
     """Every record at or below ``path``, oldest first.
 
-    A store, a publication, or a folder of several is read where records lie in such (``records/BENCHMARK/*.json``);
-    a folder that has none there, for the JSON files right in it.
+    A store, a publication, or a folder of several is read where records lie in such (``records/BENCHMARK/*.json``, or
+    ``records.jsonl.gz``); a folder that has none there, for the JSON files right in it.
 
     Raises:
         UsageError: there is none.
@@ -24,14 +25,17 @@ def read_records(path: Path) -> tuple[Record, ...]:
     if not files:
         raise UsageError(
             what=f"there is no record in {path}",
-            why="it is neither a record nor a directory with records/BENCHMARK/*.json in it",
-            fix="name a record's file, a publication (results/published/…) or a results directory",
+            why="it is neither a record, nor a publication, nor a directory with records/BENCHMARK/*.json in it",
+            fix="name a record's file, a publication by its name or folder, or a results directory",
         )
     records: dict[str, Record] = {}
     damaged = []
     for file in files:
         try:
-            _add(records, read_record(file))
+            for record in _records_in(file):
+                _add(records, record)
+        except DamagedRecord as error:
+            damaged.append((file, error.why))
         except (OSError, ValueError) as error:
             damaged.append((file, str(error) or type(error).__name__))
     if damaged:
@@ -43,8 +47,13 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     found = [file for file in sorted(path.rglob("*.json")) if file.is_file()]
-    stored = [file for file in found if file.resolve().parent.parent.name == "records"]
+    stored = [file for file in found if file.name == FACTS or file.resolve().parent.parent.name == "records"]
     return stored or [file for file in found if file.parent == path]
+
+
+def _records_in(file: Path) -> list[Record]:
+    """The records of a publication, of which ``file`` is a part, or the one record in ``file``."""
+    return Publication.at(file.parent).records() if file.name in (FACTS, RECORDS) else [read_record(file)]
 
 
 def _add(records: dict[str, Record], record: Record) -> None:

@@ -1,6 +1,8 @@
 """What is fed with untrusted bytes, and what may come of it: a valid value, or an error of ours. Nothing else."""
 
 import contextlib
+import gzip
+import hashlib
 import json
 import random
 import re
@@ -31,11 +33,13 @@ from runner.records.execution import Execution, ExecutionKind
 from runner.records.failure import Failure
 from runner.records.image import ImageFacts
 from runner.records.measured import Episodes, Measurement
+from runner.records.publication import FACTS, RECORDS, Publication, counts_of
 from runner.records.record import Record, content_hash, is_intact, record_of, seal
 from runner.records.store import Store, newest_by_key
 from runner.referee.protocol import Reader, arguments
 from runner.report.export.table import table_of_records, table_of_repetitions
 from runner.report.export.write import as_csv, as_parquet
+from runner.report.record_page import record_page
 from runner.report.tables.markdown import render_table
 from runner.report.tables.pages import render_pages
 from runner.report.tables.write import write_tables
@@ -187,6 +191,36 @@ def stored_record(data: bytes) -> None:
         expect(not outside, f"written beside the tables: {outside}")
 
 
+def _publication(data: bytes) -> None:
+    """As records.jsonl.gz, and as the stream in it; each with facts that are right about it, as a forger has them."""
+    facts = json.loads(corpus.publication_facts()[0])
+    _read_publication(facts, data)
+    stated = {"bytes": len(data) or 1, "sha256": hashlib.sha256(data).hexdigest()}
+    count = data.count(b"\n") or 1
+    counts = {"records": count, "cells": count, "failed": 0}
+    _read_publication({**facts, "stream": stated, "counts": counts}, gzip.compress(data))
+
+
+def _publication_facts(data: bytes) -> None:
+    """As publication.json beside a stream that nobody changed."""
+    with contextlib.suppress(ValueError, RecursionError):
+        _read_publication(json.loads(data), corpus.streams()[1])
+
+
+def _read_publication(facts: Any, compressed: bytes) -> None:
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = Path(temporary)
+        (directory / FACTS).write_text(json.dumps(facts), encoding="utf-8")
+        (directory / RECORDS).write_bytes(compressed)
+        try:
+            records = Publication.at(directory).records()
+        except ForgeBenchError as error:
+            _expect_message(error)
+            return
+        expect(all(is_intact(record.plain()) for record in records), "a record whose seal is broken")
+        expect(counts_of(records) == facts["counts"], "other records than are counted")
+
+
 def _verify(record: Record) -> None:
     """As if its cell had been run again, and given what honest records of other cells and machines say."""
     others = [*_company()[:3], record_of(json.loads(corpus.records()[-1])), record]
@@ -237,6 +271,7 @@ def _use_records(records: list[Record], directory: Path) -> None:
     Durations(records).total(plan.launches)
     Earlier(records)
     for record in records:
+        _expect_shown(record_page(record))
         if lacks(record) is None:
             with contextlib.suppress(ForgeBenchError):
                 load_work(record)
@@ -455,6 +490,8 @@ TARGETS = (
     Target("matrix", corpus.matrices, _matrix, mutate_yaml, weight=3, seconds=20),
     Target("expression", corpus.expressions, _expression, weight=1, seconds=1),
     Target("record", corpus.records, _record, mutate_json, weight=4, seconds=20),
+    Target("publication", corpus.streams, _publication, weight=2, seconds=20),
+    Target("publication.json", corpus.publication_facts, _publication_facts, mutate_json),
     Target("measurement", corpus.lines, _measurement, mutate_json, weight=3),
     Target("npy", corpus.arrays, _output("advantages.npy"), weight=2),
     Target("safetensors", corpus.tensors, _output("update.safetensors")),

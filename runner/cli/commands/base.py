@@ -16,7 +16,8 @@ from runner.executors.local import LocalExecutor
 from runner.matrix import Matrix, load_matrix
 from runner.planning.cells import Selection
 from runner.planning.plan import Plan, make_plan
-from runner.records.results_directory import store_inside_image, store_of_checkout
+from runner.records.results_directory import published_results, store_inside_image, store_of_checkout
+from runner.records.source import RecordSource, named_path, source_at, store_at
 from runner.records.store import Store
 from runner.running.progress import Progress
 from runner.system import machine
@@ -70,27 +71,50 @@ class Context:
 
     @cached_property
     def store(self) -> Store:
-        """Where records lie and land."""
+        """Where records lie and land.
+
+        Raises:
+            StoreError: ``--results`` names a publication.
+        """
         if self._asked.results is not None:
-            return Store(self._asked.results.resolve())
+            return store_at(self._asked.results.resolve())
         if self.inside_image:
             return store_inside_image(self.progress.say)
         return store_of_checkout(ROOT)
 
     @cached_property
+    def published(self) -> Path:
+        """Where the publications of this checkout lie."""
+        return published_results(ROOT)
+
+    @property
+    def results_are_named(self) -> bool:
+        """Whether the call says with ``--results`` where records lie."""
+        return self._asked.results is not None
+
+    @cached_property
+    def source(self) -> RecordSource:
+        """Where records are only read: the store, or the folder or publication that ``--results`` names.
+
+        Raises:
+            UsageError: what was named is not there.
+        """
+        if self._asked.results is None:
+            return self.store
+        place = named_path(str(self._asked.results), self.published)
+        _require_directory(place)
+        return source_at(place.resolve())
+
+    @cached_property
     def stored(self) -> Store:
-        """The store of a command that only reads: a directory that was named must be there.
+        """The store of a command that makes none: a directory that ``--results`` names must be there.
 
         Raises:
             UsageError: it is not.
+            StoreError: it is a publication.
         """
-        named = self._asked.results
-        if named is not None and not named.is_dir():
-            raise UsageError(
-                what=f"there is no results directory {named}",
-                why="it is not there" if not named.exists() else "it is no directory",
-                fix="see the spelling of --results; a run makes the directory",
-            )
+        if self._asked.results is not None:
+            _require_directory(self._asked.results)
         return self.store
 
     @cached_property
@@ -157,6 +181,15 @@ class Context:
     @cached_property
     def _local(self) -> LocalExecutor:
         return LocalExecutor(ROOT)
+
+
+def _require_directory(place: Path) -> None:
+    if not place.is_dir():
+        raise UsageError(
+            what=f"there is no results directory {place}",
+            why="it is no directory" if place.exists() else "it is not there",
+            fix="see the spelling of --results; a run makes the directory",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,7 @@ def _run(context: Context) -> int:
             why="it is no text",
             fix="name a file with --output, or send stdout into one",
         )
-    records = _selected(context, context.stored.records())
+    records = _selected(context, context.source.records())
     table = table_of_repetitions(records) if own.repetitions else table_of_records(records)
     content = as_parquet(table) if form == "parquet" else as_csv(table)
     if output is None:
@@ -41,7 +41,7 @@ def _run(context: Context) -> int:
     context.progress.say(
         f"{rows} rows and {len(table)} columns of {len(records)} records{to}"
         if records
-        else f"no such records in {context.store.root}: the table{to} has a header and no rows"
+        else f"no such records in {context.source.root}: the table{to} has a header and no rows"
     )
     return 0
 

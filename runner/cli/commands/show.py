@@ -3,6 +3,7 @@
 import dataclasses
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from runner.cli.commands.base import Context
 from runner.matrix import Matrix
@@ -13,19 +14,20 @@ from runner.report.tables.write import write_tables
 from runner.system.terminal import width_of
 
 
-def show(context: Context, records: Sequence[Record], *, written: Sequence[str] = ()) -> None:
+def show(context: Context, records: Sequence[Record], tables: Path, *, written: Sequence[str] = ()) -> None:
     """Write all tables of the profile, and print on stdout those that were asked for.
 
     Args:
         context: of the call.
         records: those that the tables are of, oldest first.
+        tables: where the tables are written, a folder a profile.
         written: the architectures that the written tables are limited to; none for all.
     """
-    options, matrix, store = context.options, context.matrix, context.store
+    options, matrix = context.options, context.matrix
     asked = context.architectures or written
     # A cell that was run again counts as it was then, not as an older one beside it.
     records = list(newest_by_key(records).values())
-    directory = store.tables_directory / options.profile
+    directory = tables / options.profile
     write_tables(_of_architectures(matrix, written), records, directory, profile=options.profile)
     selected = _of_architectures(matrix, asked)
     # Imported here, and only where a page of the profile does not do: reading it takes longer than reading pages.
@@ -41,7 +43,6 @@ def show(context: Context, records: Sequence[Record], *, written: Sequence[str] 
         from runner.report.tables.pages import render_overview  # noqa: PLC0415
 
         _print(render_overview(selected, records, profile=options.profile))
-    context.progress.say(f"tables: {directory}")
 
 
 def _print(page: str) -> None:

@@ -11,6 +11,7 @@ from runner.planning.estimates import duration
 from runner.planning.recipe import Work, lacks, load_work
 from runner.records.image import ImageFacts
 from runner.records.record import Record
+from runner.records.source import address_of, record_beginning, store_at
 from runner.records.store import Store
 from runner.system import machine
 from runner.system.errors import EmulationMissing, UsageError, VerificationDiffers, WrongImage
@@ -26,7 +27,7 @@ _NOTHING = Outcome(records={}, left_out={}, launches=0)
 
 def _run(context: Context) -> int:
     own, say = context.own, context.progress.say
-    records = _selected(read_records(own.path), context)
+    records = _selected(_named(str(own.path), context), context)
     say(f"{len(records)} records are as they were sealed")
     works = {record.identifier: load_work(record) for record in records if lacks(record) is None}
     stands = _images(works.values(), context) if works else {}
@@ -57,6 +58,13 @@ def _run(context: Context) -> int:
             fix="read the table; --json has every figure, and --keep DIR keeps the new records and their logs",
         )
     return 0
+
+
+def _named(text: str, context: Context) -> Sequence[Record]:
+    """The records at a path or in a publication; the one whose start stands behind ``#``."""
+    address = address_of(text, context.published)
+    records = read_records(address.path)
+    return records if address.prefix is None else (record_beginning(records, address.prefix),)
 
 
 def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]:
@@ -146,7 +154,7 @@ def _pairs(
 def _store(keep: Path | None) -> Iterator[Store]:
     """Where the new records go: a directory of the user's, or one that is gone afterwards."""
     if keep is not None:
-        yield Store(keep.resolve())
+        yield store_at(keep.resolve())
         return
     with scratch_directory("verify") as directory:
         yield Store(directory)
@@ -156,8 +164,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path",
         type=Path,
-        metavar="RECORD|DIRECTORY",
-        help="a record's file, or a directory: a publication, or results",
+        metavar="RECORD|DIRECTORY|PUBLICATION[#PREFIX]",
+        help="a record's file, a directory of results, or a publication; with # only the record that begins so",
     )
     parser.add_argument(
         "--image",

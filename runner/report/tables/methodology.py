@@ -1,9 +1,7 @@
 """The view of the methodology page: what ran where, under which limits, and how figures are made."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from runner.figures.statistics import LEAST_PROCESSES, RESAMPLES
 from runner.matrix import Matrix
@@ -150,18 +148,18 @@ def _software(records: Sequence[Record]) -> Table:
 def _images(records: Iterable[Record]) -> Table:
     return Table(
         headers=("image", "architecture", "identity", "execution hash", "config digest", "manifest digest"),
+        # By what a row says: a record of a publication has its keys in another order than one of a store.
         rows=tuple(
-            (
-                image.target,
-                image.architecture,
-                or_unknown(image.identity),
-                or_unknown(image.execution_hash),
-                or_unknown(image.config_digest),
-                image.manifest_digest or NEVER_PUSHED,
-            )
-            for image in sorted(
-                {record.image for record in records},
-                key=lambda each: (each.target, json.dumps(each.plain())),
+            sorted(
+                (
+                    image.target,
+                    image.architecture,
+                    or_unknown(image.identity),
+                    or_unknown(image.execution_hash),
+                    or_unknown(image.config_digest),
+                    image.manifest_digest or NEVER_PUSHED,
+                )
+                for image in {record.image for record in records}
             )
         ),
     )
@@ -276,12 +274,6 @@ def _coverage() -> Table:
         ),
         right=frozenset({"n", "figure", "ratio", "expanded: figure", "expanded: ratio"}),
     )
-
-
-def _distinct(values: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Each value once, in an order that does not depend on theirs."""
-    found = {json.dumps(value, sort_keys=True): value for value in values}
-    return [found[key] for key in sorted(found)]
 
 
 def _bytes(value: int | None) -> str:

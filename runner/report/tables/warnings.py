@@ -22,7 +22,12 @@ def warnings(rooms: Sequence[Room]) -> tuple[str, ...]:
     records = [record for room in rooms for record in room.records]
     if not records:
         return ()
-    return (*_of_machines(records), *_of_state(records), *_of_limits(records), *_of_figures(rooms))
+    return (*warnings_of_records(records), *_of_figures(rooms))
+
+
+def warnings_of_records(records: Sequence[Record]) -> tuple[str, ...]:
+    """The warnings that records of one platform give without any matrix, most general first."""
+    return (*_of_machines(records), *_of_state(records), *_of_limits(records))
 
 
 def _of_machines(records: Sequence[Record]) -> Iterator[str]:

@@ -22,6 +22,7 @@ NEEDED = {
     "compare": ["--benchmark", "gae", "--base", "numpy", "--against", "rust"],
     "verify": ["results"],
     "completion": ["bash"],
+    "show": ["2026-11-21-quick#2026"],
 }
 
 

@@ -1,9 +1,12 @@
 """What the README says of published trainings is what their pages and records hold."""
 
-import json
+import csv
+import hashlib
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +14,99 @@ import pytest
 import yaml
 
 from documents.markdown import Document
+from runner.records.publication import FACTS, Publication
+from runner.records.store import newest_by_key
+from runner.verify.read import read_records
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results/published"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROWS = [row for row in README.splitlines() if re.match(r"\| \[[A-Z]+\]\(results/published/", row)]
+KNOWN_FAULTS = yaml.safe_load((ROOT / "tools/known_faults.yaml").read_text(encoding="utf-8"))
+# Every seal of that day, sorted, a line each.
+LAST_BEFORE_PACKING = "2026-11-24-sac-threads"
+SEALS = "9bdf1c0bd813834a856291ee9635b79adff572e5ec3f2c28ad79eef898739470"
+WEIGHTS = "weights.safetensors"
 FIGURE = re.compile(r"[\d.]+x \([\d.]+ to [\d.]+\)|[\d.]+ m?s\b")
 
 
-def weights(publication: str, benchmark: str, implementation: str) -> dict[int, str]:
+@dataclass(frozen=True)
+class Model:
+    """What a record says of its machine, as far as the table of machines names it."""
+
+    processor: str
+    caches: str
+    avx512: str
+
+    @staticmethod
+    def of(machine: Mapping[str, Any]) -> "Model":
+        caches = ", ".join(machine["caches"][level] for level in ("L1d", "L1i", "L2"))
+        return Model(machine["cpu_model"], caches, "yes" if "avx512f" in machine["simd"] else "no")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holdings:
+    """What the tests ask of a publication's records, so that each is read once."""
+
+    schemas: Counter[int]
+    seals: frozenset[str]
+    newest: frozenset[str]
+    models: frozenset[Model]
+    weights: Mapping[tuple[str, str, int], str | None]
+
+
+@cache
+def holdings(publication: str) -> Holdings:
+    """Reading checks the seal and the form of each record, in whichever form the publication is."""
+    records = read_records(PUBLISHED / publication)
+    return Holdings(
+        schemas=Counter(record.schema for record in records),
+        seals=frozenset(record.content_sha256 for record in records),
+        newest=frozenset(record.identifier for record in newest_by_key(records).values()),
+        models=frozenset(Model.of(record.machine.plain()) for record in records),
+        weights={
+            (record.benchmark, record.implementation, record.seed): record.outputs.get(WEIGHTS)
+            for record in records
+            if record.profile == "full"
+        },
+    )
+
+
+def weights(publication: str, benchmark: str, implementation: str) -> dict[int, str | None]:
     """The hash of each seed's weights."""
-    found = {}
-    for path in (PUBLISHED / publication / "records" / benchmark).glob("*.json"):
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if record["cell"]["implementation"] == implementation and record["profile"] == "full":
-            found[record["cell"]["seed"]] = record["outputs"]["weights.safetensors"]
+    found = {
+        seed: digest
+        for (*names, seed), digest in holdings(publication).weights.items()
+        if names == [benchmark, implementation]
+    }
+    assert None not in found.values()
     return found
+
+
+def test_the_first_publications_hold_every_record_as_it_was_sealed() -> None:
+    folders = [name for name in FOLDERS if name <= LAST_BEFORE_PACKING]
+    assert sum((holdings(name).schemas for name in folders), Counter()) == {1: 248, 2: 3914}
+    seals = sorted(seal for name in folders for seal in holdings(name).seals)
+    assert len(seals) == 4162
+    assert hashlib.sha256("\n".join(seals).encode()).hexdigest() == SEALS
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in PUBLISHED.glob(f"*/{FACTS}")))
+def test_a_packed_publication_names_its_cells_and_its_known_faults(folder: str) -> None:
+    with (PUBLISHED / folder / "summary.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(holdings(folder).newest)
+    assert {row["record"] for row in rows} == holdings(folder).newest
+    facts = Publication.at(PUBLISHED / folder).facts
+    assert facts["known_faults"] == [" ".join(text.split()) for text in KNOWN_FAULTS.get(folder, ())]
+
+
+def test_a_known_fault_is_of_a_publication() -> None:
+    assert set(KNOWN_FAULTS) <= set(FOLDERS)
+
+
+def test_the_launches_that_were_left_out_of_a_publication_are_a_known_fault() -> None:
+    assert any("TorchRL" in text for text in KNOWN_FAULTS["2026-11-23-ppo-libraries"])
 
 
 def test_the_readme_shows_whole_trainings() -> None:
@@ -107,20 +187,6 @@ def test_trainings_in_the_edge_image_end_as_in_the_other(benchmark: str, edge: s
     )
 
 
-@dataclass(frozen=True)
-class Model:
-    """What a record says of its machine, as far as the table of machines names it."""
-
-    processor: str
-    caches: str
-    avx512: str
-
-    @staticmethod
-    def of(machine: Mapping[str, Any]) -> "Model":
-        caches = ", ".join(machine["caches"][level] for level in ("L1d", "L1i", "L2"))
-        return Model(machine["cpu_model"], caches, "yes" if "avx512f" in machine["simd"] else "no")
-
-
 PUBLISHED_README = Document(PUBLISHED / "README.md")
 MACHINES = {
     row[0]: Model(*row[1:4]) for rows in PUBLISHED_README.tables() if rows[0][0] == "name" for row in rows[2:]
@@ -139,9 +205,7 @@ def test_every_publication_has_a_row() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_records_of_a_publication_are_of_the_machine_that_its_row_names(folder: str) -> None:
-    paths = (PUBLISHED / folder / "records").rglob("*.json")
-    found = {Model.of(json.loads(path.read_text(encoding="utf-8"))["machine"]) for path in paths}
-    assert found == {MACHINES[name] for name in FOLDERS[folder]}
+    assert holdings(folder).models == {MACHINES[name] for name in FOLDERS[folder]}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("/")[2])

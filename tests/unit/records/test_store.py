@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,14 +17,15 @@ from hypothesis import strategies as st
 
 from examples import examples
 from runner.records.record import Record, content_hash, is_intact, record_of, seal
+from runner.records.source import record_beginning
 from runner.records.store import Store
 from runner.system.errors import DamagedRecord, NoSpace, StoreError
 from runner.system.files import write_atomically
 from runner.system.owner import Owner
+from runner.verify.read import read_records
 
 ROOT = Path(__file__).parents[3]
-# A small one: others have whole trainings' episodes in them.
-PUBLISHED = ROOT / "results/published/2026-11-21-quick/records/gae/20261121T134445Z-180decf4daecae04.json"
+PUBLISHED = ROOT / "results/published/2026-11-21-quick"
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +37,15 @@ def dead() -> Owner:
     return owner
 
 
+@cache
+def published_record() -> str:
+    """A small one: others have whole trainings' episodes in them."""
+    return json.dumps(record_beginning(read_records(PUBLISHED), "20261121T134445Z-180decf4daecae04").plain())
+
+
 def a_record(number: int, padding: str = "") -> Record:
     """A valid record of a name of its own."""
-    data = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    data = json.loads(published_record())
     del data["content_sha256"]
     data["key"] = content_hash(number)
     data["id"] = f"20260101T000000{number:06d}Z-{data['key'][:16]}"
@@ -210,7 +218,7 @@ def test_writers_that_are_killed_at_random_never_show_a_reader_half_a_record(tmp
     """No step is chosen here: the kernel interrupts where it does, inside a system call too."""
     store = Store(tmp_path)
     program = (
-        "import sys; sys.path[:0] = sys.argv[1:3]\n"
+        "import sys; sys.path[:0] = [*sys.argv[1:3], sys.argv[2] + '/tests/unit']\n"
         "from test_store import Store, a_record\nfrom pathlib import Path\n"
         "store, first = Store(Path(sys.argv[3])), int(sys.argv[4])\n"
         "print('ready', flush=True)\n"
@@ -286,7 +294,7 @@ def test_a_full_disk_is_said_to_be_full_and_keeps_what_was_stored(tmp_path):
         assert identifiers(store) == stored
         assert parts(store) == []
         with pytest.raises(NoSpace):
-            store.save_files("references", "k", PUBLISHED.parents[2])
+            store.save_files("references", "k", PUBLISHED)
         assert parts(store) == []
         assert store.files("references", "k") is None
     finally:

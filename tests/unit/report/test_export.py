@@ -19,10 +19,10 @@ from pyarrow import parquet
 from examples import examples
 from runner.cli.main import main
 from runner.records.record import Record, record_of
-from runner.records.store import Store
 from runner.report.export.table import Column, table_of_records, table_of_repetitions
 from runner.report.export.write import as_csv, as_parquet
 from runner.system.errors import PythonNotReady, UsageError
+from runner.verify.read import read_records
 
 PUBLISHED = ROOT / "results" / "published" / "2026-11-21-quick"
 
@@ -212,7 +212,7 @@ def test_the_published_records_are_one_table_on_stdout(forge):
     code, out, err = forge("--results", str(PUBLISHED))
     assert code == 0
     rows = list(csv.DictReader(io.StringIO(out.decode(), newline="")))
-    published = Store(PUBLISHED).records()
+    published = read_records(PUBLISHED)
     assert len(rows) == len(published)
     assert "238 rows" in err
     row = next(each for each in rows if each["implementation"] == "pytorch" and each["seed"] == "1")
@@ -227,7 +227,7 @@ def test_the_published_records_are_one_table_on_stdout(forge):
 def test_the_columns_are_those_of_the_document():
     document = (ROOT / "runner" / "report" / "export" / "README.md").read_text()
     table, _, repetitions = document.partition("With `--repetitions`")
-    published = Store(PUBLISHED).records()
+    published = read_records(PUBLISHED)
     for text, columns in (
         ("\n".join(line for line in table.splitlines() if line.startswith("|")), table_of_records(published)),
         (repetitions, table_of_repetitions(published)),
