@@ -137,7 +137,8 @@ def test_a_terminal_that_vanishes_without_a_signal_costs_its_messages_and_no_cel
 
 
 def test_a_terminal_that_hangs_up_stops_the_run_in_order_and_fails_no_launch(write_matrix, tmp_path):
-    command = run_command(write_matrix, tmp_path / "results", body=SLOW)
+    # So slow that the run is not over before the terminal vanishes, however busy the machine is.
+    command = run_command(write_matrix, tmp_path / "results", body=SLOW.replace("range(10)", "range(600)"))
     terminal = Terminal(command, columns=80, controlling=True)
     terminal.read_until("double other")
     terminal.hang_up()
