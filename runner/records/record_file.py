@@ -1,6 +1,9 @@
 """From a file to the record in it: by its own content hash, by the type, and to the letter."""
 
+import errno
 import json
+import os
+import shlex
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -8,8 +11,9 @@ from typing import Any
 
 from msgspec import ValidationError
 
-from runner.records.record import Record, is_intact, record_of
+from runner.records.record import SCHEMA_VERSION, Record, is_intact, record_of
 from runner.system.bounded_reading import read_bounded
+from runner.system.errors import NewerRecord, StoreError
 from runner.system.printable import one_line
 
 # A measurement may fill 64 MiB of stdout, and a record writes each of its figures on a line of its own.
@@ -22,16 +26,18 @@ def read_record(path: Path) -> Record:
 
     Raises:
         ValueError: there is none, or it was altered; the message says what.
+        NewerRecord: a later version of forge-bench wrote it.
         OSError: the file cannot be read.
     """
-    return parse_record(read_bounded(path, _LARGEST))
+    return parse_record(read_bounded(path, _LARGEST), place=str(path))
 
 
-def parse_record(text: bytes) -> Record:
-    """The record that ``text`` holds.
+def parse_record(text: bytes, *, place: str = "a record") -> Record:
+    """The record that ``text`` holds. ``place`` is where it lies, for messages.
 
     Raises:
         ValueError: there is none, or it was altered; the message says what.
+        NewerRecord: a later version of forge-bench wrote it.
     """
     try:
         data = json.loads(
@@ -46,6 +52,13 @@ def parse_record(text: bytes) -> Record:
             raise ValueError("its content does not match its own hash: it was altered or cut off")
     except RecursionError as error:
         raise ValueError("it is nested more deeply than any record") from error
+    version = data.get("schema")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise NewerRecord(
+            what=f"{place} was written by a newer version of forge-bench",
+            why=f"its schema is {version}, and this version reads up to {SCHEMA_VERSION}",
+            fix="update forge-bench (git pull), or give another results directory with --results",
+        )
     # Anybody can seal anything: whoever reads on from here relies on the form.
     try:
         return record_of(data)
@@ -75,3 +88,20 @@ def _as_written(text: str) -> float:
     if repr(number) != text:
         raise ValueError(f"the number {text} is not written as it was sealed: it was altered")
     return number
+
+
+def unreadable(path: Path, error: OSError) -> StoreError:
+    """The error for what the system refuses to read: it is no word about the record."""
+    closed = error.errno in (errno.EACCES, errno.EPERM)
+    return StoreError(
+        what=f"{path} cannot be read",
+        why=f"{error.strerror or error} (user id {os.getuid()})",
+        fix=f"let this user read it: sudo chown -R {os.getuid()} {shlex.quote(str(path.parent))}"
+        if closed
+        else "see that the disk is there and whole, and call again",
+    )
+
+
+def says_no_record(error: OSError | ValueError) -> bool:
+    """Whether a failure to read a record is a word about the file, and not about its disk or its owner."""
+    return isinstance(error, ValueError) or error.errno in (errno.EINVAL, errno.EFBIG, errno.EISDIR)

@@ -22,6 +22,7 @@ from runner.records.store import Store
 from runner.running.progress import Progress
 from runner.system import machine
 from runner.system.errors import UsageError
+from runner.system.paths import resolved
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -77,7 +78,7 @@ class Context:
             StoreError: ``--results`` names a publication.
         """
         if self._asked.results is not None:
-            return store_at(self._asked.results.resolve())
+            return store_at(resolved(self._asked.results))
         if self.inside_image:
             return store_inside_image(self.progress.say)
         return store_of_checkout(ROOT)
@@ -184,6 +185,7 @@ class Context:
 
 
 def _require_directory(place: Path) -> None:
+    place = resolved(place)
     if not place.is_dir():
         raise UsageError(
             what=f"there is no results directory {place}",

@@ -31,7 +31,7 @@ def _output(context: Context) -> Path | None:
     """Where the tables go: where the call says, else beside the records; nowhere beside those of a publication."""
     if context.own.output is not None:
         return store_at(context.own.output.resolve()).root
-    return context.source.tables_directory if isinstance(context.source, Store) else None
+    return context.source.place("tables") if isinstance(context.source, Store) else None
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

@@ -25,7 +25,7 @@ def _run(context: Context) -> int:
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
     records = _of_today(context, oldest_first([*plan.records, *summary.records]))
-    show(context, records, store.tables_directory, written=context.shown_architectures)
+    show(context, records, store.place("tables"), written=context.shown_architectures)
     progress.say(f"tables: {store.tables_directory / context.options.profile}")
     if summary.failed:
         kinds = {

@@ -8,7 +8,7 @@ from pathlib import Path
 from runner.cli.commands.base import Context
 from runner.matrix import Matrix
 from runner.records.record import Record
-from runner.records.store import newest_by_key
+from runner.records.store import link_on_the_way, newest_by_key
 from runner.report.tables.narrow import narrow
 from runner.report.tables.write import write_tables
 from runner.system.terminal import width_of
@@ -28,6 +28,8 @@ def show(context: Context, records: Sequence[Record], tables: Path, *, written: 
     # A cell that was run again counts as it was then, not as an older one beside it.
     records = list(newest_by_key(records).values())
     directory = tables / options.profile
+    if directory.is_symlink():
+        raise link_on_the_way(directory)
     write_tables(_of_architectures(matrix, written), records, directory, profile=options.profile)
     selected = _of_architectures(matrix, asked)
     # Imported here, and only where a page of the profile does not do: reading it takes longer than reading pages.

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
+from runner.cli.words.syntax import a_path
 from runner.planning.cells import Selection
 from runner.planning.estimates import duration
 from runner.planning.recipe import Work, lacks, load_work
@@ -15,6 +16,7 @@ from runner.records.source import address_of, record_beginning, store_at
 from runner.records.store import Store
 from runner.system import machine
 from runner.system.errors import EmulationMissing, UsageError, VerificationDiffers, WrongImage
+from runner.system.paths import resolved
 from runner.system.scratch import scratch_directory
 from runner.verify.again import Job, Outcome, run_again
 from runner.verify.images import Likeness, Stand, find_images, own_image, refuse_images
@@ -154,7 +156,7 @@ def _pairs(
 def _store(keep: Path | None) -> Iterator[Store]:
     """Where the new records go: a directory of the user's, or one that is gone afterwards."""
     if keep is not None:
-        yield store_at(keep.resolve())
+        yield store_at(resolved(keep))
         return
     with scratch_directory("verify") as directory:
         yield Store(directory)
@@ -163,7 +165,7 @@ def _store(keep: Path | None) -> Iterator[Store]:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path",
-        type=Path,
+        type=a_path,
         metavar="RECORD|DIRECTORY|PUBLICATION[#PREFIX]",
         help="a record's file, a directory of results, or a publication; with # only the record that begins so",
     )
@@ -177,7 +179,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--any-image", action="store_true", help="go on with an image that is not the record's"
     )
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the new records and logs there")
+    parser.add_argument("--keep", type=a_path, metavar="DIR", help="keep the new records and logs there")
     parser.add_argument("--json", action="store_true", help="print every finding as JSON")
 
 
