@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import load_file
+from safetensors import deserialize, safe_open
 
+from runner.gate.narrow_floats import NARROW_FLOATS
 from runner.system.printable import one_line
 
 Array = NDArray[Any]
@@ -31,13 +32,27 @@ def read_arrays(path: Path) -> dict[str, Array]:
         with warnings.catch_warnings():
             # What is odd about the file is said by what becomes of it.
             warnings.simplefilter("ignore")
-            arrays = dict(load_file(path)) if path.suffix == ".safetensors" else {"": _npy(path)}
+            arrays = _safetensors(path) if path.suffix == ".safetensors" else {"": _npy(path)}
     except Exception as error:
         # Both libraries raise whatever a broken file makes them stumble over.
         raise Unreadable(one_line(f"{type(error).__name__}: {error}", _LONGEST_WHY)) from error
     for name, array in arrays.items():
         if array.dtype.kind not in "fiub":
-            raise Unreadable(one_line(f"{name} holds no numbers ({array.dtype})", _LONGEST_WHY))
+            kind = "complex" if array.dtype.kind == "c" else "no"
+            raise Unreadable(one_line(f"{name} holds {kind} numbers ({array.dtype})", _LONGEST_WHY))
+    return arrays
+
+
+def _safetensors(path: Path) -> dict[str, Array]:
+    with safe_open(path, framework="numpy") as file:
+        kinds = {name: str(file.get_slice(name).get_dtype()) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        arrays = {name: file.get_tensor(name) for name, kind in kinds.items() if kind not in NARROW_FLOATS}
+    if len(arrays) < len(kinds):
+        arrays |= {
+            name: NARROW_FLOATS[tensor["dtype"]](tensor["data"]).reshape(tensor["shape"])
+            for name, tensor in deserialize(path.read_bytes())  # type: ignore[no-untyped-call]
+            if tensor["dtype"] in NARROW_FLOATS
+        }
     return arrays
 
 

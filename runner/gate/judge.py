@@ -12,6 +12,10 @@ from runner.matrix import Benchmark
 from runner.matrix.expressions import evaluate
 from runner.records.failure import Failure, FailureKind
 
+# A repetition is the difference of two readings of a clock that counts whole nanoseconds. The division by the number
+# of calls may have rounded it down.
+_LEAST_SECONDS = 1e-9 * (1 - 1e-6)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
@@ -112,12 +116,15 @@ def _counts(benchmark: Benchmark, parameters: Mapping[str, Any], measurement: Ma
 def _times(
     benchmark: Benchmark, parameters: Mapping[str, Any], measurement: Mapping[str, Any], wall_seconds: float
 ) -> Check:
-    """A headline that adds up to more than the process lived was not measured."""
-    value = measurement["metrics"].get(benchmark.headline, 0.0)
-    values = value if isinstance(value, list) else [value]
-    claimed = sum(values) * int(parameters.get("calls", 1))
-    if min(values) <= 0 and benchmark.headline in measurement["metrics"]:
-        return Check(check="times", passed=False, detail=f"{benchmark.headline} holds a time of zero")
+    """A headline beyond the life of its process was not measured, nor is one below a tick of its clock."""
+    value = measurement["metrics"].get(benchmark.headline)
+    values = value if isinstance(value, list) else [0.0 if value is None else value]
+    calls = int(parameters.get("calls", 1))
+    claimed = sum(values) * calls
+    if value is not None and min(values) * calls < _LEAST_SECONDS:
+        shortest = "a time of zero" if min(values) <= 0 else f"a repetition of {min(values) * calls:.3g} s"
+        detail = f"{benchmark.headline} holds {shortest}; a clock's tick is no shorter than 1e-09 s"
+        return Check(check="times", passed=False, detail=detail)
     return Check(
         check="times",
         passed=claimed <= wall_seconds,

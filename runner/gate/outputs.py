@@ -8,6 +8,7 @@ import numpy as np
 
 from runner.gate.arrays import Array, Unreadable, read_arrays
 from runner.gate.check import Check, Refused
+from runner.gate.differences import as_floats, differences
 from runner.matrix import OutputCheck
 from runner.records.failure import FailureKind
 
@@ -98,8 +99,8 @@ def _require_shape(file: str, name: str, array: Array, reference: Array) -> None
 
 
 def _difference(output: OutputCheck, name: str, array: Array, reference: Array) -> Check:
-    x, r = (each.astype(np.float64).ravel() for each in (array, reference))
-    difference = np.abs(x - r)
+    r = as_floats(reference)
+    difference = differences(array, reference)
     worst = float(difference.max(initial=0.0))
     if output.scaled is None:
         bounds = output.atol + output.rtol * np.abs(r)
@@ -107,14 +108,16 @@ def _difference(output: OutputCheck, name: str, array: Array, reference: Array) 
     else:
         bound = bound_of(output, name)
         bounds = np.full_like(r, bound * np.abs(r).max(initial=0.0))
-        detail = f"largest difference over largest magnitude {_relative(x, r):.3g} (bound {bound:g})"
+        detail = (
+            f"largest difference over largest magnitude {_relative(array, reference):.3g} (bound {bound:g})"
+        )
     # 0 / 0: equal where nothing may differ.
     shares = np.divide(difference, bounds, out=np.zeros_like(difference), where=difference > 0)
     share = float(shares.max(initial=0.0))
     if share > 1:
         at = int(shares.argmax())
         where = ", ".join(str(int(index)) for index in np.unravel_index(at, reference.shape or (1,)))
-        detail += f"; at [{where}] {x[at]:.9g}, the reference has {r[at]:.9g}"
+        detail += f"; at [{where}] {_exactly(array, at)}, the reference has {_exactly(reference, at)}"
     return Check(
         check=f"{output.file} {name}".strip(),
         passed=share <= 1,
@@ -147,6 +150,12 @@ def _drift(
 
 def _relative(array: Array, reference: Array) -> float:
     """The largest difference over the largest magnitude of the reference; the former alone where that is 0."""
-    x, r = (each.astype(np.float64).ravel() for each in (array, reference))
-    worst, magnitude = float(np.abs(x - r).max(initial=0.0)), float(np.abs(r).max(initial=0.0))
+    worst = float(differences(array, reference).max(initial=0.0))
+    magnitude = float(np.abs(as_floats(reference)).max(initial=0.0))
     return worst / magnitude if magnitude > 0 else worst
+
+
+def _exactly(array: Array, at: int) -> str:
+    """One number as a message shows it: a whole one to its last digit, by which alone it may differ."""
+    value = array.ravel()[at]
+    return f"{value:.9g}" if array.dtype.kind == "f" else str(int(value))

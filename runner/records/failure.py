@@ -106,7 +106,7 @@ class FailureKind(Enum):
     )
     IMPOSSIBLE_TIME = (
         "impossible-time",
-        "The times add up to more than the process lived, or one of them is zero.",
+        "The times add up to more than the process lived, or a repetition is shorter than a nanosecond.",
         "Time with a monotonic clock; time several calls together where one is shorter than a tick.",
     )
     WRONG_COUNTS = (

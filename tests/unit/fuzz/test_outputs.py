@@ -190,8 +190,8 @@ SHAPE = "{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}\n"
         ("y.safetensors", b""),
         ("y.safetensors", b"\xff" * 100),
         ("y.safetensors", struct.pack("<Q", 2**60) + b"{}"),
-        ("y.safetensors", safetensors("BF16", 2)),
-        ("y.safetensors", safetensors("F8_E4M3", 1)),
+        ("y.safetensors", safetensors("BF16", 3)),
+        ("y.safetensors", safetensors("F8_E8M0", 1)),
         ("y.safetensors", safetensors("C64", 8)),
     ],
 )  # fmt: skip

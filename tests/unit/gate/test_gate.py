@@ -59,9 +59,7 @@ def test_a_difference_within_the_stated_tolerance_passes_and_one_beyond_it_fails
 
 
 def test_a_wonderful_time_beside_wrong_outputs_is_a_failed_cell(tmp_path):
-    judgement = judge_gae(
-        tmp_path, gae_outputs(tmp_path / "mine", (0.0,) * 4), gae_measurement((1e-12, 1e-12))
-    )
+    judgement = judge_gae(tmp_path, gae_outputs(tmp_path / "mine", (0.0,) * 4), gae_measurement((1e-9, 1e-9)))
     assert judgement.failure.kind is FailureKind.WRONG_OUTPUT
 
 
@@ -75,6 +73,18 @@ def test_more_time_than_the_process_lived_is_a_failed_cell(tmp_path):
 def test_a_time_of_zero_was_not_measured(tmp_path):
     judgement = judge_gae(tmp_path, gae_outputs(tmp_path / "mine"), gae_measurement((0.0, 1e-6)))
     assert judgement.failure.kind is FailureKind.IMPOSSIBLE_TIME
+
+
+@pytest.mark.parametrize("seconds", [5e-324, 1e-12, 0.49e-9])
+def test_a_repetition_below_a_tick_of_the_clock_was_not_measured(tmp_path, seconds):
+    judgement = judge_gae(tmp_path, gae_outputs(tmp_path / "mine"), gae_measurement((seconds, 1e-6)))
+    assert judgement.failure.kind is FailureKind.IMPOSSIBLE_TIME
+    assert len(judgement.failure.detail) < 150
+
+
+def test_a_repetition_of_one_tick_may_be_divided_by_its_calls(tmp_path):
+    judgement = judge_gae(tmp_path, gae_outputs(tmp_path / "mine"), gae_measurement((1e-9 / 2, 1e-6)))
+    assert judgement.failure is None
 
 
 @pytest.mark.parametrize("elements", [0, 3, 5])

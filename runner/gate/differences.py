@@ -1,0 +1,38 @@
+"""How far two arrays of numbers are apart, element by element, without rounding whole numbers to floats first."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from runner.gate.arrays import Array
+
+_WHOLE_KINDS = "iub"
+# Whole numbers that are nearer to each other than this are told apart by their lowest 64 bits alone.
+_NEAR = 2.0**62
+
+
+def as_floats(array: Array) -> Array:
+    """The array in one dimension and in double precision, or in its own where that is wider."""
+    return array.astype(np.result_type(array, np.float64)).ravel()
+
+
+def differences(array: Array, reference: Array) -> Array:
+    """The magnitude of each difference, in one dimension; above 0 wherever two numbers differ at all."""
+    apart: Array = np.abs(as_floats(array) - as_floats(reference))
+    if array.dtype.kind not in _WHOLE_KINDS and reference.dtype.kind not in _WHOLE_KINDS:
+        return apart
+    mine, theirs = _lowest_bits(array.ravel()), _lowest_bits(reference.ravel())
+    exact = np.minimum(mine - theirs, theirs - mine).astype(np.float64)
+    return np.where((apart < _NEAR) & _are_whole(array) & _are_whole(reference), exact, apart)
+
+
+def _lowest_bits(flat: Array) -> NDArray[np.uint64]:
+    """Each number modulo 2**64; of a number with a fraction the fraction is cut off."""
+    if flat.dtype.kind in _WHOLE_KINDS:
+        return flat.astype(np.uint64)
+    magnitudes = np.fmod(np.abs(as_floats(flat)), 2.0**64).astype(np.uint64)
+    return np.where(flat < 0, np.uint64(0) - magnitudes, magnitudes)
+
+
+def _are_whole(array: Array) -> NDArray[np.bool_]:
+    flat = array.ravel()
+    return np.ones(flat.shape, np.bool_) if flat.dtype.kind in _WHOLE_KINDS else np.trunc(flat) == flat
