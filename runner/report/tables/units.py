@@ -1,6 +1,7 @@
 """Figures as text: three significant digits in a sensible unit."""
 
 import math
+from collections.abc import Sequence
 
 from runner.figures.statistics import Interval, Spread, Verdict, verdict
 
@@ -8,18 +9,22 @@ NOTHING = "—"
 UNKNOWN = "unknown"
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+# Powers of ten between which a number is written out; beyond them its zeros would be all that a reader sees.
+_LEAST_POWER, _MOST_POWER = -9, 15
+_WRITTEN_OUT = 10.0**_MOST_POWER
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """``value`` with ``digits`` significant digits, thousands separated, never with an exponent."""
+    """``value`` with ``digits`` significant digits, thousands separated; with an exponent where it is extreme."""
     if value == 0 or not math.isfinite(value):
         # A quotient of two values from elsewhere may be beyond every float.
         return "0" if value == 0 else f"{value:g}"
-    magnitude = math.floor(math.log10(abs(value)))
-    # Rounding may carry into the next power of ten (9.996 to 10.0).
-    magnitude = math.floor(math.log10(abs(round(value, digits - 1 - magnitude))))
-    decimals = digits - 1 - magnitude
-    return f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    # Rounding may carry into the next power of ten (9.996 to 10.0): the exponent of the rounded text tells.
+    rounded = f"{value:.{digits - 1}e}"
+    power = int(rounded.partition("e")[2])
+    if not _LEAST_POWER <= power <= _MOST_POWER:
+        return rounded
+    return f"{float(rounded):,.{max(digits - 1 - power, 0)}f}"
 
 
 def seconds(value: float) -> str:
@@ -57,22 +62,23 @@ def bounds(interval: Interval, scale: float = 1.0) -> str:
 def size(value: float) -> str:
     """A number of bytes: ``297 MiB``."""
     scale, unit = _unit_of_bytes(value)
-    return f"{significant(value / scale)} {unit}"
+    # Bytes are counted, not measured: all of their digits are known.
+    return f"{count(value) if scale == 1 else significant(value / scale)} {unit}"
 
 
 def count(value: float) -> str:
     """A whole number: ``48,999``."""
-    return f"{value:,.0f}"
+    return f"{value:z,.0f}" if abs(value) < _WRITTEN_OUT else significant(value)
 
 
 def plain(value: float) -> str:
-    """A return: two decimals."""
-    return f"{value:.2f}"
+    """A return: two decimals, and no sign where those are zeros."""
+    return f"{value:z.2f}" if abs(value) < _WRITTEN_OUT else significant(value)
 
 
 def signed(value: float) -> str:
     """A difference of returns: two decimals, its sign before it."""
-    return f"{value:+.2f}"
+    return f"{value:+z.2f}" if abs(value) < _WRITTEN_OUT else f"{value:+.2e}"
 
 
 def plain_interval(interval: Interval) -> str:
@@ -104,9 +110,13 @@ def or_unknown(value: object) -> str:
 
 
 def _unit_of_seconds(value: float) -> tuple[float, str]:
-    # 999.6 ns would be printed as 1,000 ns.
-    return next(((scale, unit) for scale, unit in _SECONDS if value >= scale * 0.9995), _SECONDS[-1])
+    return _unit(value, _SECONDS)
 
 
 def _unit_of_bytes(value: float) -> tuple[float, str]:
-    return next(((scale, unit) for scale, unit in _BYTES if value >= scale), _BYTES[-1])
+    return _unit(value, _BYTES)
+
+
+def _unit(value: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]:
+    """The largest unit of which there is one, rounded: 999.6 ns are 1.00 µs, and 2**30 - 1 bytes are 1.00 GiB."""
+    return next(((scale, unit) for scale, unit in units if abs(value) >= scale * 0.9995), units[-1])
