@@ -7,7 +7,7 @@ from runner.cli.command_table import COMMANDS
 from runner.cli.commands.base import Context
 from runner.cli.words.options import parse
 from runner.system.errors import ForgeBenchError, Interrupted
-from runner.system.signals import stop_on_signals
+from runner.system.signals import keep_statuses_of_children, stop_on_signals
 from runner.system.space import refused
 from runner.system.terminal import complain
 
@@ -15,6 +15,7 @@ from runner.system.terminal import complain
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code. Results go to stdout, everything else to stderr."""
     stop_on_signals()
+    keep_statuses_of_children()
     try:
         options = parse(sys.argv[1:] if arguments is None else arguments, COMMANDS)
         if isinstance(options, str):

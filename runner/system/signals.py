@@ -36,6 +36,14 @@ def stop_on_signals() -> None:
             signal.signal(number, _interrupt)
 
 
+def keep_statuses_of_children() -> None:
+    """Let this process learn how each of its children ended, also where its caller ignores SIGCHLD.
+
+    The kernel forgets the status of a child of such a process, and Python then reports success.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold a wish to stop back until the block is done: for steps that are short and must not be cut in two.
