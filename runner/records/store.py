@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.records.record_file import read_record
 from runner.system.bounded_reading import read_bounded
@@ -109,8 +110,7 @@ class Store:
             DamagedRecord: a file under records/ is not a record, or was altered.
         """
         read = (_read_record(path) for path in sorted(self.records_directory.glob("*/*.json")))
-        found = (record for record in read if record is not None)
-        return sorted(found, key=lambda record: (record.data["created_at"], record.identifier))
+        return oldest_first(record for record in read if record is not None)
 
     def damaged(self) -> tuple[Path, ...]:
         """Every file under records/ that ``records`` would end at."""

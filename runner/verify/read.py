@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.records.record_file import read_record
 from runner.system.errors import DamagedRecord, UsageError
@@ -36,7 +37,7 @@ def read_records(path: Path) -> tuple[Record, ...]:
             damaged.append((file, str(error) or type(error).__name__))
     if damaged:
         raise _damaged(damaged)
-    return tuple(sorted(records.values(), key=lambda record: (record.data["created_at"], record.identifier)))
+    return tuple(oldest_first(records.values()))
 
 
 def _files(path: Path) -> list[Path]:

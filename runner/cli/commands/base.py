@@ -2,7 +2,7 @@
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,8 @@ from runner.executors.local import LocalExecutor
 from runner.matrix import Matrix, load_matrix
 from runner.planning.cells import Selection
 from runner.planning.plan import Plan, make_plan
+from runner.records.order import future_in_words
+from runner.records.record import Record
 from runner.records.results_directory import store_inside_image, store_of_checkout
 from runner.records.store import Store
 from runner.running.progress import Progress
@@ -113,7 +115,14 @@ class Context:
     @cached_property
     def plan(self) -> Plan:
         """What becomes of each selected cell."""
-        return make_plan(self.matrix, self.selection, self.executor, self.store, fresh=self.options.fresh)
+        plan = make_plan(self.matrix, self.selection, self.executor, self.store, fresh=self.options.fresh)
+        self.warn_of_future(plan.records)
+        return plan
+
+    def warn_of_future(self, records: Iterable[Record]) -> None:
+        """Say so where a clock that was ahead has dated records: they count as the oldest."""
+        if warning := future_in_words(records):
+            self.progress.say(f"warning: {warning}")
 
     def require_host(self, *, fix: bool = False, only_builds: bool = False) -> None:
         """See, where containers are used, that images can be built and run; install first if so asked.

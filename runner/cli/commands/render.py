@@ -9,7 +9,9 @@ from runner.cli.commands.show import show
 
 
 def _run(context: Context) -> int:
-    show(context, context.store.records())
+    records = context.store.records()
+    context.warn_of_future(records)
+    show(context, records)
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from runner.figures.comparison import machine_of, same_work
 from runner.figures.equivalence import difference, judged
 from runner.matrix import Benchmark, EquivalenceRule, Profile
+from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.report.tables import units
 from runner.report.tables.markdown import Table
@@ -82,13 +83,10 @@ def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) ->
         case: {**each.parameters, **benchmark.sizes[profile.name].native}
         for case, each in benchmark.cases.items()
     }
-    mine = sorted(
-        (
-            record
-            for record in records
-            if record.benchmark == benchmark.name and record.data["parameters"] == parameters.get(record.case)
-        ),
-        key=lambda record: (record.data["created_at"], record.identifier),
+    mine = oldest_first(
+        record
+        for record in records
+        if record.benchmark == benchmark.name and record.data["parameters"] == parameters.get(record.case)
     )
     episodes = benchmark.returns.episodes if benchmark.returns else 0
     found: dict[tuple[str, str], list[float]] = {}

@@ -17,6 +17,7 @@ from runner.figures.statistics import Interval, figure_interval
 from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile
 from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution, ExecutionKind
+from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.report.tables.sides import Side, side_of
 
@@ -130,10 +131,7 @@ def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile:
 
     Limits other than its first run on request: they have rooms where somebody asked.
     """
-    mine = sorted(
-        (record for record in records if record.benchmark == benchmark),
-        key=lambda record: (record.data["created_at"], record.identifier),
-    )
+    mine = oldest_first(record for record in records if record.benchmark == benchmark)
     return tuple(
         _room(
             mine,

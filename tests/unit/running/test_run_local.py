@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import sys
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,7 +15,7 @@ from conftest import DOUBLER, program, small_matrix
 from jsonschema import Draft202012Validator
 
 from runner.cli.main import main
-from runner.records.record import SCHEMA
+from runner.records.record import SCHEMA, seal
 from runner.records.store import Store
 
 
@@ -168,6 +170,53 @@ def test_an_implementation_that_breaks_the_contract_is_a_failed_cell_with_its_re
     assert kind in out, "the table shows the reason"
     assert "to do:" in err
     assert len(store.records()) == 4, "the others went on"
+
+
+@pytest.mark.parametrize("kind", ["signal", "exit-code"])
+def test_a_caller_that_ignores_the_end_of_its_children_hides_no_failure(forge, store, kind):
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        code, _, _ = forge(small_matrix(bent=program(BENT[kind])), "double", "--profile", "smoke")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert code == 3
+    assert failures(store) == {"bent": kind}
+
+
+ASKS_A_CHILD = """
+import subprocess
+if subprocess.run([sys.executable, "-c", "raise SystemExit(5)"]).returncode != 5:
+    sys.exit("the status of a child is lost")
+"""
+
+
+def test_a_launch_hears_of_its_own_children_whatever_the_caller_ignores(forge, store):
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        code, _, err = forge(
+            small_matrix(asks=program(ASKS_A_CHILD + DOUBLER)), "double", "--profile", "smoke"
+        )
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert (code, failures(store)) == (0, {}), err
+
+
+@pytest.mark.parametrize("failure", [None, {"kind": "deadline", "detail": "60 s passed"}])
+def test_a_record_of_a_clock_that_was_ahead_is_replaced_by_the_next_one(forge, store, failure):
+    forge(small_matrix(), "--profile", "smoke")
+    (first, *_) = store.records()
+    ahead = (datetime.now(UTC) + timedelta(days=400)).isoformat()
+    wrong = {
+        **first.data,
+        "id": f"20991231T000000Z-{first.key[:16]}",
+        "created_at": ahead,
+        "failure": failure,
+    }
+    del wrong["content_sha256"]
+    store.add(seal(wrong))
+    _, _, err = forge(small_matrix(), "--profile", "smoke")
+    assert "0 cells run, 2 reused" in err
+    assert "1 records are dated after this machine's clock" in err
 
 
 HOSTILE = {
