@@ -36,7 +36,7 @@ def check_names(options: Options, matrix: Matrix) -> None:
         selection = Selection(profile=options.profile, only=(pattern,))
         if not any(selection.takes(*name) for name in names):
             raise UsageError(
-                what=f"--only {pattern} selects nothing{did_you_mean(pattern, sorted(shorter))}",
+                what=f"--only {pattern} selects nothing{did_you_mean(pattern, shorter, listed=known)}",
                 why="no benchmark, implementation and case of the matrix have such names",
                 fix="see forge-bench list",
             )

@@ -103,3 +103,16 @@ def test_only_another_benchmark_than_the_one_that_is_named_is_refused(word: str,
         parse([word, "--only", "gae/numpy"], COMMANDS)
     assert f"{word} --only gae/numpy selects nothing" in refused.value.what
     assert meant in refused.value.what
+
+
+def test_an_only_that_is_like_no_name_gets_a_short_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--executor", "local", "--only", "zzz"]) == 2
+    said = capsys.readouterr().err
+    assert len(said) < 400
+    assert "--only zzz selects nothing; known: act, copy, dqn" in said
+    assert "see forge-bench list" in said
+
+
+def test_an_only_that_is_nearly_a_name_gets_that_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--executor", "local", "--only", "update/pytorch-tund"]) == 2
+    assert 'did you mean "update/pytorch-tuned"?' in capsys.readouterr().err
