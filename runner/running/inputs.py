@@ -1,7 +1,7 @@
 """Input files: written once per benchmark and image by the benchmark's own generator, and kept in the store."""
 
+import os
 import shlex
-import shutil
 from pathlib import Path
 
 from runner.executors.base import Executor, LaunchRequest
@@ -11,6 +11,7 @@ from runner.records.image import ImageFacts
 from runner.records.store import Store
 from runner.referee.protocol import arguments
 from runner.system.errors import StoreError
+from runner.system.files import tree
 from runner.system.hashes import file_hashes
 from runner.system.scratch import scratch_directory
 from runner.system.space import is_full, no_space
@@ -66,10 +67,10 @@ def inputs_of_launch(directory: Path, cases: list[str], into: Path) -> Path:
     to a link it would do to the store, and so to every launch that follows.
     """
     for case in cases:
-        shutil.copytree(directory / case, into / case, copy_function=_copy_to_read)
+        for source in tree(directory / case):
+            copy = into / source.relative_to(directory)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            # Read-only from the start: some file systems refuse to change a mode afterwards.
+            with os.fdopen(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444), "wb") as file:
+                file.write(source.read_bytes())
     return into
-
-
-def _copy_to_read(source: str, target: str) -> None:
-    shutil.copyfile(source, target)
-    Path(target).chmod(0o444)

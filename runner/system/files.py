@@ -4,9 +4,9 @@ import contextlib
 import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 from runner.system.errors import ForgeBenchError, StoreError
 from runner.system.owner import Owner
@@ -15,6 +15,7 @@ from runner.system.space import no_space
 # What is being written bears this prefix, and the owner of the writing process after it.
 PART = ".part-"
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NOT_OFFERED = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS})
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -25,6 +26,14 @@ def write_atomically(path: Path, text: str) -> None:
     """
     with writing_errors(path), part_file(path, text) as part:
         part.replace(path)
+
+
+def folder(directory: Path) -> list[os.DirEntry[str]]:
+    """What lies in ``directory``, sorted by name; nothing where that is no folder, or a link to one."""
+    if directory.is_symlink() or not directory.is_dir():
+        return []
+    with os.scandir(directory) as entries:
+        return sorted(entries, key=lambda entry: entry.name)
 
 
 def tree(directory: Path) -> Iterator[Path]:
@@ -38,13 +47,12 @@ def tree(directory: Path) -> Iterator[Path]:
 def part_file(path: Path, text: str) -> Iterator[Path]:
     """A whole file beside ``path``, on the disk already; the block gives it its name."""
     make_directory(path.parent)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=part_prefix())
-    part = Path(name)
+    part = path.parent / f"{part_prefix()}{uuid4().hex}"
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        # Made with the mode that the user's umask leaves: some file systems refuse to change one afterwards.
+        with part.open("x", encoding="utf-8") as file:
             file.write(text)
             file.flush()
-            os.fchmod(file.fileno(), 0o644)
             os.fsync(file.fileno())
         yield part
         sync_directory(path.parent)
@@ -84,6 +92,10 @@ def sync_directory(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        # A file system that keeps no names by itself (FUSE, a network's) cannot be asked to.
+        if error.errno not in _NOT_OFFERED:
+            raise
     finally:
         os.close(descriptor)
 

@@ -1,10 +1,12 @@
 """Files that a user names: written whole or not at all, and never over what is no file."""
 
+import contextlib
 import os
-import tempfile
 from pathlib import Path
+from uuid import uuid4
 
 from runner.system.errors import UsageError
+from runner.system.paths import resolved
 
 
 def write_output(path: Path, content: bytes) -> None:
@@ -14,7 +16,7 @@ def write_output(path: Path, content: bytes) -> None:
         UsageError: ``path`` is a folder, or its folder is not there.
         OSError: the system refuses; the old file is untouched then.
     """
-    target = path.resolve()
+    target = resolved(path)
     if target.is_dir() or not target.parent.is_dir():
         raise UsageError(
             what=f"{path} cannot be written",
@@ -25,21 +27,16 @@ def write_output(path: Path, content: bytes) -> None:
         with target.open("wb") as file:
             file.write(content)
         return
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-    part = Path(name)
+    part = target.parent / f".{target.name[:100]}-{uuid4().hex}"
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with part.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        part.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
+        if target.exists():
+            # Some file systems have one mode for all files, and refuse to change it.
+            with contextlib.suppress(OSError):
+                part.chmod(target.stat().st_mode & 0o777)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    """What this process takes from the mode of new files; it can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

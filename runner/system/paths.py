@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
-from runner.system.errors import StoreError
+from runner.system.errors import StoreError, UsageError
 
 # ASCII alone: no look-alikes, no text that a file system stores in another form than it was given.
 _COMPONENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9=._-]{0,199}\Z")
@@ -32,6 +33,23 @@ def component(name: str) -> str:
             fix="find out where this name comes from: neither a matrix nor a record that passed its checks has one",
         )
     return name
+
+
+def resolved(path: Path) -> Path:
+    """``path`` from the root on, with every link followed.
+
+    Raises:
+        UsageError: a link on the way leads back to itself.
+    """
+    try:
+        return path.resolve()
+    # Python before 3.13 calls a circle of links a runtime error.
+    except (RuntimeError, OSError) as error:
+        raise UsageError(
+            what=f"{path} leads nowhere",
+            why=f"a link in it cannot be followed: {error}",
+            fix="see where its links point (ls -l), and name a file or a folder",
+        ) from error
 
 
 def clashing(names: Iterable[str]) -> list[tuple[str, str]]:
