@@ -1,5 +1,6 @@
 """Reading a situation off this machine. Nothing is started that lasts, nothing is written that stays."""
 
+import contextlib
 import errno
 import getpass
 import importlib.util
@@ -28,7 +29,7 @@ from runner.matrix.toolchain import Toolchain
 from runner.records.store import Store
 from runner.system import machine
 from runner.system.cpus import usable_cpus
-from runner.system.errors import DockerUnavailable, PackagesDrifted, StoreError
+from runner.system.errors import DamagedRecord, DockerUnavailable, NoSpace, PackagesDrifted, StoreError
 from runner.system.space import refused
 
 # Measured with docker system df and du after building every image of the shipped matrix from nothing: the tools
@@ -70,6 +71,7 @@ def look(
     daemon = _daemon() if containers else None
     there = _there(specs) if daemon is not None and daemon.problem is None else None
     missing = None if there is None else tuple(spec.tag for spec in specs if spec.tag not in there)
+    faults = store.record_faults()
     return Situation(
         executor=executor,
         inside_image=inside_image,
@@ -83,7 +85,9 @@ def look(
         locked={each.name: _locked(each, specs, root) for each in wanted.toolchains} if containers else {},
         places=_places(specs, there, daemon, store),
         results=results_of(store),
-        damaged=store.damaged(),
+        damaged=tuple(path for path, fault in faults if isinstance(fault, DamagedRecord)),
+        unread=tuple(fault for _, fault in faults if not isinstance(fault, DamagedRecord)),
+        foreign_files=_foreign_files(store),
         left_out=left_out,
         machine=_machine(),
     )
@@ -198,6 +202,11 @@ def results_of(store: Store) -> Results:
             raise NotADirectoryError(20, "it is no directory", str(nearest))
         with tempfile.TemporaryFile(dir=nearest):
             pass
+        if nearest == store.root.absolute():
+            store.require_writable()
+    except (StoreError, NoSpace) as said:
+        closed = isinstance(said.__cause__, PermissionError)
+        return Results(path=store.root, problem=said, remedy=_remedy(store, nearest) if closed else None)
     except OSError as error:
         problem = refused(error) or StoreError(
             what=f"the results directory {store.root} cannot be written",
@@ -207,6 +216,12 @@ def results_of(store: Store) -> Results:
         remedy = _remedy(store, nearest) if error.errno in (errno.EACCES, errno.EPERM) else None
         return Results(path=store.root, problem=problem, remedy=remedy)
     return Results(path=store.root)
+
+
+def _foreign_files(store: Store) -> tuple[Path, ...]:
+    with contextlib.suppress(StoreError):
+        return store.foreign_files()
+    return ()
 
 
 def _remedy(store: Store, nearest: Path) -> Remedy | None:

@@ -10,7 +10,7 @@ from runner.daemon.whereabouts import Whereabouts
 from runner.host.facts import Host
 from runner.host.mirror import Mirror
 from runner.matrix.toolchain import Toolchain
-from runner.system.errors import DockerUnavailable, ForgeBenchError, PackagesDrifted
+from runner.system.errors import DockerUnavailable, ForgeBenchError, PackagesDrifted, StoreError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +108,8 @@ class Situation:
         places: one for each file system.
         results: where records go.
         damaged: records that are not what was sealed.
+        unread: why records could not be read at all, though nothing says that they are damaged.
+        foreign_files: what lies beside the records and is none.
         left_out: implementations that the local executor cannot run here, and why.
         machine: the machine.
     """
@@ -125,5 +127,7 @@ class Situation:
     places: Sequence[Place]
     results: Results
     damaged: tuple[Path, ...]
+    unread: tuple[StoreError, ...] = ()
+    foreign_files: tuple[Path, ...] = ()
     left_out: Mapping[str, str]
     machine: Machine

@@ -16,20 +16,21 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from runner.records.order import oldest_first
 from runner.records.record import Record
-from runner.records.record_file import read_record
+from runner.records.record_file import read_record, says_no_record, unreadable
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import DamagedRecord, StoreError
 from runner.system.files import (
     FULL,
     PART,
     copy_durably,
+    folder,
     make_directory,
     not_written,
     part_file,
@@ -39,7 +40,7 @@ from runner.system.files import (
     writing_errors,
 )
 from runner.system.owner import Fate, Owner
-from runner.system.paths import component
+from runner.system.paths import component, portable
 
 _LARGEST_PROBE = 2**20
 _AREAS = frozenset({"records", "references", "inputs", "probes", "logs", "tables"})
@@ -65,7 +66,20 @@ class Store:
 
     def log_path(self, launch: str) -> Path:
         """Where the stderr of a launch is kept."""
-        return self.root / "logs" / component(f"{launch}.log")
+        return self.place("logs", f"{launch}.log")
+
+    def place(self, *names: str) -> Path:
+        """Where something of these names belongs. No link is followed: what is written there stays in this folder.
+
+        Raises:
+            StoreError: a link lies on the way.
+        """
+        path = self.root
+        for name in names:
+            path /= component(name)
+            if path.is_symlink():
+                raise _link(path)
+        return path
 
     def require_writable(self) -> None:
         """Fail before any work is done, not after it.
@@ -73,18 +87,36 @@ class Store:
         Raises:
             StoreError: nothing can be written here.
         """
+        path = self.root
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self.root):
-                pass
+            for path in self.folders():
+                with tempfile.TemporaryFile(dir=path):
+                    pass
         except OSError as error:
             if error.errno in FULL:
-                raise not_written(self.root, error) from error
+                raise not_written(path, error) from error
             raise StoreError(
-                what=f"the results directory {self.root} cannot be written",
+                what=f"the results directory {path} cannot be written",
                 why=f"{error.strerror or error} (user id {os.getuid()})",
                 fix="give another directory with --results, or make this one writable for that user",
             ) from error
+
+    def folders(self) -> list[Path]:
+        """Every folder that a run may write into, of those that are there.
+
+        Raises:
+            StoreError: one of them is a link.
+            OSError: one cannot be looked into.
+        """
+        areas = [self.place(name) for name in sorted(_AREAS)]
+        below = [
+            self.place(area, entry.name)
+            for area in ("records", "tables")
+            for entry in folder(self.root / area)
+            if portable(entry.name) and entry.is_dir()
+        ]
+        return [path for path in (self.root, *areas, *below) if path.is_dir()]
 
     def holds_only_results(self) -> bool:
         """Whether nothing but results lies here, as far as this user can see: a directory that may be given to him."""
@@ -97,7 +129,7 @@ class Store:
     def add(self, data: Mapping[str, Any]) -> Record:
         """Append a sealed record."""
         record = Record(data=data)
-        path = self.records_directory / component(record.benchmark) / component(f"{record.identifier}.json")
+        path = self.place("records", record.benchmark, f"{record.identifier}.json")
         text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
         with writing_errors(path), part_file(path, text) as part:
             _rename_to_new(part, path)
@@ -108,18 +140,58 @@ class Store:
 
         Raises:
             DamagedRecord: a file under records/ is not a record, or was altered.
+            NewerRecord: a later version wrote one.
+            StoreError: a file may not be read, or a folder under records/ is a link.
         """
-        read = (_read_record(path) for path in sorted(self.records_directory.glob("*/*.json")))
+        read = (_read_record(path) for path in self.record_files())
         return oldest_first(record for record in read if record is not None)
 
+    def record_files(self) -> tuple[Path, ...]:
+        """Every file that is to be a record; foreign files are not among them.
+
+        Raises:
+            StoreError: a folder may not be read, or is a link: its records would silently be missing.
+        """
+        return tuple(Path(entry.path) for entry in self._below_records() if not _is_foreign(entry))
+
+    def foreign_files(self) -> tuple[Path, ...]:
+        """What lies beside the records and is none: hidden files, empty ones, links, pipes. It is left alone.
+
+        Raises:
+            StoreError: as above.
+        """
+        return tuple(
+            Path(entry.path)
+            for entry in self._below_records()
+            if _is_foreign(entry) and not entry.name.startswith(PART)
+        )
+
+    def _below_records(self) -> Iterator[os.DirEntry[str]]:
+        directory = self.place("records")
+        try:
+            for benchmark in folder(directory):
+                directory = Path(benchmark.path)
+                if benchmark.is_symlink() and benchmark.is_dir():
+                    raise _link(directory)
+                yield from (each for each in folder(directory) if each.name.endswith(".json"))
+        except OSError as error:
+            raise unreadable(directory, error) from error
+
     def damaged(self) -> tuple[Path, ...]:
-        """Every file under records/ that ``records`` would end at."""
-        found = []
-        for path in sorted(self.records_directory.glob("*/*.json")):
-            try:
-                _read_record(path)
-            except DamagedRecord:
-                found.append(path)
+        """Every file under records/ that was altered or cut off."""
+        return tuple(path for path, fault in self.record_faults() if isinstance(fault, DamagedRecord))
+
+    def record_faults(self) -> tuple[tuple[Path, StoreError], ...]:
+        """Every file under records/ that ``records`` would end at, with why."""
+        found: list[tuple[Path, StoreError]] = []
+        try:
+            for path in self.record_files():
+                try:
+                    _read_record(path)
+                except StoreError as fault:
+                    found.append((path, fault))
+        except StoreError as fault:
+            found.append((self.records_directory, fault))
         return tuple(found)
 
     def save_files(self, area: str, key: str, source: Path) -> Path:
@@ -128,7 +200,7 @@ class Store:
         Raises:
             NoSpace, StoreError: they cannot be kept; nothing of them is left then.
         """
-        target = self.root / component(area) / component(key)
+        target = self.place(area, key)
         if target.is_dir():
             return target
         with writing_errors(target):
@@ -171,7 +243,7 @@ class Store:
 
     def files(self, area: str, key: str) -> Path | None:
         """The directory kept as ``area/key``, or None."""
-        path = self.root / component(area) / component(key)
+        path = self.place(area, key)
         return path if path.is_dir() else None
 
     def read_probe(self, digest: str) -> dict[str, str | None] | None:
@@ -190,7 +262,7 @@ class Store:
         write_atomically(self._probe_path(digest), json.dumps(versions, indent=1) + "\n")
 
     def _probe_path(self, digest: str) -> Path:
-        return self.root / "probes" / component(f"{digest.removeprefix('sha256:')}.json")
+        return self.place("probes", f"{digest.removeprefix('sha256:')}.json")
 
 
 def newest_by_key(records: Iterable[Record]) -> dict[str, Record]:
@@ -229,7 +301,24 @@ def _read_record(path: Path) -> Record | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and not says_no_record(error):
+            raise unreadable(path, error) from error
         raise _damaged(path, str(error)) from error
+
+
+def _is_foreign(entry: os.DirEntry[str]) -> bool:
+    """Whether a file beside records is none of them, told without reading it. An empty one holds nothing to lose."""
+    if entry.name.startswith(".") or not entry.is_file(follow_symlinks=False):
+        return True
+    return entry.stat(follow_symlinks=False).st_size == 0
+
+
+def _link(path: Path) -> StoreError:
+    return StoreError(
+        what=f"{path} is a link",
+        why="in a results directory no link is followed: what is written or removed there could lie anywhere",
+        fix="give the folder that it leads to with --results, or put a folder in its place",
+    )
 
 
 def _damaged(path: Path, why: str) -> DamagedRecord:

@@ -142,6 +142,12 @@ class DamagedRecord(StoreError):
     exit_code = 18
 
 
+class NewerRecord(StoreError):
+    """A record was written by a later version, whose records this one does not know."""
+
+    exit_code = 22
+
+
 class NoSpace(ForgeBenchError):
     """A disk is full."""
 

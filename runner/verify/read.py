@@ -5,7 +5,7 @@ from pathlib import Path
 
 from runner.records.order import oldest_first
 from runner.records.record import Record
-from runner.records.record_file import read_record
+from runner.records.record_file import read_record, says_no_record, unreadable
 from runner.system.errors import DamagedRecord, UsageError
 
 _MOST_NAMED = 10
@@ -19,6 +19,7 @@ def read_records(path: Path) -> tuple[Record, ...]:
 
     Raises:
         UsageError: there is none.
+        StoreError: a file may not be read.
         DamagedRecord: one or more were altered or cut off; all of them are named.
     """
     files = _files(path)
@@ -34,6 +35,8 @@ def read_records(path: Path) -> tuple[Record, ...]:
         try:
             _add(records, read_record(file))
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and not says_no_record(error):
+                raise unreadable(file, error) from error
             damaged.append((file, str(error) or type(error).__name__))
     if damaged:
         raise _damaged(damaged)
@@ -43,7 +46,8 @@ def read_records(path: Path) -> tuple[Record, ...]:
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
-    found = [file for file in sorted(path.rglob("*.json")) if file.is_file()]
+    # What is hidden is somebody else's: macOS puts a ._X.json beside each file on some disks.
+    found = [file for file in sorted(path.rglob("[!.]*.json")) if file.is_file()]
     stored = [file for file in found if file.resolve().parent.parent.name == "records"]
     return stored or [file for file in found if file.parent == path]
 

@@ -22,6 +22,7 @@ from runner.records.results_directory import store_inside_image, store_of_checko
 from runner.records.store import Store
 from runner.running.progress import Progress
 from runner.system import machine
+from runner.system.paths import resolved
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -73,7 +74,7 @@ class Context:
     def store(self) -> Store:
         """Where records lie and land."""
         if self._asked.results is not None:
-            return Store(self._asked.results.resolve())
+            return Store(resolved(self._asked.results))
         if self.inside_image:
             return store_inside_image(self.progress.say)
         return store_of_checkout(ROOT)

@@ -3,9 +3,9 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
+from runner.cli.words.syntax import a_path
 from runner.planning.cells import Selection
 from runner.records.record import Record
 from runner.report.export.table import table_of_records, table_of_repetitions
@@ -59,7 +59,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--format", choices=["csv", "parquet"], default="csv", help="csv (default) or parquet"
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write the table there instead of to stdout"
+        "--output", type=a_path, metavar="FILE", help="write the table there instead of to stdout"
     )
     parser.add_argument(
         "--repetitions", action="store_true", help="one row a repetition instead of one a record"

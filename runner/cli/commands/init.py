@@ -7,10 +7,12 @@ from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
 from runner.cli.words.options import PROGRAM
+from runner.cli.words.syntax import a_path
 from runner.matrix.load import SCHEMA
 from runner.system import machine
 from runner.system.errors import UsageError
 from runner.system.output_file import write_output
+from runner.system.paths import resolved
 
 STARTER = Path(__file__).parent.parent / "starter" / "matrix.yaml"
 
@@ -42,7 +44,7 @@ def starter(path: Path, *, root: Path) -> str:
     An editor finds the schema from the file: within the checkout ``root`` by a relative path, which stays right
     wherever the checkout lies, and from anywhere else by the path of this installation.
     """
-    folder = path.resolve().parent
+    folder = resolved(path).parent
     schema = os.path.relpath(SCHEMA, folder) if folder.is_relative_to(root) else SCHEMA.as_uri()
     text = STARTER.read_text(encoding="utf-8")
     return text.replace("@SCHEMA@", schema).replace("@ARCHITECTURE@", machine.architecture())
@@ -50,7 +52,12 @@ def starter(path: Path, *, root: Path) -> str:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "file", nargs="?", type=Path, default=Path("matrix.yaml"), metavar="FILE", help="default: matrix.yaml"
+        "file",
+        nargs="?",
+        type=a_path,
+        default=Path("matrix.yaml"),
+        metavar="FILE",
+        help="default: matrix.yaml",
     )
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
 

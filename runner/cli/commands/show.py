@@ -25,7 +25,7 @@ def show(context: Context, records: Sequence[Record], *, written: Sequence[str] 
     asked = context.architectures or written
     # A cell that was run again counts as it was then, not as an older one beside it.
     records = list(newest_by_key(records).values())
-    directory = store.tables_directory / options.profile
+    directory = store.place("tables", options.profile)
     write_tables(_of_architectures(matrix, written), records, directory, profile=options.profile)
     selected = _of_architectures(matrix, asked)
     # Imported here, and only where a page of the profile does not do: reading it takes longer than reading pages.

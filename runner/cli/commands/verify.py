@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
+from runner.cli.words.syntax import a_path
 from runner.planning.cells import Selection
 from runner.planning.estimates import duration
 from runner.planning.recipe import Work, lacks, load_work
@@ -14,6 +15,7 @@ from runner.records.record import Record
 from runner.records.store import Store
 from runner.system import machine
 from runner.system.errors import EmulationMissing, UsageError, VerificationDiffers, WrongImage
+from runner.system.paths import resolved
 from runner.system.scratch import scratch_directory
 from runner.verify.again import Job, Outcome, run_again
 from runner.verify.images import Likeness, Stand, find_images, own_image, refuse_images
@@ -146,7 +148,7 @@ def _pairs(
 def _store(keep: Path | None) -> Iterator[Store]:
     """Where the new records go: a directory of the user's, or one that is gone afterwards."""
     if keep is not None:
-        yield Store(keep.resolve())
+        yield Store(resolved(keep))
         return
     with scratch_directory("verify") as directory:
         yield Store(directory)
@@ -155,7 +157,7 @@ def _store(keep: Path | None) -> Iterator[Store]:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path",
-        type=Path,
+        type=a_path,
         metavar="RECORD|DIRECTORY",
         help="a record's file, or a directory: a publication, or results",
     )
@@ -169,7 +171,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--any-image", action="store_true", help="go on with an image that is not the record's"
     )
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the new records and logs there")
+    parser.add_argument("--keep", type=a_path, metavar="DIR", help="keep the new records and logs there")
     parser.add_argument("--json", action="store_true", help="print every finding as JSON")
 
 

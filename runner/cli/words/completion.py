@@ -2,10 +2,9 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from runner.cli.words.options import PROGRAM, common_parser, own_parser
-from runner.cli.words.syntax import CommandSyntax
+from runner.cli.words.syntax import CommandSyntax, a_path
 from runner.system.errors import PythonNotReady
 
 SHELLS = ("bash", "zsh", "fish")
@@ -61,7 +60,7 @@ def script(
             action.choices = list(limits)
         elif action.dest == "only":
             action.choices = names
-        elif action.type is Path:
+        elif action.type is a_path:
             # shtab reads what completes an argument from this attribute.
             kind = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE
             action.complete = kind  # type: ignore[attr-defined]  # argparse knows nothing of it

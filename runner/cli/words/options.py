@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NoReturn
 
-from runner.cli.words.syntax import CommandSyntax
+from runner.cli.words.syntax import CommandSyntax, a_path
 from runner.matrix.faults import did_you_mean
 from runner.matrix.toolchain import ARCHITECTURES
 from runner.system import terminal
@@ -159,9 +159,9 @@ def common_parser(takes: Container[str] = EVERY_COMMON) -> argparse.ArgumentPars
         metavar="NAME",
         help="these limits instead of each benchmark's first; repeat for several",
     )
-    add("--matrix", type=Path, metavar="FILE", help="another matrix file")
+    add("--matrix", type=a_path, metavar="FILE", help="another matrix file")
     add("--executor", choices=["docker", "local"], help="docker, or local (the default inside an image)")
-    add("--results", type=Path, metavar="DIR", help="where records and tables lie")
+    add("--results", type=a_path, metavar="DIR", help="where records and tables lie")
     add("--fresh", action="store_true", default=None, help="run again what could be reused")
     add("--set-up", action="store_true", default=None, help="install first what the host lacks (as root)")
     return parser

@@ -3,11 +3,19 @@
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 def no_options(parser: argparse.ArgumentParser) -> None:
     """For a command that has none of its own."""
     del parser
+
+
+def a_path(text: str) -> Path:
+    """A path as a user gives it. An empty one, of an unset variable, would be the folder that he is in."""
+    if not text:
+        raise argparse.ArgumentTypeError("an empty text names no file and no folder")
+    return Path(text)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -69,8 +69,26 @@ def results_directory(situation: Situation) -> Iterator[Finding]:
 
 def records(situation: Situation) -> Iterator[Finding]:
     """Whether every stored record is what was sealed."""
+    for fault in situation.unread:
+        yield Finding(
+            check="records",
+            state=State.MISSING,
+            found=fault.what,
+            why=fault.why,
+            advice=fault.fix,
+            error=type(fault),
+        )
+    if situation.foreign_files:
+        yield Finding(
+            check="files beside the records",
+            state=State.WARNING,
+            found=f"{len(situation.foreign_files)} that are no records",
+            why=f"hidden, empty or a link, and not read: {', '.join(map(str, situation.foreign_files[:3]))}",
+            advice="remove them, if you know them to be of no use",
+        )
     if not situation.damaged:
-        yield Finding(check="records", state=State.OK, found="all intact")
+        if not situation.unread:
+            yield Finding(check="records", state=State.OK, found="all intact")
         return
     yield Finding(
         check="records",

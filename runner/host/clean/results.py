@@ -9,10 +9,11 @@ from pathlib import Path
 from runner.host.clean.item import Area, Item
 from runner.records.store import Store
 from runner.report.tables.write import STAMP
-from runner.system.files import tree
+from runner.system.files import folder, tree
 from runner.system.scratch import abandoned_scratch
 
 _KEY = re.compile(r"[0-9a-f]{64}")
+_PAGE = re.compile(rf".+\.md|{re.escape(STAMP)}")
 _RECORD = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{16}\.json")
 # What lies in each folder of a store, by name, and why a user may want to know that it goes.
 _CACHES: tuple[tuple[str, re.Pattern[str], str], ...] = (
@@ -39,10 +40,8 @@ def find_results(store: Store, *, records: bool) -> Area:
         caches = []
     found = [item for item in caches if item is not None]
     stays = []
-    kept = [path for path in store.records_directory.glob("*/*.json") if _RECORD.fullmatch(path.name)]
-    pages = (
-        [*store.tables_directory.glob("*/*.md"), *store.tables_directory.glob(f"*/{STAMP}")] if kept else []
-    )
+    kept = _two_deep(store.records_directory, _RECORD)
+    pages = _two_deep(store.tables_directory, _PAGE) if kept else []
     if records:
         if kept:
             found.append(_files("records", kept))
@@ -61,6 +60,16 @@ def find_results(store: Store, *, records: bool) -> Area:
             )
         )
     return Area(name="results", items=tuple(found), stays=tuple(stays))
+
+
+def _two_deep(area: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """The files of these names in the folders of an area; no link is followed, to a folder or to a file."""
+    return [
+        Path(entry.path)
+        for inner in folder(area)
+        for entry in folder(Path(inner.path))
+        if pattern.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+    ]
 
 
 def _item(root: Path, folder: str, pattern: re.Pattern[str], what: str) -> Item | None:

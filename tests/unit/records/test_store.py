@@ -329,7 +329,7 @@ def test_a_record_that_was_cut_off_or_altered_is_found_and_named(tmp_path):
     store.add(a_record(0))
     (path,) = store.records_directory.glob("*/*.json")
     text = path.read_text()
-    for bent in (text[: len(text) // 2], "", text.replace('"seed": ', '"seed": 1'), "[]", "{}"):
+    for bent in (text[: len(text) // 2], " ", text.replace('"seed": ', '"seed": 1'), "[]", "{}"):
         path.write_text(bent)
         with pytest.raises(DamagedRecord, match=str(path)):
             store.records()
