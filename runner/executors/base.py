@@ -1,7 +1,7 @@
 """What every executor offers, and what goes in and out of one launch."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,6 +10,7 @@ from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
+from runner.system.cpus import CpuSet
 from runner.system.signals import signal_name
 
 # What a process lacks that lost a child at the memory limit and went on as if nothing had happened.
@@ -44,17 +45,25 @@ class AppliedLimits:
     pids: int
     threads: int
     enforced: tuple[str, ...]
+    siblings: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, limits: Limits, *, cpus: tuple[int, ...], enforced: tuple[str, ...]) -> "AppliedLimits":
+    def of(cls, limits: Limits, *, cpus: CpuSet, enforced: tuple[str, ...]) -> "AppliedLimits":
         """The matrix's limits on these CPUs."""
         return cls(
-            cpuset=",".join(str(cpu) for cpu in cpus),
+            cpuset=str(cpus),
             memory_bytes=limits.memory_bytes,
             pids=limits.pids,
             threads=limits.threads,
             enforced=enforced,
+            siblings=cpus.sibling_lists,
         )
+
+    def facts(self) -> dict[str, Any]:
+        """A record's ``launch.limits``; it has no siblings where they are unknown."""
+        facts = {**asdict(self), "enforced": list(self.enforced)}
+        siblings = facts.pop("siblings")
+        return facts if siblings is None else {**facts, "siblings": list(siblings)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +144,9 @@ class Executor(Protocol):
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """Why this implementation cannot run on this platform here, or None."""
+
+    def cpus(self, limits: Limits) -> CpuSet:
+        """The CPUs that a launch under these limits would get; too few where there are too few."""
 
     def identify(self, target: str, toolchain: Toolchain, platform: Platform) -> str:
         """The execution hash of an image, without building it."""

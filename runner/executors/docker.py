@@ -29,13 +29,13 @@ from runner.executors.watch import Streams
 from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec
-from runner.matrix import Implementation, Platform
+from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution, ExecutionKind
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.system import machine
-from runner.system.cpus import last_cpus, usable_cpus
+from runner.system.cpus import CpuSet, choose_cpus, cores_here, usable_cpus
 from runner.system.emulation import emulator_of
 from runner.system.errors import DockerUnavailable
 from runner.system.orphans import end_orphans
@@ -68,6 +68,7 @@ class DockerExecutor:
         cpus = int(information["NCPU"])
         # What this process may use says nothing of another machine's.
         self._cpus = usable_cpus(cpus) if self._place is Whereabouts.HERE else tuple(range(cpus))
+        self._cores = cores_here() if self._place is Whereabouts.HERE else None
         self._enforced = (*enforced_by(information), *_ENFORCED)
 
     def execution(self, platform: Platform) -> Execution:
@@ -92,6 +93,10 @@ class DockerExecutor:
         """Every image can be built here."""
         del implementation, platform
         return None
+
+    def cpus(self, limits: Limits) -> CpuSet:
+        """Of the daemon's. What shares a core is known where that machine is this one."""
+        return choose_cpus(limits.cpus, self._cpus, self._cores)
 
     def identify(self, target: str, toolchain: Toolchain, platform: Platform) -> str:
         """The hash of the image's inputs but for the runner and the templates."""
@@ -128,8 +133,10 @@ class DockerExecutor:
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Create, fill, run, watch, empty and remove one container, and the keeper beside it."""
-        cpus = last_cpus(request.limits.cpus, self._cpus)
+        cpus = self.cpus(request.limits)
         limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=self._enforced)
+        if refused := cpus.too_few(request.limits.cpus):
+            return LaunchResult(limits=limits, not_started=refused)
         try:
             # Left in the opposite order: a keeper's volumes can go only when nothing uses them any more.
             with contextlib.ExitStack() as stack:

@@ -10,6 +10,7 @@ from runner.executors import instructions
 from runner.executors.base import Executor
 from runner.matrix import Kind, Matrix
 from runner.planning.cells import Cell, Selection, content, select
+from runner.planning.cpu_differences import other_cpus
 from runner.planning.key_differences import Content, Earlier
 from runner.records.execution import Execution
 from runner.records.record import Record, content_hash
@@ -212,6 +213,7 @@ def _decide(
     reason = (
         cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name)
         or instructions.left_out_here(cell.limits, cell.platform, executor.machine()["simd"])
+        or executor.cpus(cell.limits).too_few(cell.limits.cpus)
         or executor.left_out(cell.implementation, cell.platform)
     )
     decision, record = Decision.RUN, known.get(key)
@@ -224,6 +226,8 @@ def _decide(
         why = "asked for anew, although a record is there"
     elif record.failed:
         why = f"failed before: {record.data['failure']['kind']}"
+    elif other := other_cpus(record, cell.limits, executor.cpus(cell.limits)):
+        why = other
     else:
         decision, why = Decision.REUSE, f"record {record.identifier}"
     return PlannedCell(

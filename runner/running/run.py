@@ -137,7 +137,7 @@ def _run_launch(
             "started_at": started_at.isoformat(),
             "wall_seconds": result.wall_seconds,
             "deadline_seconds": launch.deadline_seconds,
-            "limits": asdict(result.limits) | {"enforced": list(result.limits.enforced)},
+            "limits": result.limits.facts(),
             "exit_code": result.exit_code,
             "out_of_memory": result.out_of_memory,
             "state": state,

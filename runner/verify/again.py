@@ -6,7 +6,7 @@ from typing import Any
 
 from runner.executors.base import Executor, LaunchRequest, LaunchResult
 from runner.executors.instructions import left_out_here
-from runner.matrix import Implementation, Platform
+from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.toolchain import Toolchain
 from runner.planning.cells import Cell, content_key
 from runner.planning.plan import Decision, ImageKey, Launch, Plan, PlannedCell, launches_of
@@ -18,6 +18,7 @@ from runner.records.store import Store, newest_by_key
 from runner.running.progress import Progress
 from runner.running.run import run
 from runner.system import machine
+from runner.system.cpus import CpuSet
 from runner.system.errors import ImageNotFound, PinMismatch
 from runner.verify.images import Stand
 
@@ -71,6 +72,10 @@ class OnGivenImages:
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """As the inner one says."""
         return self._inner.left_out(implementation, platform)
+
+    def cpus(self, limits: Limits) -> CpuSet:
+        """As the inner one says."""
+        return self._inner.cpus(limits)
 
     def identify(self, target: str, toolchain: Toolchain, platform: Platform) -> str:
         """The execution hash of the image that was given."""
@@ -129,8 +134,10 @@ def run_again(jobs: Sequence[Job], executor: Executor, store: Store, progress: P
     launches, runnable = 0, []
     for job in jobs:
         cell = job.cell
-        why = left_out_here(cell.limits, cell.platform, executor.machine()["simd"]) or executor.left_out(
-            cell.implementation, cell.platform
+        why = (
+            left_out_here(cell.limits, cell.platform, executor.machine()["simd"])
+            or executor.cpus(cell.limits).too_few(cell.limits.cpus)
+            or executor.left_out(cell.implementation, cell.platform)
         )
         if why is None:
             runnable.append(job)

@@ -35,6 +35,15 @@ def processors(situation: Situation) -> Iterator[Finding]:
     here, wanted = situation.machine.cpus, situation.wanted.cpus
     if situation.daemon is not None:
         here = int(situation.daemon.information.get("NCPU") or here)
+    if here < wanted:
+        yield Finding(
+            check="processors",
+            state=State.WARNING,
+            found=f"{here}",
+            why=f"some limits of the matrix ask for {wanted}: cells under them are left out",
+            advice="lower limits.*.cpus in the matrix, or run them on a larger machine",
+        )
+        return
     if here > wanted:
         yield Finding(check="processors", state=State.OK, found=f"{here}; a launch gets {wanted}")
         return

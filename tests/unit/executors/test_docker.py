@@ -1,5 +1,6 @@
 """What the docker executor makes of what a daemon says of itself; the daemons are invented."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -88,6 +89,20 @@ def test_a_record_of_a_rootless_daemon_without_delegation_does_not_call_its_limi
     rootless = dict.fromkeys(("CPUSet", "MemoryLimit", "SwapLimit", "PidsLimit"), False)
     enforced = executor_of(monkeypatch, **rootless).launch(REQUEST).limits.enforced
     assert set(enforced) == {"deadline", "network", "read-only", "outputs"}
+
+
+def test_a_launch_that_asks_for_more_cpus_than_the_daemon_has_is_not_started(monkeypatch):
+    monkeypatch.setattr(docker, "usable_cpus", lambda cpus: tuple(range(cpus)))
+    limits = replace(REQUEST.limits, cpus=9)
+    executor = executor_of(monkeypatch)
+    assert executor.cpus(limits).too_few(9) == "its limits ask for 9 CPUs, and 8 may be used here"
+    result = executor.launch(replace(REQUEST, limits=limits))
+    assert result.not_started == executor.cpus(limits).too_few(9)
+
+
+def test_of_a_daemon_elsewhere_nothing_is_known_of_what_shares_a_core(monkeypatch):
+    executor = executor_of(monkeypatch, KernelVersion="6.6.6")
+    assert executor.cpus(replace(REQUEST.limits, cpus=2)).siblings is None
 
 
 @pytest.mark.parametrize("host", [SOCKET, "tcp://docker:2376"])

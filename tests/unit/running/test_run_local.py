@@ -15,8 +15,11 @@ from conftest import DOUBLER, program, small_matrix
 from jsonschema import Draft202012Validator
 
 from runner.cli.main import main
+from runner.executors import local
+from runner.executors.local import LocalExecutor
 from runner.records.record import SCHEMA, seal
 from runner.records.store import Store
+from runner.system.cpus import CpuSet
 
 
 @pytest.fixture
@@ -217,6 +220,45 @@ def test_a_record_of_a_clock_that_was_ahead_is_replaced_by_the_next_one(forge, s
     _, _, err = forge(small_matrix(), "--profile", "smoke")
     assert "0 cells run, 2 reused" in err
     assert "1 records are dated after this machine's clock" in err
+
+
+def test_limits_that_ask_for_more_cpus_than_there_are_are_refused_before_the_run(forge, store):
+    data = small_matrix()
+    data["limits"]["default"]["cpus"] = 4096
+    code, _, err = forge(data, "--profile", "smoke")
+    assert code == 0
+    assert "left out: double/plain" in err
+    assert "its limits ask for 4096 CPUs, and" in err
+    assert store.records() == []
+    _, out, _ = forge(data, "plan", "--profile", "smoke")
+    assert "its limits ask for 4096 CPUs" in out
+
+
+@pytest.mark.parametrize(
+    ("then", "why"),
+    [
+        ({"cpuset": "0"}, "its record had 1 of the 2 CPUs"),
+        ({"siblings": ["0,1"]}, "other cores: 2 CPUs on 2 cores, were on 1"),
+        ({"cpuset": "5,7", "siblings": []}, None),
+        ({"cpuset": None}, None),
+    ],
+)
+def test_a_record_of_fewer_cpus_or_cores_is_not_reused(forge, store, monkeypatch, then, why):
+    monkeypatch.setattr(LocalExecutor, "cpus", lambda *_: CpuSet(cpus=(0, 1), siblings=()))
+    monkeypatch.setattr(local, "_can_pin", lambda: False)
+    data = small_matrix()
+    data["limits"]["default"]["cpus"] = 2
+    forge(data, "--profile", "smoke")
+    for record in store.records():
+        applied = {**record.data["launch"]["limits"], **then}
+        assert record.data["launch"]["limits"]["siblings"] == []
+        changed = {**record.data, "launch": {**record.data["launch"], "limits": applied}}
+        del changed["content_sha256"]
+        next(store.records_directory.glob(f"*/{record.identifier}.json")).unlink()
+        store.add(seal(changed))
+    _, out, _ = forge(data, "plan", "--profile", "smoke")
+    assert ("2 reuse" in out) is (why is None)
+    assert why is None or why in out
 
 
 HOSTILE = {
