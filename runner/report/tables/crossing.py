@@ -4,6 +4,7 @@ A call steps so many environments. Through the module it takes the kernel's time
 objects into Rust's and back. A decision rests on intervals of what native processes measured, on nothing else.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -137,7 +138,7 @@ def _call(room: Room, case: str) -> _Call | str:
         return "times that make no ratio"
     if not slower.ranked or not gain.ranked:
         return "fewer than five processes"
-    environments = int(room.parameters[case]["environments"])
+    environments = int(room.parameters[case].get("environments", 1))
     return _Call(
         case=case,
         environments=environments,
@@ -158,11 +159,15 @@ def _other_work(room: Room, case: str) -> tuple[str, float] | None:
 def _share_interval(slower: Interval) -> Interval:
     """From how many times as long a call takes through the module: 1 - 1 / that."""
     return Interval(
-        value=1 - 1 / slower.value,
-        low=None if slower.low is None else 1 - 1 / slower.low,
-        high=None if slower.high is None else 1 - 1 / slower.high,
+        value=_share_of_ratio(slower.value),
+        low=None if slower.low is None else _share_of_ratio(slower.low),
+        high=None if slower.high is None else _share_of_ratio(slower.high),
         n=slower.n,
     )
+
+
+def _share_of_ratio(slower: float) -> float:
+    return 1 - 1 / slower if slower > 0 else -math.inf
 
 
 def _absent(room: Room, case: str, side: Side) -> str:
@@ -194,7 +199,7 @@ def _steps(room: Room, cases: list[str]) -> Table:
 
 
 def _row(room: Room, case: str, *rows: Row | None) -> tuple[str, ...]:
-    environments = int(room.parameters[case]["environments"])
+    environments = int(room.parameters[case].get("environments", 1))
     times = [
         figure.value if row and (figure := row.figure(room.benchmark.headline)) else None for row in rows
     ]
@@ -203,7 +208,7 @@ def _row(room: Room, case: str, *rows: Row | None) -> tuple[str, ...]:
     if room.ranked and module is not None and kernel is not None:
         difference = module - kernel
         crossed = units.seconds(difference) if difference > 0 else "none"
-        share = f"{max(difference, 0) / module:.0%}"
+        share = f"{max(difference, 0) / module:.0%}" if module > 0 else f"{NOTHING} (a time of zero)"
     return (
         case,
         units.count(environments),

@@ -7,6 +7,7 @@ updates, and of the steps of an environment where that is not its own choice.
 """
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from runner.records.record import Record
 from runner.report.tables import units
 from runner.report.tables.markdown import Table
 from runner.report.tables.selection import Room, Row, rooms
+from runner.report.tables.units import NOTHING
 
 EMPTY = Table(headers=(), rows=())
 
@@ -71,24 +73,27 @@ def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) 
     found = []
     for row, _, least, seconds in _held(matrix, records, room, roofline, updates.cases):
         counts = row.passed[0].data["measurement"]["counts"]
-        count = counts[updates.count]
-        if count <= 0:
-            continue
-        environment, told = 0.0, "—"
+        count = counts.get(updates.count, 0)
+        environment, told = 0.0, NOTHING
         if steps is not None and row.implementation.name in steps.implementations:
             step = _least_step(matrix, records, room, steps, steps.implementations[row.implementation.name])
-            environment = 0.0 if step is None else counts[steps.count] * step
-            told = "not measured" if step is None else units.seconds(environment)
+            stepped = counts.get(steps.count)
+            if step is None or stepped is None:
+                told = "not measured" if step is None else "not counted"
+            else:
+                environment = stepped * step
+                told = units.seconds(environment)
+        limit = count * least[0] + environment
         found.append(
             (
                 row.case.name,
                 row.implementation.name,
-                units.count(count),
+                units.count(count) if count else f"{NOTHING} (not counted)",
                 f"{units.seconds(least[0])} ({least[1]})",
-                units.seconds(count * least[0]),
+                units.seconds(count * least[0]) if count else NOTHING,
                 *(() if steps is None else (told,)),
                 units.seconds(seconds),
-                f"{units.significant(seconds / (count * least[0] + environment))}x",
+                f"{units.significant(seconds / limit)}x" if count and seconds > 0 else NOTHING,
             )
         )
     headers = (
@@ -142,8 +147,14 @@ def _row(row: Row, work: LeastWork, least: tuple[float, str], seconds: float) ->
         units.count(work.bytes),
         f"{units.seconds(least[0])} ({least[1]})",
         units.seconds(seconds),
-        f"{units.significant(100 * least[0] / seconds, 2)} %",
-        f"{units.significant(work.operations / seconds / 1e9)} G",
+        *(
+            (
+                f"{units.significant(100 * least[0] / seconds, 2)} %",
+                f"{units.significant(work.operations / seconds / 1e9)} G",
+            )
+            if seconds > 0
+            else (f"{NOTHING} (a time of zero)", NOTHING)
+        ),
     )
 
 
@@ -159,8 +170,10 @@ def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roof
     def by_case(benchmark: str, unit: str) -> dict[str, float]:
         found: dict[str, float] = {}
         for row, figure in _figures_here(matrix, records, room, benchmark):
-            count = row.passed[0].data["measurement"]["counts"][unit]
-            found[row.case.name] = max(found.get(row.case.name, 0.0), count / figure.value)
+            rate = row.passed[0].data["measurement"]["counts"].get(unit, 0) / figure.value
+            # Nothing counted is no rate, and neither is more than any number.
+            if 0 < rate < math.inf:
+                found[row.case.name] = max(found.get(row.case.name, 0.0), rate)
         return found
 
     operations = by_case(roofline.operations, "operations")

@@ -93,7 +93,7 @@ def _of_limits(records: Iterable[Record]) -> Iterator[str]:
 def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
     for room in rooms:
         metric = room.benchmark.headline
-        flagged = [row for row in room.rows if row.passed and outliers(row.processes(metric))]
+        flagged = [row for row in room.rows if (found := row.processes(metric)) and outliers(found)]
         if flagged:
             names = ", ".join(f"{row.case.name} {row.implementation.name}" for row in flagged)
             yield f"{room.benchmark.name}: outliers flagged, and kept, in {names}."
