@@ -1,1 +1,1 @@
-"""Python reference implementations of forge-bench's benchmarks, one file each; README.md is the guide."""
+"""Python implementations of forge-bench's benchmarks, one file each; README.md is the guide."""

@@ -39,7 +39,7 @@ for mirror in $(mirrors); do
     [ -n "$lacking" ] || break
     answers "$mirror" || continue
     answered=yes
-    # What is there under a name of ours and is not what is locked would be taken for the rest of a download.
+    # A file under our name that is not the locked one would count as the rest of a download.
     echo "$lacking" | while read -r _ _ _ _ _ path; do rm -f "$directory/${path##*/}"; done
     # shellcheck disable=SC2046
     fetch -o Acquire::Retries=2 download-file \

@@ -12,6 +12,7 @@ from runner.images.lock import require_lock
 from runner.images.network import network_arguments
 from runner.images.spec import ImageSpec
 from runner.matrix import load_matrix
+from runner.matrix.images import ImageTarget, Stage
 from runner.system import machine
 from runner.system.errors import ForgeBenchError
 
@@ -21,14 +22,18 @@ ROOT = Path(__file__).resolve().parents[1]
 def main() -> int:
     """Build the stage rust-tests and show what it printed; the exit code is the build's."""
     toolchain = next(iter(load_matrix(ROOT / "matrix.yaml").toolchains.values()))
-    spec = ImageSpec(target="rust-tests", architecture=machine.architecture(), toolchain=toolchain)
+    spec = ImageSpec(
+        target=ImageTarget(name="rust-tests", source=Stage(packages=())),
+        architecture=machine.architecture(),
+        toolchain=toolchain,
+    )
     require_lock(ROOT, toolchain, "tools", spec.architecture)
     with tempfile.TemporaryDirectory() as temporary:
         log = Path(temporary) / "rust-tests.log"
         base = ensure_base(toolchain, log_directory=Path(temporary), say=_say)
         result = docker(
             *("buildx", "build", "--builder", builder(), "--progress", "plain", "--output", "type=cacheonly"),
-            *("--target", spec.target, "--file", str(ROOT / "docker" / "Dockerfile")),
+            *("--target", spec.target.name, "--file", str(ROOT / "docker" / "Dockerfile")),
             *build_arguments(spec, identify(spec, ROOT), base),
             *certificate_secret(),
             *network_arguments(toolchain),

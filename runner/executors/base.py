@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from runner.matrix import Implementation, Limits, Platform
+from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution
 from runner.records.failure import Failure, FailureKind
@@ -23,6 +24,8 @@ class LaunchRequest:
 
     ``command`` is complete but for ``--input`` and ``--output``, which the executor adds with paths of its own where
     the runner gives directories: one to read, and one, empty, that is to hold what the launch wrote.
+    ``keeper_image`` is one that holds ``sleep``; None where ``image`` does. ``executable_tmp`` is whether the launch may
+    execute what it writes to /tmp.
     """
 
     name: str
@@ -34,6 +37,8 @@ class LaunchRequest:
     input_directory: Path | None
     output_directory: Path | None
     on_line: Callable[[str], None]
+    keeper_image: ImageFacts | None = None
+    executable_tmp: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,11 +153,11 @@ class Executor(Protocol):
     def cpus(self, limits: Limits) -> CpuSet:
         """The CPUs that a launch under these limits would get; too few where there are too few."""
 
-    def identify(self, target: str, toolchain: Toolchain, platform: Platform) -> str:
+    def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The execution hash of an image, without building it."""
 
     def prepare(
-        self, target: str, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
+        self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:
         """Build or find the image."""
 

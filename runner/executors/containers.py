@@ -23,9 +23,11 @@ def create_container(
     cpuset: str | None,
     mounts: Sequence[Mount],
     environment: Mapping[str, str],
-    compiles: bool = False,
+    executable_tmp: bool = False,
 ) -> Container:
-    """A container that is confined and not started yet. What one ``compiles`` in /tmp it may execute there.
+    """A container that is confined and not started yet.
+
+    With ``executable_tmp`` it may execute what it writes to /tmp.
 
     Raises:
         docker.errors.APIError: the daemon refuses it.
@@ -52,7 +54,7 @@ def create_container(
             Ulimit(name="fsize", soft=most_bytes(limits), hard=most_bytes(limits)),
         ],
         init=True,
-        tmpfs={"/tmp": f"size=256m,mode=1777{',exec' if compiles else ''}"},  # noqa: S108 (inside the container)
+        tmpfs={"/tmp": f"size=256m,mode=1777{',exec' if executable_tmp else ''}"},  # noqa: S108 (inside the container)
         mounts=list(mounts),
         environment=dict(environment),
         log_config=LogConfig(type="none"),

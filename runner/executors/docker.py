@@ -30,6 +30,7 @@ from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec
 from runner.matrix import Implementation, Limits, Platform
+from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution, ExecutionKind
 from runner.records.failure import Failure, FailureKind
@@ -98,12 +99,12 @@ class DockerExecutor:
         """Of the daemon's. What shares a core is known where that machine is this one."""
         return choose_cpus(limits.cpus, self._cpus, self._cores)
 
-    def identify(self, target: str, toolchain: Toolchain, platform: Platform) -> str:
+    def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The hash of the image's inputs but for the runner and the templates."""
         return identify(self._spec(target, toolchain, platform), self._root).execution_hash
 
     def prepare(
-        self, target: str, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
+        self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:
         """Build the image unless it is there."""
         image = ensure_image(
@@ -113,7 +114,7 @@ class DockerExecutor:
             say=say,
         )
         return ImageFacts(
-            target=target,
+            target=target.name,
             architecture=platform.architecture,
             identity=image.identity,
             execution_hash=image.execution_hash,
@@ -166,8 +167,7 @@ class DockerExecutor:
         return stack.enter_context(
             keeper(
                 self._client,
-                image=_digest(request),
-                target=request.image.target,
+                image=_digest(request.keeper_image or request.image),
                 labels=owner_labels(request.deadline_seconds),
                 limits=request.limits,
                 inputs=request.input_directory is not None,
@@ -189,14 +189,14 @@ class DockerExecutor:
             with uninterrupted():
                 container = create_container(
                     self._client,
-                    image=_digest(request),
+                    image=_digest(request.image),
                     command=command,
                     name=f"forge-bench-{request.name}-{uuid.uuid4().hex[:8]}",
                     labels=owner_labels(request.deadline_seconds),
                     limits=request.limits,
                     cpuset=limits.cpuset,
                     mounts=beside.mounts if beside else (),
-                    compiles=request.image.target == "compile",
+                    executable_tmp=request.executable_tmp,
                     environment={
                         **threads.environment(request.limits),
                         **instructions.environment(request.limits),
@@ -209,7 +209,7 @@ class DockerExecutor:
                 with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
                     container.remove(force=True, v=True)
 
-    def _spec(self, target: str, toolchain: Toolchain, platform: Platform) -> ImageSpec:
+    def _spec(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> ImageSpec:
         return ImageSpec(target=target, architecture=platform.architecture, toolchain=toolchain)
 
 
@@ -336,10 +336,10 @@ def _exit_code(code: int) -> int:
     return 128 - code if 128 < code <= 128 + 64 else code  # noqa: PLR2004 (as the line above says)
 
 
-def _digest(request: LaunchRequest) -> str:
-    if request.image.config_digest is None:
+def _digest(image: ImageFacts) -> str:
+    if image.config_digest is None:
         raise ValueError("a container needs an image")
-    return request.image.config_digest
+    return image.config_digest
 
 
 def _one_line(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 A library chooses by itself what it computes with, by what the processor has, and each is told by a variable of its
 own. What is told is not what is done: an implementation looks whether the cap is in force in what it has loaded
-(`baselines/instructions.py`), and fails where it is not.
+(`baselines/contract/instructions.py`), and fails where it is not.
 """
 
 from collections.abc import Collection, Mapping

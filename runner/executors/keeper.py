@@ -1,6 +1,7 @@
 """The keeper: a second container beside a launch's, which holds the volumes of its inputs and outputs.
 
-It runs nothing but a sleep: an edge image's own, where there is no other program. Through it the launch gets its
+It runs nothing but a sleep, in an image that has one: the launch's own need not hold any program but the one that is
+launched. Through it the launch gets its
 inputs read-only, though the daemon writes them, and an output directory with an end: a file system in memory whose
 size and number of files the kernel bounds. An anonymous volume on the daemon's disk has no bound at all that works
 everywhere, and what a stopped container had in a temporary file system of its own is gone; this one stays while the
@@ -32,8 +33,6 @@ from runner.system.signals import uninterrupted
 
 INPUTS, OUTPUTS = "/inputs", "/outputs"
 _SLEEP = ("sleep", "infinity")
-# An edge image holds one program.
-_EDGE_SLEEP = ("torchforge", "sleep")
 _LIMITS = Limits(name="keeper", cpus=1, memory_bytes=128 * 2**20, pids=32, threads=1)
 # The folder itself takes a place among the files.
 _INODES = MOST_FILES + 2
@@ -109,7 +108,6 @@ def keeper(
     client: docker.DockerClient,
     *,
     image: str,
-    target: str,
     labels: Mapping[str, str],
     limits: Limits,
     inputs: bool,
@@ -119,7 +117,6 @@ def keeper(
     Args:
         client: the daemon.
         image: whose ``sleep`` it runs.
-        target: what the image is.
         labels: what tells this runner's containers and volumes from others.
         limits: the launch's: they bound what its outputs may hold.
         inputs: whether there are inputs.
@@ -147,7 +144,7 @@ def keeper(
             container = create_container(
                 client,
                 image=image,
-                command=_EDGE_SLEEP if target == "edge" else _SLEEP,
+                command=_SLEEP,
                 name=f"forge-bench-keeper-{uuid.uuid4().hex[:8]}",
                 labels=labels,
                 limits=_LIMITS,

@@ -27,6 +27,7 @@ from runner.executors.watch import Streams
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec
 from runner.matrix import Implementation, Limits, Platform
+from runner.matrix.images import CORE, ImageTarget
 from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution, ExecutionKind
 from runner.records.failure import Failure, FailureKind
@@ -85,8 +86,11 @@ class LocalExecutor:
         """Another architecture, another image's implementation, or a program that is not there."""
         if platform.architecture != machine.architecture():
             return f"this is {machine.architecture()}; the local executor runs what the host is"
-        if self._image is not None and implementation.image not in (self._image["target"], "core"):
-            return f"needs the image forge-bench:{implementation.image}"
+        if self._image is not None and implementation.image.name not in (
+            self._image["target"],
+            CORE.name,
+        ):
+            return f"needs the image forge-bench:{implementation.image.name}"
         environment = self._environment()
         program = implementation.command[0]
         if shutil.which(program, path=environment.get("PATH")) is None:
@@ -101,15 +105,17 @@ class LocalExecutor:
         """Of those that this process may use."""
         return choose_cpus(limits.cpus, usable_cpus(os.cpu_count() or 1), cores_here())
 
-    def identify(self, target: str, toolchain: Toolchain, platform: Platform) -> str:
+    def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The image's own hash, or that of the checkout on a bare host."""
         if self._image is not None:
             return str(self._image["execution_hash"])
-        spec = ImageSpec(target=target, architecture=platform.architecture, toolchain=toolchain)
+        # What only a record describes is not here: the checkout stands for it, and counts as another image.
+        here = CORE if target.source is None else target
+        spec = ImageSpec(target=here, architecture=platform.architecture, toolchain=toolchain)
         return f"host:{identify(spec, self._root).execution_hash}"
 
     def prepare(
-        self, target: str, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
+        self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:
         """Nothing is built here."""
         del say

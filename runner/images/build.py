@@ -3,7 +3,8 @@
 import os
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,26 +12,42 @@ from runner.daemon.docker_command import builder, docker, inspect_images
 from runner.images.base import ensure_base
 from runner.images.diagnosis import diagnose
 from runner.images.identity import Identity, identify
+from runner.images.labels import EXECUTION_HASH_LABEL, IDENTITY_LABEL, TARGET_LABEL
 from runner.images.lock import changes, drifted, require_lock
 from runner.images.network import network_arguments
 from runner.images.resolve import resolve
 from runner.images.spec import Image, ImageSpec
+from runner.images.their_build import build_files
+from runner.matrix.images import CORE, Stage, TheirDockerfile, TheirImage
 from runner.system import machine
-from runner.system.errors import ForgeBenchError, ImageBuildFailed, PackagesDrifted, PinMismatch
+from runner.system.errors import (
+    EmulationMissing,
+    ForgeBenchError,
+    ImageBuildFailed,
+    PackagesDrifted,
+    PinMismatch,
+)
 
-IDENTITY_LABEL = "forge-bench.identity"
 # A registry is named by a first part with a dot, a port, or localhost; anything else is a local name as well.
 REGISTRY = re.compile(r"(localhost|[^/]*[.:][^/]*)/")
 _TAIL_LINES = 25
+_FOREIGN_BINARY = "exec format error"
 _NOT_SERVED = "forge-bench: not served: "
 
 
 def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Callable[[str], None]) -> Image:
-    """The image of ``spec``, built from the files below ``root`` unless it is there already.
+    """The image of ``spec``, built unless it is there already.
+
+    Args:
+        spec: what is wanted.
+        root: the checkout, from whose files ours are built.
+        log_directory: where the build's output goes.
+        say: takes a line about what is done.
 
     Raises:
         PackagesDrifted: the packages are not locked for what is asked, or no longer served as locked.
         PinMismatch: the packages serve other versions than the toolchain pins.
+        EmulationMissing: a step of somebody else's build runs a program of another architecture.
         ImageBuildFailed: the build failed for another reason; the message ends in the build's last lines.
     """
     for each in locks_of(spec):
@@ -46,21 +63,23 @@ def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Calla
             docker("tag", spec.tag, alias)
         return _image(spec, identity, found[spec.tag], None)
     seconds = _build(
-        spec, identity, root, log_directory / f"build-{spec.target}-{spec.architecture}.log", say
+        spec, identity, root, log_directory / f"build-{spec.target.name}-{spec.architecture}.log", say
     )
     return _image(spec, identity, inspect_images([spec.tag])[spec.tag], seconds)
 
 
 def locks_of(spec: ImageSpec) -> tuple[tuple[str, str], ...]:
     """The kind and architecture of each lock that a build on this machine reads."""
-    return (*((kind, spec.architecture) for kind in spec.packages), ("tools", machine.architecture()))
+    if not isinstance(spec.target.source, Stage):
+        return ()
+    return (*((kind, spec.architecture) for kind in spec.target.packages), ("tools", machine.architecture()))
 
 
 def build_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]:
-    """The arguments of ``docker buildx build`` that say what is built: pins, names, identity."""
+    """The arguments of ``docker buildx build`` that describe one of our images: pins, names, identity."""
     values = {
         "BASE": base,
-        "IMAGE_TARGET": spec.target,
+        "IMAGE_TARGET": spec.target.name,
         "TOOLCHAIN": spec.toolchain.name,
         "SUITE": spec.toolchain.suite,
         "RUST": spec.toolchain.rust,
@@ -70,6 +89,19 @@ def build_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]
         "EXECUTION_HASH": identity.execution_hash,
     }
     return [word for name, value in values.items() for word in ("--build-arg", f"{name}={value}")]
+
+
+def their_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]:
+    """The same for somebody else's image: the base that it may build on, and the labels that our images have."""
+    labels = {
+        TARGET_LABEL: spec.target.name,
+        IDENTITY_LABEL: identity.identity,
+        EXECUTION_HASH_LABEL: identity.execution_hash,
+    }
+    return [
+        *("--build-arg", f"BASE={base}"),
+        *(word for name, value in labels.items() for word in ("--label", f"{name}={value}")),
+    ]
 
 
 def certificate_secret() -> list[str]:
@@ -82,18 +114,17 @@ def _build(spec: ImageSpec, identity: Identity, root: Path, log: Path, say: Call
     base = ensure_base(spec.toolchain, log_directory=log.parent, say=say)
     say(f"building {spec.tag} (log: {log})")
     started = time.monotonic()
-    result = docker(
-        # The daemon's own builder shares its images: the base is one of them, and the result becomes one.
-        *("buildx", "build", "--builder", builder(), "--progress", "plain"),
-        *("--platform", f"linux/{spec.architecture}", "--target", spec.target),
-        *("--file", str(root / "docker" / "Dockerfile")),
-        *build_arguments(spec, identity, base),
-        *certificate_secret(),
-        *network_arguments(spec.toolchain),
-        *(word for tag in (spec.tag, *_aliases(spec)) for word in ("--tag", tag)),
-        str(root),
-        log=log,
-    )
+    with _what(spec, identity, base, root) as what:
+        result = docker(
+            # The daemon's own builder shares its images: the base is one of them, and the result becomes one.
+            *("buildx", "build", "--builder", builder(), "--progress", "plain"),
+            *("--platform", f"linux/{spec.architecture}"),
+            *certificate_secret(),
+            *network_arguments(spec.toolchain),
+            *(word for tag in (spec.tag, *_aliases(spec)) for word in ("--tag", tag)),
+            *what,
+            log=log,
+        )
     seconds = time.monotonic() - started
     if result.returncode != 0:
         raise _failure(spec, root, log, say)
@@ -101,12 +132,49 @@ def _build(spec: ImageSpec, identity: Identity, root: Path, log: Path, say: Call
     return seconds
 
 
+@contextmanager
+def _what(spec: ImageSpec, identity: Identity, base: str, root: Path) -> Iterator[list[str]]:
+    """The arguments that say what is built, its files last: the checkout, or a copy of theirs that is gone afterwards."""
+    source = spec.target.source
+    if isinstance(source, TheirDockerfile | TheirImage):
+        with build_files(source) as files:
+            arguments = their_arguments(spec, identity, base)
+            yield [*arguments, "--file", str(files.dockerfile), str(files.context)]
+    else:
+        arguments = build_arguments(spec, identity, base)
+        dockerfile = str(root / "docker" / "Dockerfile")
+        yield [*arguments, "--target", spec.target.name, "--file", dockerfile, str(root)]
+
+
 def _failure(spec: ImageSpec, root: Path, log: Path, say: Callable[[str], None]) -> ForgeBenchError:
     text = log.read_text(encoding="utf-8", errors="replace")
+    ours = isinstance(spec.target.source, Stage)
+    if ours and (refused := _refused_packages(spec, text, root, log.parent, say)):
+        return refused
+    if not ours and spec.architecture != machine.architecture() and _FOREIGN_BINARY in text:
+        return EmulationMissing(
+            what=f"building {spec.tag} runs programs for {spec.architecture}, and this kernel cannot",
+            why=f"a step of the build ended with: {_FOREIGN_BINARY}",
+            fix="install what emulates them: python -m runner setup",
+        )
+    if known := diagnose(text, what=f"building {spec.tag}", log=log):
+        return known
+    tail = "\n".join(f"    {line}" for line in text.splitlines()[-_TAIL_LINES:])
+    return ImageBuildFailed(
+        what=f"building {spec.tag} failed; its log ends\n{tail}",
+        why=f"a step of {'docker/Dockerfile' if ours else 'a build that is not of forge-bench'} ended with an error",
+        fix=f"read {log}",
+    )
+
+
+def _refused_packages(
+    spec: ImageSpec, text: str, root: Path, log_directory: Path, say: Callable[[str], None]
+) -> ForgeBenchError | None:
+    """What our own scripts said of packages that are not as locked or as pinned."""
     lines = text.splitlines()
     # The script itself may be shown too; what it printed has its values filled in.
     if any("$" not in line.partition(_NOT_SERVED)[2] for line in lines if _NOT_SERVED in line):
-        drift = _drift(spec, root, log.parent, say)
+        drift = _drift(spec, root, log_directory, say)
         if drift is not None:
             return drift
     for line in lines:
@@ -117,14 +185,7 @@ def _failure(spec: ImageSpec, root: Path, log: Path, say: Callable[[str], None])
                 why=mismatch,
                 fix=f"set toolchains.{spec.toolchain.name} to what is served, or take another suite",
             )
-    if known := diagnose(text, what=f"building {spec.tag}", log=log):
-        return known
-    tail = "\n".join(f"    {line}" for line in lines[-_TAIL_LINES:])
-    return ImageBuildFailed(
-        what=f"building {spec.tag} failed; its log ends\n{tail}",
-        why="a step of docker/Dockerfile ended with an error",
-        fix=f"read {log}",
-    )
+    return None
 
 
 def _drift(
@@ -148,9 +209,12 @@ def _drift(
 def _aliases(spec: ImageSpec) -> tuple[str, ...]:
     """Short names, for people."""
     own = spec.architecture == machine.architecture()
-    if spec.target == "core":
+    if not isinstance(spec.target.source, Stage):
+        # Theirs may be called anything, such as the name of an architecture.
+        return ()
+    if spec.target == CORE:
         return (f"forge-bench:{spec.architecture}", *(("forge-bench:latest",) if own else ()))
-    return (f"forge-bench:{spec.target}",) if own else ()
+    return (f"forge-bench:{spec.target.name}",) if own else ()
 
 
 def identity_of(image: Mapping[str, Any] | None) -> str | None:
@@ -174,6 +238,8 @@ def manifest_digest_of(image: Mapping[str, Any]) -> str | None:
 
 
 def _image(spec: ImageSpec, identity: Identity, found: dict[str, Any], seconds: float | None) -> Image:
+    if not isinstance(spec.target.source, Stage):
+        _refuse_unfit(spec, found)
     return Image(
         spec=spec,
         config_digest=str(found["Id"]),
@@ -182,3 +248,23 @@ def _image(spec: ImageSpec, identity: Identity, found: dict[str, Any], seconds: 
         execution_hash=identity.execution_hash,
         built_seconds=seconds,
     )
+
+
+def _refuse_unfit(spec: ImageSpec, found: Mapping[str, Any]) -> None:
+    """See that an image of somebody else's is one that a launch can be held to its limits in.
+
+    Raises:
+        ImageBuildFailed: it is of another architecture, or declares volumes.
+    """
+    if found.get("Architecture") != spec.architecture:
+        raise ImageBuildFailed(
+            what=f"{spec.tag} is an image for {found.get('Architecture')}",
+            why=f"its platform is {spec.architecture}; times of another would be recorded as that platform's",
+            fix=f"build or name one for {spec.architecture}, or list its implementations' platforms in the matrix",
+        )
+    if (found.get("Config") or {}).get("Volumes"):
+        raise ImageBuildFailed(
+            what=f"{spec.tag} declares volumes: {', '.join(found['Config']['Volumes'])}",
+            why="a launch could write there without any bound; it may write to /tmp and its output folder alone",
+            fix="leave VOLUME out of the Dockerfile, or build on the image that declares them without it",
+        )

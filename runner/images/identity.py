@@ -8,8 +8,11 @@ from typing import Any
 
 from runner.images.lock import read_lock
 from runner.images.spec import ImageSpec
+from runner.images.their_build import inputs_of
+from runner.matrix.images import Stage
 from runner.matrix.toolchain import ARCHITECTURES
 from runner.records.record import content_hash
+from runner.system.errors import ImageNotFound
 
 # What an implementation executes, and what only the runner inside the image reads.
 EXECUTED = (".dockerignore", "docker", "rust", "baselines")
@@ -18,6 +21,8 @@ READ_BY_THE_RUNNER = ("runner", "templates", "matrix.yaml", "pyproject.toml", "u
 # a Rust module may well be called target.
 _CACHES = frozenset({"__pycache__", ".venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"})
 _CARGO_TARGET = "rust/target"
+# For people alone: editing them runs nothing again.
+DOCUMENTS = ("rust/ARCHITECTURE.md", "baselines/README.md")
 # A lock counts by its packages, and only for its own toolchain.
 _LOCKS = "docker/lock"
 
@@ -31,22 +36,46 @@ class Identity:
 
 
 def identify(spec: ImageSpec, root: Path) -> Identity:
-    """The identity of the image that ``spec`` would give, from the files below ``root`` as they are now."""
-    asked: dict[str, Any] = asdict(spec)
+    """The identity of the image that ``spec`` would give, from its files as they are now.
+
+    Args:
+        spec: the image; of somebody else's the files are those that its target names.
+        root: the checkout, from which ours are built.
+
+    Raises:
+        ImageBuildFailed: a file of somebody else's cannot be read.
+        ImageNotFound: nothing says what the image would be built from.
+    """
+    asked = _asked(spec)
+    source = spec.target.source
+    if source is None:
+        raise ImageNotFound(
+            what=f"nothing here says what the image {spec.target.name} is built from",
+            why="it is an image of somebody else's, which a record names and its matrix described",
+            fix="give the image itself: --image DIGEST, FILE or REGISTRY/REPOSITORY@sha256:…, with --executor docker",
+        )
+    if isinstance(source, Stage):
+        executed = {"spec": asked, "files": _hashes(root, EXECUTED), "packages": _packages(spec, root)}
+        more: dict[str, Any] = {"runner": _hashes(root, READ_BY_THE_RUNNER)}
+    else:
+        executed = {"spec": asked, **inputs_of(source)}
+        # How its versions are asked runs nothing again, but they are asked anew.
+        more = {"versions": spec.target.versions}
+    return Identity(identity=content_hash({**executed, **more}), execution_hash=content_hash(executed))
+
+
+def _asked(spec: ImageSpec) -> dict[str, Any]:
+    toolchain = asdict(spec.toolchain)
     # What is installed counts, not where it came from: that is in the locks.
     for name in ("snapshot", "archive"):
-        del asked["toolchain"][name]
-    executed = {"spec": asked, "files": _hashes(root, EXECUTED), "packages": _packages(spec, root)}
-    return Identity(
-        identity=content_hash({**executed, "runner": _hashes(root, READ_BY_THE_RUNNER)}),
-        execution_hash=content_hash(executed),
-    )
+        del toolchain[name]
+    return {"target": spec.target.name, "architecture": spec.architecture, "toolchain": toolchain}
 
 
 def _packages(spec: ImageSpec, root: Path) -> dict[str, list[str]]:
     """The locked packages of the image, and of what builds it on either architecture."""
     wanted = [
-        *((kind, spec.architecture) for kind in spec.packages),
+        *((kind, spec.architecture) for kind in spec.target.packages),
         *(("tools", each) for each in ARCHITECTURES),
     ]
     locks = {each: read_lock(root, spec.toolchain.name, *each) for each in wanted}
@@ -67,7 +96,8 @@ def _hashes(root: Path, names: Iterable[str]) -> list[list[str]]:
 
 def _files(path: Path, root: Path) -> Iterator[Path]:
     if path.is_file():
-        yield path
+        if path.relative_to(root).as_posix() not in DOCUMENTS:
+            yield path
     elif path.is_dir() and path.name not in _CACHES and path not in (root / _CARGO_TARGET, root / _LOCKS):
         for child in path.iterdir():
             yield from _files(child, root)

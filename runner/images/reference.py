@@ -19,12 +19,11 @@ from typing import Any
 
 from runner.daemon.docker_command import docker, inspect_images
 from runner.daemon.unavailable import is_connection_trouble, unavailable
-from runner.images.build import IDENTITY_LABEL, REGISTRY, manifest_digest_of
+from runner.images.build import REGISTRY, manifest_digest_of
+from runner.images.labels import EXECUTION_HASH_LABEL, IDENTITY_LABEL, TARGET_LABEL
 from runner.records.image import ImageFacts
 from runner.system.errors import ImageNotFound
 
-TARGET_LABEL = "forge-bench.target"
-EXECUTION_HASH_LABEL = "forge-bench.execution-hash"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*\Z")
 _LARGEST_JSON = 2**24

@@ -2,35 +2,22 @@
 
 from dataclasses import dataclass
 
+from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageSpec:
-    """One image to build.
+    """One image to build. ``architecture`` is Docker's name: amd64 or arm64."""
 
-    ``target`` is core, peers, edge, compile or backends; ``architecture`` is Docker's name: amd64 or arm64.
-    """
-
-    target: str
+    target: ImageTarget
     architecture: str
     toolchain: Toolchain
 
     @property
     def tag(self) -> str:
         """The image's own name."""
-        return f"forge-bench:{self.target}-{self.toolchain.name}-{self.architecture}"
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """The kinds of the locks whose packages are in it. An edge image has none."""
-        match self.target:
-            case "edge":
-                return ()
-            case "compile":
-                return ("image", "compile")
-            case _:
-                return ("image",)
+        return f"forge-bench:{self.target.name}-{self.toolchain.name}-{self.architecture}"
 
 
 @dataclass(frozen=True, kw_only=True)

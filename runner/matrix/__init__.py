@@ -20,6 +20,7 @@ from runner.matrix.model import (
     Profile,
     Returns,
     Roofline,
+    Side,
     Updates,
 )
 
@@ -42,6 +43,7 @@ __all__ = [
     "Profile",
     "Returns",
     "Roofline",
+    "Side",
     "Updates",
     "load_matrix",
 ]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from runner.matrix import model
 from runner.matrix.expressions import ExpressionError, evaluate, names_in
 from runner.matrix.faults import Fault, did_you_mean
+from runner.matrix.images import CORE, OURS, ImageTarget
 from runner.matrix.source import MOST_BYTES, Source, read_source
+from runner.matrix.their_images import image_faults, targets_of
 from runner.matrix.toolchain import Toolchain
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import MatrixError
@@ -27,8 +29,12 @@ _SAID = {type(None): "empty", list: "a list"}
 _UNITS = {"MiB": 2**20, "GiB": 2**30}
 
 
-def load_matrix(path: Path) -> model.Matrix:
+def load_matrix(path: Path, *, builds: bool = True) -> model.Matrix:
     """Read the matrix at ``path``.
+
+    Args:
+        path: the file; what its ``images`` are built from lies in its folder.
+        builds: whether images can be built here. Inside an image none can, and their files are not looked for.
 
     Raises:
         MatrixError: with every fault of the file, each on its line.
@@ -42,8 +48,9 @@ def load_matrix(path: Path) -> model.Matrix:
             fix="name an existing file with --matrix, or run from the project's folder",
         ) from error
     source = read_source(text)
+    folder = path.absolute().parent
     # A file that is no matrix at all has thousands; nobody reads those.
-    faults = sorted(set(islice(source.faults or _faults(source), _MOST_FAULTS)))
+    faults = sorted(set(islice(source.faults or _faults(source, folder if builds else None), _MOST_FAULTS)))
     if faults:
         listing = "\n".join(f"    {fault}" for fault in faults)
         count = f"{len(faults)} fault{'s' if len(faults) > 1 else ''}"
@@ -54,10 +61,10 @@ def load_matrix(path: Path) -> model.Matrix:
             why="a matrix runs only when every part of it is valid",
             fix=f"mend the lines named above in {path} (schema: runner/schemas/matrix.schema.json)",
         )
-    return _build(source.data)
+    return _build(source.data, folder)
 
 
-def _faults(source: Source) -> Iterator[Fault]:
+def _faults(source: Source, folder: Path | None) -> Iterator[Fault]:
     rules = schema(SCHEMA, strict=True)
     errors = [] if rules.allows(source.data) else list(rules.faults(source.data))
     for error in errors:
@@ -65,7 +72,7 @@ def _faults(source: Source) -> Iterator[Fault]:
     # The semantic checks walk the data by its shape: what the schema refused is left out of them.
     broken = {tuple(error.absolute_path)[:2] for error in errors}
     if isinstance(source.data, dict):
-        yield from _semantic_faults(source, broken)
+        yield from _semantic_faults(source, broken, folder)
 
 
 def _schema_faults(source: Source, error: "ValidationError") -> Iterator[Fault]:
@@ -110,10 +117,13 @@ _Benchmark = dict[str, Any]
 _FaultAt = Callable[..., Fault]
 
 
-def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[Fault]:
+def _semantic_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path | None) -> Iterator[Fault]:
     """What a schema cannot say: names that must exist elsewhere, keys that exclude or need one another."""
     data = source.data
     yield from _profile_name_faults(source)
+    yield from _image_faults(source, broken, folder)
+    images = data.get("images")
+    known_images = {*OURS, *(images if isinstance(images, dict) else ())}
     benchmarks = data.get("benchmarks")
     if not isinstance(benchmarks, dict):
         return
@@ -141,6 +151,7 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[F
             yield from _limits_faults(benchmark, data["limits"], fault)
             if isinstance(data.get("platforms"), dict):
                 yield from _implementation_faults(benchmark, data["platforms"], data["limits"], fault)
+        yield from _unknown_images(benchmark, known_images, fault)
         yield from _headline_faults(benchmark, fault)
         yield from _gate_faults(benchmark, fault)
         yield from _parameter_faults(benchmark, fault)
@@ -158,6 +169,27 @@ def _profile_name_faults(source: Source) -> Iterator[Fault]:
         if not portable(name):
             path = ("profiles", name)
             yield Fault(line=source.line_of(path), key=".".join(path), message=_DEVICE)
+
+
+def _image_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path | None) -> Iterator[Fault]:
+    images = source.data.get("images")
+    if not isinstance(images, dict):
+        return
+
+    def fault(*path: str, message: str) -> Fault:
+        full = ("images", *path)
+        return Fault(line=source.line_of(full), key=".".join(full), message=message)
+
+    sound = {name: image for name, image in images.items() if ("images", name) not in broken}
+    yield from image_faults(sound, fault, folder)
+
+
+def _unknown_images(benchmark: _Benchmark, known: set[str], fault: _FaultAt) -> Iterator[Fault]:
+    for key, implementation in benchmark["implementations"].items():
+        name = implementation.get("image", CORE.name)
+        if name not in known:
+            hint = did_you_mean(name, known)
+            yield fault("implementations", key, "image", message=f'no image "{name}"{hint}')
 
 
 def _name_faults(name: str, benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
@@ -205,16 +237,22 @@ def _reference_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
         yield fault("implementations", message=f"exactly one needs reference: true; {why}")
     for key in references:
         value = implementations[key]
-        if any(map(value.get, ("platforms", "limits", "without"))) or value.get("image", "core") != "core":
+        if (
+            any(map(value.get, ("platforms", "limits", "without")))
+            or value.get("image", CORE.name) != CORE.name
+        ):
             yield fault(
                 "implementations",
                 key,
-                message="a reference must exist in the core image, on every platform, under all limits, for every case",
+                message=f"a reference must exist in the {CORE.name} image, on every platform, under all limits, "
+                "for every case",
             )
         if "differs" in value:
             yield fault(
                 "implementations", key, "differs", message="a reference differs from nothing; drop this"
             )
+        if value.get("side", "reference") != "reference":
+            yield fault("implementations", key, "side", message="a reference is on its own side; drop this")
 
 
 def _roofline_faults(
@@ -428,13 +466,14 @@ def _no_count(text: str, parameters: dict[str, Any]) -> str | None:
     return f"the value is {value}" if value < 0 else None
 
 
-def _build(data: dict[str, Any]) -> model.Matrix:
+def _build(data: dict[str, Any], folder: Path) -> model.Matrix:
+    images = {**OURS, **targets_of(data.get("images", {}), folder)}
     return model.Matrix(
         toolchains={name: Toolchain(name=name, **value) for name, value in data["toolchains"].items()},
         platforms={name: model.Platform(name=name, **value) for name, value in data["platforms"].items()},
         limits={name: _limits(name, value) for name, value in data["limits"].items()},
         profiles={name: _profile(name, value) for name, value in data["profiles"].items()},
-        benchmarks={name: _benchmark(name, value) for name, value in data["benchmarks"].items()},
+        benchmarks={name: _benchmark(name, value, images) for name, value in data["benchmarks"].items()},
     )
 
 
@@ -460,7 +499,7 @@ def _profile(name: str, value: dict[str, Any]) -> model.Profile:
     )
 
 
-def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
+def _benchmark(name: str, value: dict[str, Any], images: Mapping[str, ImageTarget]) -> model.Benchmark:
     returns = value.get("returns")
     return model.Benchmark(
         name=name,
@@ -479,7 +518,9 @@ def _benchmark(name: str, value: dict[str, Any]) -> model.Benchmark:
             profile: model.ByExecution(native=sizes["native"], emulated=sizes["emulated"])
             for profile, sizes in value["profiles"].items()
         },
-        implementations={key: _implementation(key, each) for key, each in value["implementations"].items()},
+        implementations={
+            key: _implementation(key, each, images) for key, each in value["implementations"].items()
+        },
         without={
             profile: model.ByExecution(
                 native=frozenset(sizes.get("without", ())),
@@ -539,16 +580,23 @@ def _output(file: str, value: dict[str, Any]) -> model.OutputCheck:
     )
 
 
-def _implementation(name: str, value: dict[str, Any]) -> model.Implementation:
+def _implementation(
+    name: str, value: dict[str, Any], images: Mapping[str, ImageTarget]
+) -> model.Implementation:
     platforms = value.get("platforms")
     return model.Implementation(
         name=name,
         command=tuple(value["command"]),
-        image=value.get("image", "core"),
+        image=images[value.get("image", CORE.name)],
         platforms=tuple(platforms) if platforms else None,
         limits=tuple(value["limits"]) if "limits" in value else None,
         without=value.get("without", {}),
         reference=value.get("reference", False),
         determinism=model.Determinism(value.get("determinism", "none")),
         differs=tuple(value.get("differs", ())),
+        side=model.Side(value["side"]) if "side" in value else _default_side(value),
     )
+
+
+def _default_side(value: dict[str, Any]) -> model.Side:
+    return model.Side.REFERENCE if value.get("reference") else model.Side.PEER

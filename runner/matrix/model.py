@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
+from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
 
 Parameters = Mapping[str, Any]
@@ -33,6 +34,19 @@ class Determinism(Enum):
     PORTABLE = "portable"
     MACHINE = "machine"
     NONE = "none"
+
+
+class Side(Enum):
+    """Whose implementation it is."""
+
+    OURS = "ours"
+    """Our implementation as its users call it. A headline compares the best of these with the reference's side."""
+    KERNEL = "kernel"
+    """Our code without the crossing from Python that its users pay: compared, and never the headline."""
+    REFERENCE = "reference"
+    """The reference and its variants."""
+    PEER = "peer"
+    """Every other implementation. The fastest competitor is one of these or on the reference's side."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,13 +243,14 @@ class Implementation:
 
     name: str
     command: tuple[str, ...]
-    image: str
+    image: ImageTarget
     platforms: tuple[str, ...] | None
     without: Mapping[str, str]
     reference: bool
     determinism: Determinism
     differs: tuple[str, ...] = ()
     limits: tuple[str, ...] | None = None
+    side: Side = Side.PEER
 
     def left_out(self, platform: str, case: str, limits: str) -> str | None:
         """Why the matrix asks for no such cell, or None."""

@@ -10,6 +10,7 @@ from runner.daemon.docker_command import inspect_images
 from runner.images.build import identity_of
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec
+from runner.matrix.images import CORE
 from runner.matrix.toolchain import ARCHITECTURES
 from runner.planning.cells import Cell
 from runner.planning.input_key import inputs_key
@@ -126,7 +127,7 @@ def _inputs(plan: Plan, store: Store, executor: str) -> Sequence[int | None]:
     for each in plan.cells:
         if each.decision is Decision.RUN:
             cell = each.cell
-            core = plan.execution_hashes.get(("core", cell.toolchain.name, cell.platform.name))
+            core = plan.execution_hashes.get((CORE.name, cell.toolchain.name, cell.platform.name))
             if core is not None:
                 wanted.setdefault(inputs_key(cell, execution_hash=core, executor=executor), cell)
     missing = [cell for key, cell in wanted.items() if store.files("inputs", key) is None]

@@ -9,6 +9,7 @@ from itertools import groupby
 from runner.executors import instructions
 from runner.executors.base import Executor
 from runner.matrix import Kind, Matrix
+from runner.matrix.images import CORE, ImageTarget
 from runner.planning.cells import Cell, Selection, content, select
 from runner.planning.cpu_differences import other_cpus
 from runner.planning.key_differences import Content, Earlier
@@ -87,15 +88,16 @@ class Plan:
         """The cell with this content key."""
         return next(each.cell for each in self.cells if each.key == key)
 
-    def images(self) -> tuple[tuple[str, Cell], ...]:
+    def images(self) -> tuple[tuple[ImageTarget, Cell], ...]:
         """The image targets that the cells need, each with a cell that names its toolchain and platform."""
-        needed: dict[tuple[str, str, str], Cell] = {}
+        needed: dict[ImageKey, tuple[ImageTarget, Cell]] = {}
         for each in self.cells:
             if each.decision is not Decision.LEAVE_OUT:
                 cell = each.cell
-                for target in ("core", cell.implementation.image):
-                    needed.setdefault((target, cell.toolchain.name, cell.platform.name), cell)
-        return tuple((target, cell) for (target, _, _), cell in needed.items())
+                for target in (CORE, cell.implementation.image):
+                    key = (target.name, cell.toolchain.name, cell.platform.name)
+                    needed.setdefault(key, (target, cell))
+        return tuple(needed.values())
 
 
 def make_plan(
@@ -169,9 +171,9 @@ def _contents(
     """Each selected cell with what its key is the hash of; ``hashes`` is filled as images are met."""
     fingerprint = machine.fingerprint(executor.machine())
     for cell in _with_references(list(select(matrix, selection, executions))):
-        image = (cell.implementation.image, cell.toolchain.name, cell.platform.name)
+        image = (cell.implementation.image.name, cell.toolchain.name, cell.platform.name)
         if image not in hashes:
-            hashes[image] = executor.identify(image[0], cell.toolchain, cell.platform)
+            hashes[image] = executor.identify(cell.implementation.image, cell.toolchain, cell.platform)
         yield (
             cell,
             content(

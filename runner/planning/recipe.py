@@ -21,14 +21,12 @@ from runner.matrix import (
     Platform,
 )
 from runner.matrix.expressions import ExpressionError, evaluate
+from runner.matrix.images import CORE, OURS, ImageTarget
 from runner.matrix.toolchain import ARCHITECTURES, Toolchain
 from runner.planning.cells import Cell
 from runner.records.image import ImageFacts
 from runner.records.record import Record
 from runner.system.errors import StoreError
-
-# Inputs are made and references run in the image of this target, whatever image an implementation needs.
-CORE = "core"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +49,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> dict[str, A
         core: the image that made the inputs and ran the reference.
     """
     benchmark = cell.benchmark
+    image = cell.implementation.image
     toolchain = asdict(cell.toolchain)
     del toolchain["name"]
     return {
@@ -72,8 +71,9 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> dict[str, A
         "toolchain": toolchain,
         "limits": cell.limits.facts(),
         # The image that the matrix asks for; without Docker it is not the one that is run in.
-        "target": cell.implementation.image,
+        "target": image.name,
         "core": asdict(core),
+        **({"versions": list(image.versions)} if image.name not in OURS and image.versions else {}),
         **({"differs": list(cell.implementation.differs)} if cell.implementation.differs else {}),
     }
 
@@ -118,7 +118,7 @@ def _load(record: Record) -> Work:
         own = _implementation(
             names["implementation"],
             data["command"],
-            work["target"],
+            _target(work),
             data["determinism"],
             differs=tuple(work.get("differs", ())),
         )
@@ -144,6 +144,13 @@ def _load(record: Record) -> Work:
         core=ImageFacts(**work["core"]),
         deadline_seconds=data["launch"]["deadline_seconds"],
     )
+
+
+def _target(work: Mapping[str, Any]) -> ImageTarget:
+    """Our target of that name, or somebody else's as the record describes it. Its image is given and never built."""
+    name = work["target"]
+    versions = tuple(work["versions"]) if "versions" in work else None
+    return OURS.get(name) or ImageTarget(name=name, source=None, versions=versions)
 
 
 def _limits(name: str, said: Mapping[str, Any]) -> Limits:
@@ -178,7 +185,7 @@ def _benchmark(
 def _implementation(
     name: str,
     command: list[str],
-    image: str,
+    image: ImageTarget,
     determinism: str,
     *,
     reference: bool = False,

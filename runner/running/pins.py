@@ -5,31 +5,35 @@ import shlex
 from typing import Any
 
 from runner.executors.base import Executor, LaunchRequest
+from runner.matrix.images import CORE, ImageTarget
 from runner.planning.cells import Cell
 from runner.records.image import ImageFacts
 from runner.records.store import Store
 from runner.system.errors import PinMismatch
 from runner.system.printable import one_line
 
-COMMAND = ("python3", "-m", "baselines.versions")
-# An edge image holds one program and no Python.
-EDGE_COMMAND = ("torchforge", "version")
 _DEADLINE_SECONDS = 600
 _MOST_VERSIONS, _LONGEST = 100, 200
 
 
 def verified_software(
-    cell: Cell, *, image: ImageFacts, executor: Executor, store: Store
+    target: ImageTarget, cell: Cell, *, image: ImageFacts, executor: Executor, store: Store
 ) -> dict[str, str | None]:
-    """The versions inside the image of ``cell``, asked once per image.
+    """The versions inside the image, asked once per image; ``cell`` says where and under which limits.
+
+    An image whose target has no way to ask has one version, its own, which is unknown.
 
     Raises:
         PinMismatch: the image cannot say, or holds another version than the toolchain pins.
     """
+    # What runs on a host, or around this process, is no image of the target.
+    asked = target if image.target == target.name else CORE
+    if asked.versions is None:
+        return {asked.name: None}
     digest = image.config_digest
     software = store.read_probe(digest) if digest else None
     if software is None:
-        software = _ask(cell, image, executor)
+        software = _ask(asked.versions, cell, image, executor)
         if digest and software is not None:
             store.write_probe(digest, software)
     if image.identity is None:
@@ -39,20 +43,22 @@ def verified_software(
         raise PinMismatch(
             what=f"the {image.target} image for {image.architecture} cannot say which versions it holds",
             why="the command that asks for them failed in a container of it",
-            fix=f"run it by hand: {shlex.join(_command(image))}",
+            fix=f"run it by hand: {shlex.join(asked.versions)}",
         )
-    _check(cell, image, software)
+    _check(asked, cell, software)
     return software
 
 
-def _ask(cell: Cell, image: ImageFacts, executor: Executor) -> dict[str, str | None] | None:
+def _ask(
+    command: tuple[str, ...], cell: Cell, image: ImageFacts, executor: Executor
+) -> dict[str, str | None] | None:
     lines: list[str] = []
     result = executor.launch(
         LaunchRequest(
             name="versions",
             image=image,
             platform=cell.platform,
-            command=_command(image),
+            command=command,
             limits=cell.limits,
             deadline_seconds=_DEADLINE_SECONDS,
             input_directory=None,
@@ -61,10 +67,6 @@ def _ask(cell: Cell, image: ImageFacts, executor: Executor) -> dict[str, str | N
         )
     )
     return _versions("\n".join(lines)) if result.exit_code == 0 else None
-
-
-def _command(image: ImageFacts) -> tuple[str, ...]:
-    return EDGE_COMMAND if image.target == "edge" else COMMAND
 
 
 def _versions(text: str) -> dict[str, str | None] | None:
@@ -84,11 +86,9 @@ def _versions(text: str) -> dict[str, str | None] | None:
     }
 
 
-def _check(cell: Cell, image: ImageFacts, software: dict[str, str | None]) -> None:
+def _check(target: ImageTarget, cell: Cell, software: dict[str, str | None]) -> None:
     toolchain = cell.toolchain
-    pins = {"rust": toolchain.rust, "python": toolchain.python, "pytorch": toolchain.pytorch}
-    if image.target == "edge":
-        pins = {"rustc": toolchain.rust}
+    pins = {name: str(getattr(toolchain, pin)) for name, pin in target.pins}
     wrong = [
         f"{name} is {software.get(name) or 'absent'}, pinned {pin}"
         for name, pin in pins.items()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from runner.executors.base import Executor, LaunchRequest, LaunchResult
+from runner.matrix.images import CORE
 from runner.planning.plan import Launch, Plan, PlannedCell
 from runner.planning.recipe import work_of
 from runner.records.failure import Failure, FailureKind
@@ -69,8 +70,9 @@ def _prepare(plan: Plan, executor: Executor, store: Store, say: Callable[[str], 
     """Every image that the plan's cells need, with the versions that it was asked for and verified to hold."""
     if plan.launches:
         store.require_writable()
-    facts = {
-        (target, cell.toolchain.name, cell.platform.name): (
+    prepared = {
+        (target.name, cell.toolchain.name, cell.platform.name): (
+            target,
             cell,
             executor.prepare(target, cell.toolchain, cell.platform, say),
         )
@@ -79,8 +81,8 @@ def _prepare(plan: Plan, executor: Executor, store: Store, say: Callable[[str], 
     if not plan.launches:
         return {}
     return {
-        key: (image, verified_software(cell, image=image, executor=executor, store=store))
-        for key, (cell, image) in facts.items()
+        key: (image, verified_software(target, cell, image=image, executor=executor, store=store))
+        for key, (target, cell, image) in prepared.items()
     }
 
 
@@ -91,8 +93,8 @@ def _run_launch(
     from runner.gate import expected_counts  # noqa: PLC0415
 
     cell = launch.first
-    image, software = images[cell.implementation.image, cell.toolchain.name, cell.platform.name]
-    core, _ = images["core", cell.toolchain.name, cell.platform.name]
+    image, software = images[cell.implementation.image.name, cell.toolchain.name, cell.platform.name]
+    core, _ = images[CORE.name, cell.toolchain.name, cell.platform.name]
     inputs = ensure_inputs(
         cell, image=core, executor=executor, store=store, deadline_seconds=launch.deadline_seconds
     )
@@ -123,6 +125,8 @@ def _run_launch(
                 input_directory=inputs_of_launch(inputs, list(reader.cases), temporary / "inputs"),
                 output_directory=outputs,
                 on_line=reader.line,
+                keeper_image=core,
+                executable_tmp=cell.implementation.image.executable_tmp,
             )
         )
         # Work that is done is kept: a wish to stop waits until all cells of this launch are stored.

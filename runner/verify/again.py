@@ -7,10 +7,11 @@ from typing import Any
 from runner.executors.base import Executor, LaunchRequest, LaunchResult
 from runner.executors.instructions import left_out_here
 from runner.matrix import Implementation, Limits, Platform
+from runner.matrix.images import CORE, ImageTarget
 from runner.matrix.toolchain import Toolchain
 from runner.planning.cells import Cell, content_key
 from runner.planning.plan import Decision, ImageKey, Launch, Plan, PlannedCell, launches_of
-from runner.planning.recipe import CORE, Work
+from runner.planning.recipe import Work
 from runner.records.execution import Execution
 from runner.records.image import ImageFacts
 from runner.records.record import Record, content_hash
@@ -77,12 +78,12 @@ class OnGivenImages:
         """As the inner one says."""
         return self._inner.cpus(limits)
 
-    def identify(self, target: str, toolchain: Toolchain, platform: Platform) -> str:
+    def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The execution hash of the image that was given."""
         return self._image(target, toolchain, platform).execution_hash
 
     def prepare(
-        self, target: str, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
+        self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:
         """The image that was given; nothing is built."""
         del say
@@ -96,11 +97,11 @@ class OnGivenImages:
         """As the inner one does."""
         return self._inner.launch(request)
 
-    def _image(self, target: str, toolchain: Toolchain, platform: Platform) -> ImageFacts:
-        found = self._images.get((target, toolchain.name, platform.name))
+    def _image(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> ImageFacts:
+        found = self._images.get((target.name, toolchain.name, platform.name))
         if found is None:
             raise ImageNotFound(
-                what=f"no image was found for {target} on {platform.name}",
+                what=f"no image was found for {target.name} on {platform.name}",
                 why="no record names one",
                 fix="give it with --image",
             )
@@ -199,7 +200,7 @@ def _images_of(job: Job) -> dict[ImageKey, ImageFacts]:
     cell = job.cell
     names = (cell.toolchain.name, cell.platform.name)
     # The core last: a record of the core image names one and the same.
-    return {(cell.implementation.image, *names): job.image.facts, (CORE, *names): job.core.facts}
+    return {(cell.implementation.image.name, *names): job.image.facts, (CORE.name, *names): job.core.facts}
 
 
 def _room(job: Job) -> str:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from runner.executors.base import Executor
-from runner.images.build import IDENTITY_LABEL
+from runner.images.labels import EXECUTION_HASH_LABEL, IDENTITY_LABEL
 from runner.images.reference import (
-    EXECUTION_HASH_LABEL,
     Candidate,
     candidates,
     facts_of,

@@ -24,11 +24,15 @@ QUICK = "2026-11-21-quick"
 
 @cache
 def matrices() -> tuple[bytes, ...]:
-    """The shipped matrix, and texts that unfold, nest or repeat."""
+    """The shipped matrix, the same with somebody else's image, and texts that unfold, nest or repeat."""
+    shipped = (ROOT / "matrix.yaml").read_bytes()
+    digest = "sha256:" + "0" * 64
+    theirs = f"\nimages:\n  theirs: {{reference: registry.example/theirs@{digest}, versions: [/theirs]}}\n"
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12)]
     return (
-        (ROOT / "matrix.yaml").read_bytes(),
+        shipped,
+        shipped.replace(b"image: peers", b"image: theirs", 1) + theirs.encode(),
         "\n".join(lines).encode(),
         b"a: &a [*a]",
         b"",

@@ -45,7 +45,7 @@ def test_a_network_is_compiled_forwards_and_backwards_where_a_launch_may_write(c
 
 
 def test_the_compiled_references_do_the_work_of_the_faithful_ones(compiler, packages_for_the_image):
-    tests = "/checkout/tests/image/baselines/test_tuned.py"
+    tests = "/checkout/tests/image/baselines/tuned/test_tuned.py"
     result = docker(
         *(
             "run",

@@ -24,6 +24,7 @@ from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec
 from runner.matrix import load_matrix
+from runner.matrix.images import CORE
 from runner.system.errors import (
     BuildxMissing,
     DamagedRecord,
@@ -251,7 +252,7 @@ def test_a_mirror_out_of_reach_in_the_middle_of_a_build_on_the_daemon_that_a_con
         assert docker("context", *words).returncode == 0
     shutil.copytree(ROOT / "docker", tmp_path / "docker")
     (tmp_path / "docker" / "Dockerfile").write_text(DOCKERFILE, encoding="utf-8")
-    spec = ImageSpec(target="core", architecture=HOST, toolchain=toolchain())
+    spec = ImageSpec(target=CORE, architecture=HOST, toolchain=toolchain())
     # This daemon's builds have a network that leads nowhere. Were another daemon asked, the build would succeed.
     with pytest.raises(MirrorUnreachable) as caught:
         ensure_image(spec, root=tmp_path, log_directory=tmp_path / "logs", say=lambda _: None)
@@ -355,7 +356,7 @@ def toolchain():
 
 def stand_in(daemon: OwnDaemon, program: bytes) -> None:
     """An image under the name, and with the identity, of the core image; its python3 is this program."""
-    spec = ImageSpec(target="core", architecture=HOST, toolchain=toolchain())
+    spec = ImageSpec(target=CORE, architecture=HOST, toolchain=toolchain())
     identity = identify(spec, ROOT)
     labels = (f"LABEL forge-bench.identity={identity.identity}",)
     daemon.import_image(spec.tag, {"usr/bin/python3": program}, "ENV PATH=/usr/bin", *labels)

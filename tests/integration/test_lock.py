@@ -18,6 +18,7 @@ from runner.images.lock import changes, drifted, lock_file, write_locks
 from runner.images.resolve import resolve
 from runner.images.spec import ImageSpec
 from runner.matrix import load_matrix
+from runner.matrix.images import CORE
 from runner.matrix.toolchain import Toolchain
 from runner.system.errors import ImageBuildFailed, MirrorUnreachable, PackagesDrifted
 
@@ -185,7 +186,7 @@ def test_a_build_whose_packages_are_gone_says_which_and_what_is_served_and_compi
     write_locks(root, "tiny", resolved(root, today))
     shutil.rmtree(directory / "debian")
     write_archive(directory / "debian", SUITE, packages("2.0"), run_out=False)
-    core = ImageSpec(target="core", architecture=HOST, toolchain=today)
+    core = ImageSpec(target=CORE, architecture=HOST, toolchain=today)
     with pytest.raises(PackagesDrifted) as caught:
         ensure_image(core, root=root, log_directory=root / "logs", say=lambda _: None)
     assert caught.value.exit_code == 11

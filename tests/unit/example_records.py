@@ -43,8 +43,8 @@ benchmarks:
       quick: {native: {repetitions: 9}, emulated: {repetitions: 1}}
     implementations:
       numpy: {command: [python3, numpy], reference: true, determinism: portable}
-      rust: {command: [torchforge, gae], determinism: portable}
-      torchforge: {command: [python3, torchforge], determinism: portable}
+      rust: {command: [torchforge, gae], side: kernel, determinism: portable}
+      torchforge: {command: [python3, torchforge], side: ours, determinism: portable}
       rlox: {command: [python3, rlox], image: peers, platforms: [amd64], determinism: machine}
   dqn:
     title: DQN on CartPole-v1
@@ -66,7 +66,7 @@ benchmarks:
       quick: {native: {steps: 5000}, emulated: {steps: 1000}}
     implementations:
       pytorch: {command: [python3, dqn], reference: true, determinism: machine}
-      rust: {command: [torchforge, dqn], determinism: portable}
+      rust: {command: [torchforge, dqn], side: ours, determinism: portable}
       sb3:
         command: [python3, sb3]
         image: peers

@@ -61,7 +61,7 @@ class Context:
     @cached_property
     def matrix(self) -> Matrix:
         """The matrix, with every name of the command line found in it."""
-        matrix = load_matrix(self._asked.matrix or ROOT / "matrix.yaml")
+        matrix = load_matrix(self._asked.matrix or ROOT / "matrix.yaml", builds=not self.inside_image)
         check_names(self._asked, matrix)
         return matrix
 

@@ -15,7 +15,7 @@ def _run(context: Context) -> int:
     context.require_host(only_builds=True)
     for target, cell in context.plan.images():
         image = context.executor.prepare(target, cell.toolchain, cell.platform, context.progress.say)
-        print(f"{target} {image.architecture} {image.config_digest}")
+        print(f"{target.name} {image.architecture} {image.config_digest}")
     return 0
 
 

@@ -13,6 +13,7 @@ from runner.host.probe import look
 from runner.host.setup import mend
 from runner.host.state import Wanted
 from runner.images.spec import ImageSpec
+from runner.matrix.images import CORE
 from runner.planning.cells import Cell, select
 from runner.records.execution import Execution, ExecutionKind
 from runner.system import machine
@@ -107,7 +108,7 @@ def _specs(cells: Sequence[Cell]) -> tuple[ImageSpec, ...]:
     wanted = (
         ImageSpec(target=target, architecture=cell.platform.architecture, toolchain=cell.toolchain)
         for cell in cells
-        for target in ("core", cell.implementation.image)
+        for target in (CORE, cell.implementation.image)
     )
     return tuple(dict.fromkeys(wanted))
 

@@ -13,7 +13,7 @@ from docker.errors import APIError, ImageNotFound
 import docker
 from runner.daemon.connection import BROKEN_CONNECTION
 from runner.host.clean.item import Area, Item
-from runner.images.build import IDENTITY_LABEL
+from runner.images.labels import IDENTITY_LABEL
 
 _OURS = ("forge-bench:", "forge-bench-base:")
 

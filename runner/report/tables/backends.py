@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from runner.figures.statistics import Verdict, verdict
+from runner.matrix import Side
 from runner.report.tables import texts, units
 from runner.report.tables.markdown import Table
 from runner.report.tables.parity import parity_table
 from runner.report.tables.selection import Room, Row
-from runner.report.tables.sides import Side
 from runner.report.tables.units import NOTHING
 
 # What an implementation says of itself beside its time.

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from runner.figures.statistics import Interval, Verdict, verdict
+from runner.matrix import Side
 from runner.report.tables import texts, units
 from runner.report.tables.markdown import Table
 from runner.report.tables.selection import Room, Row
-from runner.report.tables.sides import Side
 from runner.report.tables.units import NOTHING
 
 # A call is worth its crossing where most of its time is work.

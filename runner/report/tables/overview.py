@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 from runner.figures.comparison import natural_order
 from runner.figures.statistics import LEAST_PROCESSES, Verdict, verdict
-from runner.matrix import Matrix
+from runner.matrix import Matrix, Side
 from runner.records.execution import ExecutionKind
 from runner.report.tables import texts, units
 from runner.report.tables.markdown import Table
 from runner.report.tables.selection import Room, Row
-from runner.report.tables.sides import Side, side_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +116,7 @@ def _untimed_variants(room: Room, case: str) -> list[str]:
     return [
         each.name
         for each in room.benchmark.implementations.values()
-        if side_of(each, room.benchmark) is Side.REFERENCE
+        if each.side is Side.REFERENCE
         and each.name not in timed
         and not each.differs
         and case not in each.without

@@ -14,12 +14,11 @@ from typing import Any
 from runner.executors.instructions import left_out
 from runner.figures.comparison import improvement, machine_of, newest_work, processes
 from runner.figures.statistics import Interval, figure_interval
-from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile
+from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile, Side
 from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution, ExecutionKind
 from runner.records.order import oldest_first
 from runner.records.record import Record
-from runner.report.tables.sides import Side, side_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +186,6 @@ def _room(
             _row(
                 here,
                 current,
-                benchmark=benchmark,
                 case=case,
                 implementation=implementation,
                 platform=platform,
@@ -207,7 +205,6 @@ def _row(
     here: Sequence[Record],
     current: Sequence[Record],
     *,
-    benchmark: Benchmark,
     case: Case,
     implementation: Implementation,
     platform: Platform,
@@ -223,7 +220,7 @@ def _row(
     return Row(
         case=case,
         implementation=implementation,
-        side=side_of(implementation, benchmark),
+        side=implementation.side,
         passed=tuple(record for record in found if not record.failed),
         failed=tuple(record for record in found if record.failed),
         missing=tuple(seed for seed in seeds if seed not in {record.seed for record in found}),

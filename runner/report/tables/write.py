@@ -78,6 +78,8 @@ def _plain(value: object) -> object:
         return sorted(value)
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, Path):
+        return str(value)
     raise TypeError(f"a matrix holds a {type(value).__name__}, which the stamp of its pages does not know")
 
 

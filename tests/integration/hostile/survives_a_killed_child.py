@@ -5,4 +5,4 @@ import subprocess
 import sys
 
 subprocess.run([sys.executable, "-c", "x = []\nwhile True: x.append(bytearray(2**24))"], check=False)
-runpy.run_module("baselines.gae_numpy", run_name="__main__")
+runpy.run_module("baselines.references.gae", run_name="__main__")

@@ -48,7 +48,16 @@ def test_it_runs_as_it_is_with_the_python_of_this_host(starter, tmp_path, capsys
 
 def keys_of_the_schema() -> set[str]:
     schema = json.loads(SCHEMA.read_text())
-    kinds = ("toolchain", "platform", "limits", "profile", "benchmark", "tolerance", "implementation")
+    kinds = (
+        "toolchain",
+        "platform",
+        "limits",
+        "image",
+        "profile",
+        "benchmark",
+        "tolerance",
+        "implementation",
+    )
     return {*schema["properties"], *(key for kind in kinds for key in schema["$defs"][kind]["properties"])}
 
 

@@ -150,5 +150,8 @@ def _in_list(prose: list[str]) -> bool:
 
 def documents() -> list[Document]:
     """Every Markdown file that people write; rendered pages and golden files are tested elsewhere."""
-    folders = (ROOT, ROOT / "baselines", ROOT / "results" / "published", ROOT / ".github")
+    folders = (
+        *(ROOT, ROOT / "baselines", ROOT / "rust", ROOT / "docs", ROOT / "docs" / "decisions"),
+        *(ROOT / "results" / "published", ROOT / ".github"),
+    )
     return [Document(path) for folder in folders for path in sorted(folder.glob("*.md"))]

@@ -180,3 +180,49 @@ def test_docker_desktop_of_another_machine_is_another_machine(monkeypatch, host,
     executor = executor_of(monkeypatch, host, **{**DESKTOP, **said})
     own = ARM if said.get("Architecture") else AMD
     assert executor.execution(own).kind is ExecutionKind.UNKNOWN
+
+
+class Daemon:
+    """Containers as they were asked for; none is started."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    def create(self, image: str, **asked: Any) -> SimpleNamespace:
+        self.asked.append({"image": image, **asked})
+        mounts = [{"Destination": "/outputs", "Name": "outputs"}]
+
+        def refuse() -> None:
+            raise APIError("no")
+
+        return SimpleNamespace(
+            attrs={"Mounts": mounts},
+            start=refuse if len(self.asked) > 1 else lambda: None,
+            reload=lambda: None,
+            attach=lambda **_: iter(()),
+            remove=lambda **_: None,
+        )
+
+
+@pytest.mark.parametrize("executable_tmp", [False, True])
+def test_the_keeper_sleeps_in_an_image_that_can_and_the_launch_runs_in_its_own(
+    monkeypatch, tmp_path, executable_tmp
+):
+    daemon = Daemon()
+    executor = executor_of(monkeypatch)
+    monkeypatch.setattr(executor, "_client", SimpleNamespace(containers=daemon))
+    theirs = "sha256:" + "1" * 64
+    request = replace(
+        REQUEST,
+        image=replace(IMAGE, target="theirs", config_digest=theirs),
+        keeper_image=IMAGE,
+        executable_tmp=executable_tmp,
+        command=("/theirs", "run"),
+        output_directory=tmp_path,
+    )
+    assert executor.launch(request).not_started is not None
+    keeper, launch = daemon.asked
+    assert (keeper["image"], keeper["entrypoint"]) == (IMAGE.config_digest, ["sleep"])
+    assert (launch["image"], launch["entrypoint"]) == (theirs, ["/theirs"])
+    assert ("exec" in launch["tmpfs"]["/tmp"].split(",")) is executable_tmp
+    assert "exec" not in keeper["tmpfs"]["/tmp"].split(",")

@@ -14,6 +14,7 @@ from runner.executors import modules
 from runner.executors.local import LocalExecutor
 from runner.executors.modules import missing_modules, own_python_first
 from runner.matrix import Determinism, Implementation, Platform
+from runner.matrix.images import CORE
 from runner.records.store import Store
 from runner.system import machine
 
@@ -112,7 +113,7 @@ def implementation(*command: str) -> Implementation:
         name="x",
         command=command,
         reference=False,
-        image="core",
+        image=CORE,
         platforms=(),
         determinism=Determinism.NONE,
         without={},

@@ -14,6 +14,7 @@ from runner.images import base, build, resolve
 from runner.images.identity import identify
 from runner.images.lock import Lock, Package, lock_file, write_locks
 from runner.images.spec import Image, ImageSpec
+from runner.matrix.images import OURS
 from runner.matrix.toolchain import Toolchain
 from runner.system import machine
 from runner.system.errors import ImageBuildFailed, MirrorUnreachable, PackagesDrifted, PinMismatch
@@ -120,7 +121,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def spec(target: str = "core", architecture: str = "amd64") -> ImageSpec:
-    return ImageSpec(target=target, architecture=architecture, toolchain=TOOLCHAIN)
+    return ImageSpec(target=OURS[target], architecture=architecture, toolchain=TOOLCHAIN)
 
 
 def ensure(root: Path, wanted: ImageSpec) -> Image:

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from runner.images.identity import identify
+from runner.images.identity import DOCUMENTS, identify
 from runner.images.lock import Lock, Package, lock_file
 from runner.images.spec import ImageSpec
+from runner.matrix.images import CORE, OURS
 from runner.matrix.toolchain import Toolchain
 
 ROOT = Path(__file__).parents[3]
 TOOLCHAIN = Toolchain(name="t", suite="trixie", rust="1.0.0", python="3.0.0", pytorch="2.0.0")
-SPEC = ImageSpec(target="core", architecture="amd64", toolchain=TOOLCHAIN)
+SPEC = ImageSpec(target=CORE, architecture="amd64", toolchain=TOOLCHAIN)
 
 
 @pytest.fixture
@@ -30,6 +31,20 @@ def root(tmp_path: Path) -> Path:
     for name in ("matrix.yaml", "pyproject.toml", "uv.lock", "LICENSE", ".dockerignore"):
         (tmp_path / name).write_text(name)
     return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("target", "execution_hash"),
+    [
+        ("core", "a32e5d2321f5b7916491c3b67f679b430652ebf187b0623aea5fd1733880ef34"),
+        ("edge", "45bc6cb837bb95c288751ad84b4519bbe848b249d6003971c26c24b7c5ab65a5"),
+        ("compile", "01d6e435484b9626b665a020fd1f0b7e1bc41ad976c59506e88ddaafae3b94b4"),
+    ],
+)
+def test_the_same_files_and_pins_have_the_execution_hash_that_records_of_2026_have(
+    root, target, execution_hash
+):
+    assert identify(replace(SPEC, target=OURS[target]), root).execution_hash == execution_hash
 
 
 @pytest.mark.parametrize(
@@ -79,7 +94,7 @@ def test_a_renamed_file_and_an_executable_bit_are_changes(root):
 @pytest.mark.parametrize(
     "spec",
     [
-        replace(SPEC, target="peers"),
+        replace(SPEC, target=OURS["peers"]),
         replace(SPEC, architecture="arm64"),
         replace(SPEC, toolchain=replace(TOOLCHAIN, rust="1.0.1")),
     ],
@@ -169,3 +184,12 @@ def test_a_lint_cache_is_neither_hashed_nor_built(root):
         (root / "baselines" / name).mkdir()
         (root / "baselines" / name / "x").write_text("x")
     assert identify(SPEC, root) == before
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_for_people_is_neither_hashed_nor_built(root, name):
+    assert (ROOT / name).is_file()
+    before = identify(SPEC, root)
+    (root / name).write_text("A page.")
+    assert identify(SPEC, root) == before
+    assert name in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()

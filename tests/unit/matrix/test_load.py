@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.matrix import load_matrix
+from runner.matrix import Side, load_matrix
 from runner.matrix.expressions import ExpressionError, evaluate, names_in
 from runner.system.errors import MatrixError
 
@@ -40,6 +40,23 @@ def test_the_shipped_matrix_is_valid_and_names_its_references():
     assert matrix.limits["default"].memory_bytes == 4 * 2**30
 
 
+def test_sides_are_said_and_not_guessed_from_names(tmp_path):
+    text = SHIPPED.replace(
+        "      numpy-tuned: {", "      rust-like: {command: [theirs]}\n      numpy-tuned: {", 1
+    )
+    sides = {name: each.side for name, each in load(tmp_path, text).benchmarks["gae"].implementations.items()}
+    assert sides == {
+        "numpy": Side.REFERENCE,
+        "rust-like": Side.PEER,
+        "numpy-tuned": Side.REFERENCE,
+        "rust": Side.KERNEL,
+        "torchforge": Side.OURS,
+        "torchrl": Side.PEER,
+        "torchrl-vec": Side.PEER,
+        "rlox": Side.PEER,
+    }
+
+
 def test_all_faults_are_reported_together_each_with_line_key_and_suggestion(tmp_path):
     text = (
         SHIPPED.replace("image: peers, platforms: [amd64]", "image: pears, platforms: [amd46]", 1)
@@ -49,7 +66,7 @@ def test_all_faults_are_reported_together_each_with_line_key_and_suggestion(tmp_
     what = faults_of(tmp_path, text)
     peers = line_of("torchrl: {command")
     assert (
-        f'line {peers}, benchmarks.gae.implementations.torchrl.image: "pears" is not allowed here; did you mean "peers"?'
+        f'line {peers}, benchmarks.gae.implementations.torchrl.image: no image "pears"; did you mean "peers"?'
         in what
     )
     assert (
@@ -113,6 +130,11 @@ def test_a_headline_that_no_gate_could_judge_is_a_fault(tmp_path, name):
             "reference: true, determinism: portable",
             "reference: true, determinism: portable, differs: [it is late]",
             "benchmarks.gae.implementations.numpy.differs: a reference differs from nothing",
+        ),
+        (
+            "reference: true, determinism: portable",
+            "reference: true, determinism: portable, side: ours",
+            "benchmarks.gae.implementations.numpy.side: a reference is on its own side",
         ),
         (
             "without: [Acrobot-v1,",

@@ -3,17 +3,19 @@
 import json
 import random
 import shutil
+from typing import Any
 
 import pytest
 from example_records import make_record
 
+from runner.matrix.images import CORE, ImageTarget
 from runner.planning.cells import content_key
 from runner.planning.recipe import load_work
 from runner.records.execution import Execution, ExecutionKind
 from runner.records.record import SCHEMA
 from runner.records.store import Store
 from runner.system import machine
-from runner.system.errors import DamagedRecord
+from runner.system.errors import DamagedRecord, WrongImage
 from runner.system.schema import schema
 from runner.verify.read import read_records
 from verify.made import DOUBLER, NOISY, Forge, resealed, steered, varied
@@ -114,6 +116,33 @@ def test_other_work_is_verified_without_outputs_to_compare(forge):
     test_the_cell_that_comes_out_of_a_record_has_the_key_of_the_record(forge)
     code, _, err = forge.verify()
     assert code == 0, err
+
+
+def of_their_image(data: dict[str, Any]) -> None:
+    data["images"] = {"theirs": {"dockerfile": "theirs/Dockerfile", "versions": ["/theirs", "--versions"]}}
+    data["benchmarks"]["double"]["implementations"]["other"]["image"] = "theirs"
+
+
+def test_a_record_says_of_an_image_of_somebody_elses_all_that_running_again_needs(forge):
+    (forge.directory / "theirs").mkdir()
+    (forge.directory / "theirs" / "Dockerfile").write_text("FROM scratch\n")
+    forge.run(*SMOKE, change=of_their_image, other=DOUBLER)
+    test_the_cell_that_comes_out_of_a_record_has_the_key_of_the_record(forge)
+    records = {record.implementation: record for record in forge.store.records()}
+    assert load_work(records["other"]).cell.implementation.image == ImageTarget(
+        name="theirs", source=None, versions=("/theirs", "--versions")
+    )
+    assert load_work(records["plain"]).cell.implementation.image is CORE
+    assert "versions" not in records["plain"].data["work"]
+
+
+def test_a_host_is_not_taken_for_an_image_of_somebody_elses(forge):
+    (forge.directory / "theirs").mkdir()
+    (forge.directory / "theirs" / "Dockerfile").write_text("FROM scratch\n")
+    forge.run(*SMOKE, change=of_their_image, other=DOUBLER)
+    code, _, err = forge.verify()
+    assert (code, "another image than what is here" in err) == (WrongImage.exit_code, True)
+    assert forge.verify("--any-image")[0] == 0
 
 
 def test_an_altered_digit_is_found_wherever_it_is_and_nothing_is_run(made):

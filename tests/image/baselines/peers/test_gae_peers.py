@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from baselines import gae, gae_numpy, gae_rlox, gae_torchrl, inputs
+from baselines.benchmarks import gae
+from baselines.inputs.gae import gae_arrays
+from baselines.peers import gae_rlox, gae_torchrl
+from baselines.references import gae as gae_reference
 
 PEERS: dict[str, gae.Prepare] = {
     "rlox": gae_rlox.prepare,
@@ -29,8 +32,8 @@ def _double_precision() -> Iterator[None]:
 def test_the_peer_agrees_with_the_backward_loop(
     prepare: Callable[..., gae.Call], batch: int, length: int
 ) -> None:
-    arrays = inputs.gae_arrays(batch=batch, length=length, seed=7)
-    for output, wanted in zip(prepare(arrays)(), gae_numpy.prepare(arrays)(), strict=True):
+    arrays = gae_arrays(batch=batch, length=length, seed=7)
+    for output, wanted in zip(prepare(arrays)(), gae_reference.prepare(arrays)(), strict=True):
         found = np.asarray(output)
         assert found.dtype == np.float64
         np.testing.assert_allclose(found.reshape(wanted.shape), wanted, rtol=1e-6, atol=1e-10)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from baselines import (
+from baselines.benchmarks import training
+from baselines.peers import (
     dqn_rlox,
     dqn_sb3,
     dqn_torchrl,
@@ -20,7 +21,6 @@ from baselines import (
     sac_rlox,
     sac_sb3,
     sac_torchrl,
-    training,
 )
 
 SIZES: dict[str, dict[str, object]] = {

@@ -24,7 +24,7 @@ BACKEND = """
       quick: {native: {repetitions: 9}, emulated: {repetitions: 1}}
     implementations:
       pytorch: {command: [python3, update], reference: true}
-      rust: {command: [torchforge, dqn-update]}
+      rust: {command: [torchforge, dqn-update], side: ours}
       candle: {command: [torchforge-candle, dqn-update, --backend, candle], image: backends}
       burn: {command: [torchforge-burn, dqn-update, --backend, burn], image: backends}
 """
@@ -72,7 +72,7 @@ def test_the_fastest_stays_and_every_cost_stands_beside_it(with_backends: Matrix
     assert "rust against candle: 6.00x (6.00 to 6.00) faster." in text
     assert "rust against burn: 3.00x (3.00 to 3.00) faster." in text
     assert "- rust stays: no library is as fast" in text
-    assert "5.00 % of the bound (gradient.0.weight)" in text.split("### Whether it derives rightly")[1]
+    assert "5.00 % of the bound (gradient.0.weight)" in text.split("### Whether its gradients are right")[1]
     assert "Left open" not in text
 
 

@@ -29,9 +29,9 @@ FFI = """
       quick: {native: {repetitions: 9}, emulated: {repetitions: 1}}
     implementations:
       gymnasium: {command: [python3, gymnasium], reference: true}
-      gymnasium-vectorised: {command: [python3, vectorised], differs: [its resets are others]}
-      torchforge: {command: [python3, torchforge]}
-      rust: {command: [torchforge, env-step]}
+      gymnasium-vectorised: {command: [python3, vectorised], side: reference, differs: [its resets are others]}
+      torchforge: {command: [python3, torchforge], side: ours}
+      rust: {command: [torchforge, env-step], side: kernel}
 """
 ENVIRONMENTS = {"single": 1, "n=8": 8, "n=64": 64}
 # Seconds a call: the crossing is 80 ns, a step 20 ns.
@@ -149,7 +149,7 @@ def test_what_is_not_ranked_decides_nothing(
     with_ffi: Matrix, found: list[Record], platform: str, why: str
 ) -> None:
     text = section(with_ffi, found, platform)
-    assert "Nothing is decided: no case has all that it takes." in text
+    assert "Nothing is decided: every case lacks a figure." in text
     assert f"- single: {why}" in text
 
 

@@ -164,7 +164,7 @@ def test_a_beaten_reference_is_not_the_whole_headline(matrix: Matrix) -> None:
 
 
 def test_the_headline_is_against_the_faster_of_the_references_variants(tmp_path: Path) -> None:
-    tuned = "      numpy-tuned: {command: [python3, tuned]}\n      rust: {command: [torchforge, gae]"
+    tuned = "      numpy-tuned: {command: [python3, tuned], side: reference}\n      rust: {command: [torchforge, gae]"
     matrix = example_matrix(tmp_path, MATRIX.replace("      rust: {command: [torchforge, gae]", tuned))
     records = gae(1e-3, "numpy") + gae(5e-4, "numpy-tuned") + gae(1e-4)
     cell = row(page(matrix, records, "overview"), "gae", "T=128")[2]
@@ -172,11 +172,24 @@ def test_the_headline_is_against_the_faster_of_the_references_variants(tmp_path:
     assert "without" not in cell
 
 
+def test_the_headline_goes_by_the_sides_that_the_matrix_says_whatever_the_names(tmp_path: Path) -> None:
+    text = MATRIX.replace(
+        "rust: {command: [torchforge, gae], side: kernel", "numpy-fast: {command: [x], side: ours"
+    )
+    text = text.replace(
+        "torchforge: {command: [python3, torchforge], side: ours", "rust-other: {command: [y]"
+    )
+    records = gae(1e-3, "numpy") + gae(1e-4, "numpy-fast") + gae(1e-5, "rust-other")
+    cell = row(page(example_matrix(tmp_path, text), records, "overview"), "gae", "T=128")[2]
+    assert "faster, numpy-fast 102 µs against numpy 1.02 ms" in cell
+    assert "slower, against rust-other" in cell
+
+
 @pytest.mark.parametrize("left_out", [False, True])
 def test_the_headline_names_variants_of_the_reference_that_have_no_time(
     tmp_path: Path, left_out: bool
 ) -> None:
-    tuned = "      numpy-tuned: {command: [python3, tuned]}\n      rust: {command: [torchforge, gae]"
+    tuned = "      numpy-tuned: {command: [python3, tuned], side: reference}\n      rust: {command: [torchforge, gae]"
     text = MATRIX.replace("      rust: {command: [torchforge, gae]", tuned)
     if left_out:
         text = text.replace("quick: {native: {rep", "quick: {without: [numpy-tuned], native: {rep")

@@ -1,0 +1,1 @@
+"""What all implementations of one benchmark share: its parameters, its files and its course."""

@@ -1,0 +1,276 @@
+"""What every training here shares: seeds, threads, the clock, and the files that it leaves behind.
+
+Each algorithm's file (`references/dqn.py`, `tuned/dqn.py`, ...) hands `main` the functions that make it up.
+"""
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import gymnasium as gym
+import numpy as np
+import torch
+from safetensors.torch import load_file, save
+from torch import Tensor
+
+from baselines.contract import protocol
+
+# How many minibatches the file of the parity updates holds.
+PARITY_MINIBATCHES = 100
+
+COMPILE_HELP = "the updates by torch.compile; needs g++ and the headers of Python and PyTorch"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """The parameters that every training has; an algorithm adds its own."""
+
+    environment: str
+    parity_updates: int
+    """How many of the input file's minibatches the parity updates take, one after another."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.parity_updates <= PARITY_MINIBATCHES:
+            raise ValueError(f"'parity_updates' must be from 1 to {PARITY_MINIBATCHES}")
+
+
+Parameters = TypeVar("Parameters", bound=Case)
+
+
+class Episode(NamedTuple):
+    """One finished episode: the step of the whole run at which it ended, its length and its return."""
+
+    step: int
+    length: int
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """What a training leaves behind; its start and end are readings of `time.perf_counter`."""
+
+    started: float
+    ended: float
+    environment_steps: int
+    gradient_steps: int
+    episodes: list[Episode]
+    weights: Mapping[str, Tensor]
+    trace: Mapping[str, Tensor]
+    """Facts that the run collected about itself, for the gate: which step did what, from which weights."""
+    compile_seconds: float | None = None
+    """How long torch.compile took, before the start; None where nothing is compiled."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant(Generic[Parameters]):
+    """One way of doing an algorithm's work."""
+
+    train: Callable[[Parameters, int], Trained]
+    """Makes the environments and networks, draws the first weights and trains, for parameters and a seed."""
+    parity: Callable[[Mapping[str, Tensor], int], dict[str, Tensor]] | None
+    """The parity updates: from the input file's tensors, so many updates, to the output file's tensors.
+
+    None where the work is another: there is no trace then either.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(Generic[Parameters]):
+    """An algorithm as its file describes it."""
+
+    name: str
+    description: str | None
+    parameters: type[Parameters]
+    by_hand: Mapping[str, str | int]
+    """The parameters that a person gets who names no case; each is an option as well."""
+    variant: Variant[Parameters]
+    """What runs without `--compile`."""
+    compiled: Variant[Parameters] | None = None
+    """What `--compile` chooses; None leaves that option out."""
+
+
+def seed_generators(seed: int) -> None:
+    """Seed the generators that a training draws from, but the environments' own."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+
+
+def episodes_of(infos: Mapping[str, Any], step: int) -> list[Episode]:
+    """The episodes that ended in one step of a vector of environments, in the environments' order.
+
+    Args:
+        infos: what that step gave.
+        step: how many steps all environments together had taken before. The second environment's is one more.
+    """
+    if "final_info" not in infos:
+        return []
+    finished, ended = infos["final_info"]["episode"], infos["final_info"]["_episode"]
+    return [
+        Episode(step + int(i), int(finished["l"][i]), float(finished["r"][i])) for i in np.flatnonzero(ended)
+    ]
+
+
+def integers(values: Sequence[int]) -> Tensor:
+    """A trace's tensor of whole numbers, i64."""
+    return torch.tensor(values, dtype=torch.int64)
+
+
+def weight_bound(weight: Tensor) -> Tensor:
+    """The largest magnitude of a weight (outputs, inputs) times sqrt(inputs): 1 by PyTorch's own initialisation."""
+    return (weight.detach().abs().max() * weight.shape[1] ** 0.5).reshape(1)
+
+
+def layers(given: Mapping[str, Tensor], network: str) -> dict[str, Tensor]:
+    """One network's weights among an input file's tensors, under their names in that network."""
+    return {
+        key.removeprefix(f"{network}."): value
+        for key, value in given.items()
+        if key.startswith(f"{network}.")
+    }
+
+
+def in_double_precision(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The same data as f64; actions of a discrete kind stay whole numbers."""
+    return {key: value.double() if value.is_floating_point() else value for key, value in given.items()}
+
+
+def main(algorithm: Algorithm[Parameters], first_line: float) -> None:
+    """Serve the one case asked for, or, by hand, the algorithm's own.
+
+    Args:
+        algorithm: what is trained.
+        first_line: `time.perf_counter` at the first line of the algorithm's file.
+    """
+    # As read from `time.perf_counter`: by the kernel's word, or the first line where that is unknown.
+    age = protocol.seconds_since_process_start()
+    process_start = first_line if age is None else time.perf_counter() - age
+    options = _options(algorithm)
+    name, variant = algorithm.name, algorithm.variant
+    if algorithm.compiled is not None and options.compile:
+        name, variant = f"{name}-compile", algorithm.compiled
+    request = protocol.request(options)
+    set_by_hand = {
+        name: getattr(options, name) for name in algorithm.by_hand if getattr(options, name) is not None
+    }
+    if not request.cases:
+        if request.input_directory is not None:
+            protocol.refuse("--input is for a --case with its --parameters; give those, or leave it out")
+        _by_hand(
+            name, variant, {**algorithm.by_hand, **set_by_hand}, algorithm.parameters, request, process_start
+        )
+        return
+    if len(request.cases) > 1 or set_by_hand:
+        protocol.refuse(
+            "a training serves one --case, whose numbers stand in its --parameters; give just that"
+        )
+    (case,) = request.cases
+    parameters = protocol.checked(case, algorithm.parameters)
+    given: Callable[[], dict[str, Tensor]] | None = None
+    if request.input_directory is not None:
+        given = partial(protocol.input_file, request, case, "parity.safetensors", load_file)
+        # Before the training, which a file that cannot be read would make worth nothing.
+        given()
+    output = request.output_of(case)
+    protocol.print_measurement(_run(variant, case, parameters, request.seed, given, output, process_start))
+
+
+def _options(algorithm: Algorithm[Parameters]) -> argparse.Namespace:
+    parser = protocol.parser(algorithm.description)
+    if algorithm.compiled is not None:
+        parser.add_argument("--compile", action="store_true", help=COMPILE_HELP)
+    for name, value in algorithm.by_hand.items():
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=type(value),
+            metavar="N" if isinstance(value, int) else "NAME",
+            help=f"by hand, without --case (default {value})",
+        )
+    return parser.parse_args()
+
+
+def _by_hand(
+    name: str,
+    variant: Variant[Parameters],
+    values: Mapping[str, str | int],
+    kind: type[Parameters],
+    request: protocol.Request,
+    process_start: float,
+) -> None:
+    """Train without a runner: no parity updates; outputs and measurement go to results/baselines/."""
+    case = protocol.Case(
+        name=str(values["environment"]), parameters={**values, "parity_updates": PARITY_MINIBATCHES}
+    )
+    parameters = protocol.checked(case, kind)
+    results = Path(__file__).resolve().parents[2] / "results" / "baselines"
+    output = protocol.made_directory(request.output_directory or results / f"{name}-seed{request.seed}")
+    print(f"{name}: {json.dumps(values)}, seed {request.seed}; writing to {output}", file=sys.stderr)
+    event = _run(variant, case, parameters, request.seed, None, output, process_start)
+    (output / "measurement.json").write_text(json.dumps(event) + "\n", encoding="utf-8")
+    protocol.print_measurement(event)
+
+
+def _run(
+    variant: Variant[Parameters],
+    case: protocol.Case,
+    parameters: Parameters,
+    seed: int,
+    given: Callable[[], dict[str, Tensor]] | None,
+    output: Path | None,
+    process_start: float,
+) -> dict[str, Any]:
+    """Seed, train, and write the outputs.
+
+    Args:
+        variant: how the work is done.
+        case: what the measurement is for.
+        parameters: the case's parameters.
+        seed: of `random`, NumPy, PyTorch, the environments and their action spaces.
+        given: reads the tensors of the parity updates; None leaves those updates out.
+        output: the directory for the output files; None writes none.
+        process_start: when the process began, as read from `time.perf_counter`.
+
+    Returns:
+        The measurement. Wall time runs from the start of the process to the end of the training loop.
+    """
+    torch.set_num_threads(protocol.threads())
+    protocol.check_instructions()
+    seed_generators(seed)
+    try:
+        trained = variant.train(parameters, seed)
+    except gym.error.Error as error:
+        protocol.refuse(f"environment {parameters.environment!r} cannot be used: {error}")
+    metrics = {
+        "wall_seconds": trained.ended - process_start,
+        "initialisation_seconds": trained.started - process_start,
+        "training_seconds": trained.ended - trained.started,
+    }
+    if trained.compile_seconds is not None:
+        metrics["compile_seconds"] = trained.compile_seconds
+    counts = {"environment_steps": trained.environment_steps, "gradient_steps": trained.gradient_steps}
+    event = protocol.measurement(case, metrics=metrics, counts=counts)
+    if output is not None:
+        episodes = [
+            {"step": each.step, "length": each.length, "return": each.value} for each in trained.episodes
+        ]
+        (output / "episodes.json").write_text(json.dumps(episodes) + "\n", encoding="utf-8")
+        write(output / "weights.safetensors", trained.weights)
+        if variant.parity is None:
+            return event
+        write(output / "trace.safetensors", trained.trace)
+        if given is not None:
+            write(output / "update.safetensors", variant.parity(given(), parameters.parity_updates))
+    return event
+
+
+def write(file: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write an output file of tensors."""
+    # Written as bytes: safetensors' own writer makes files that only their owner can read.
+    file.write_bytes(save({name: tensor.detach().contiguous() for name, tensor in tensors.items()}))

@@ -1,0 +1,1 @@
+"""The contract with the runner: arguments, output, timing and instructions."""

@@ -1,0 +1,52 @@
+"""The file of the parity updates, for each algorithm."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+from safetensors.numpy import save
+
+from baselines.contract import protocol
+from baselines.inputs.parity import DQN_SIZES, dqn_arrays, ppo_arrays, sac_arrays
+
+
+def write_dqn(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
+    """Write DQN's, for the sizes of the environment."""
+    environment = parameters.get("environment")
+    if not isinstance(environment, str) or environment not in DQN_SIZES:
+        protocol.refuse(
+            f"parameter 'environment' of case {directory.name} is {environment!r}; "
+            f"give one of {', '.join(DQN_SIZES)}"
+        )
+    _write_parity(dqn_arrays(environment, seed), directory)
+
+
+def write_ppo(_: Mapping[str, Any], seed: int, directory: Path) -> None:
+    """Write PPO's."""
+    _write_parity(ppo_arrays(seed), directory)
+
+
+def write_sac(_: Mapping[str, Any], seed: int, directory: Path) -> None:
+    """Write SAC's."""
+    _write_parity(sac_arrays(seed), directory)
+
+
+def write_update(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
+    """Write those of the algorithm that the parameters name."""
+    arrays = {
+        "dqn": lambda: dqn_arrays("CartPole-v1", seed),
+        "ppo": lambda: ppo_arrays(seed),
+        "sac": lambda: sac_arrays(seed),
+    }
+    algorithm = parameters.get("algorithm")
+    if not isinstance(algorithm, str) or algorithm not in arrays:
+        protocol.refuse(
+            f"parameter 'algorithm' of case {directory.name} is {algorithm!r}; give one of {', '.join(arrays)}"
+        )
+    _write_parity(arrays[algorithm](), directory)
+
+
+def _write_parity(arrays: Mapping[str, NDArray[Any]], directory: Path) -> None:
+    # Written as bytes: safetensors' own writer makes a file that only its owner can read.
+    (directory / "parity.safetensors").write_bytes(save(dict(arrays)))

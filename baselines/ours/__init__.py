@@ -1,0 +1,1 @@
+"""Our Rust code as a Python user reaches it: the module `torchforge`."""

@@ -1,0 +1,34 @@
+"""`dqn` by the Rust agent in the real Gymnasium: what stepping a Python environment from Rust costs.
+
+The agent, its random numbers, the lines on stdout and the files are those of `torchforge dqn`, and so are the
+episodes to the byte, because the environments are. Gymnasium's checker of environments, which does nothing after the
+first step, is left out.
+"""
+
+# ruff: noqa: E402 - the clock is read before the imports that take time.
+
+import time
+
+FIRST_LINE = time.perf_counter()
+
+import sys
+from typing import Any
+
+import gymnasium
+import torchforge
+
+from baselines.contract import protocol
+
+
+def make(name: str) -> gymnasium.Env[Any, Any]:
+    """The environment as Gymnasium registers it, its limit of steps included."""
+    return gymnasium.make(name, disable_env_checker=True)
+
+
+if __name__ == "__main__":
+    # The agent reads the words itself, and would tell of the program torchforge.
+    if {"-h", "--help"} & {*sys.argv[1:]}:
+        protocol.parser(__doc__).parse_args(["--help"])
+    protocol.check_instructions()
+    age = protocol.seconds_since_process_start()
+    sys.exit(torchforge.dqn_in(make, sys.argv[1:], time.perf_counter() - FIRST_LINE if age is None else age))

@@ -1,0 +1,1 @@
+"""Other libraries, each put together as its own users do."""

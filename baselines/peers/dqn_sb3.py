@@ -1,0 +1,63 @@
+"""DQN by Stable-Baselines3 2.7.1: the benchmark `dqn` as near as its own options come to it.
+
+What it does another way stands in matrix.yaml under `differs`. Its monitor, which keeps the episodes, is part of
+its ordinary set-up; there is no logging.
+"""
+
+# ruff: noqa: E402 - the clock is read before the imports that take seconds.
+
+import time
+
+FIRST_LINE = time.perf_counter()
+
+import gymnasium as gym
+from stable_baselines3 import DQN
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv
+
+from baselines.benchmarks import training
+from baselines.peers import counting, serving
+from baselines.references import dqn as reference
+
+
+def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+    """Train one agent."""
+    monitor = Monitor(gym.make(parameters.environment))
+    model = DQN(
+        "MlpPolicy",
+        DummyVecEnv([lambda: monitor]),
+        learning_rate=reference.LEARNING_RATE,
+        buffer_size=reference.BUFFER_SIZE,
+        # It tests before a block of steps what is tested after each of them here.
+        learning_starts=parameters.learning_starts + parameters.train_frequency,
+        batch_size=reference.BATCH_SIZE,
+        tau=reference.TAU,
+        gamma=reference.GAMMA,
+        train_freq=parameters.train_frequency,
+        gradient_steps=1,
+        target_update_interval=reference.TARGET_NETWORK_FREQUENCY,
+        exploration_fraction=reference.EXPLORATION_FRACTION,
+        exploration_initial_eps=reference.START_EPSILON,
+        exploration_final_eps=reference.END_EPSILON,
+        max_grad_norm=float("inf"),
+        policy_kwargs={"net_arch": [120, 84]},
+        seed=seed,
+        device="cpu",
+    )
+    gradient_steps = counting.GradientSteps(model.policy.optimizer)
+    started = time.perf_counter()
+    model.learn(total_timesteps=parameters.steps, log_interval=None)
+    ended = time.perf_counter()
+    return training.Trained(
+        started=started,
+        ended=ended,
+        environment_steps=model.num_timesteps,
+        gradient_steps=gradient_steps.count,
+        episodes=counting.episodes_of([monitor.get_episode_lengths()], [monitor.get_episode_rewards()]),
+        weights=model.q_net.state_dict(),
+        trace={},
+    )
+
+
+if __name__ == "__main__":
+    serving.main("dqn_sb3", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)

@@ -1,0 +1,1 @@
+"""The reference of each benchmark, faithful to where it comes from."""

@@ -1,0 +1,17 @@
+"""The reference of `act`: DQN's network as `references/dqn.py` acts with it, autograd on."""
+
+import torch
+
+from baselines.benchmarks import act
+from baselines.contract import protocol
+from baselines.references import dqn
+
+
+def prepare(given: act.Given) -> act.Forward:
+    """The forward pass that is timed."""
+    online = dqn.given_network(given, "online")
+    return lambda observation: online(torch.Tensor(observation))
+
+
+if __name__ == "__main__":
+    act.run(protocol.parser(__doc__).parse_args(), prepare)

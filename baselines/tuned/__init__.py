@@ -1,0 +1,1 @@
+"""The references' work as fast as the same library does it."""

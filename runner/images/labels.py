@@ -1,0 +1,5 @@
+"""The labels of an image that the runner built. They are hints: anybody may write any label."""
+
+IDENTITY_LABEL = "forge-bench.identity"
+TARGET_LABEL = "forge-bench.target"
+EXECUTION_HASH_LABEL = "forge-bench.execution-hash"

@@ -1,0 +1,64 @@
+"""What a folder of `baselines/` may import: folders below it, and never the runner."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import baselines
+
+FOLDER = Path(baselines.__file__).parent
+BELOW: dict[str, tuple[str, ...]] = {
+    "contract": (),
+    "inputs": ("contract",),
+    "benchmarks": ("contract", "inputs"),
+    "references": ("contract", "inputs", "benchmarks"),
+    "tuned": ("contract", "inputs", "benchmarks", "references"),
+    "peers": ("contract", "inputs", "benchmarks", "references"),
+    "ours": ("contract", "inputs", "benchmarks", "references"),
+}
+FILES = sorted(file for file in FOLDER.rglob("*.py") if ".venv" not in file.relative_to(FOLDER).parts)
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The full name of whatever a file imports, wherever in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "a relative import hides which folder it is from"
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def folders(tree: ast.AST) -> set[str]:
+    names = (name.split(".") for name in imported(tree))
+    return {parts[1] for parts in names if parts[0] == "baselines" and len(parts) > 1}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(FOLDER).as_posix())
+def test_no_baseline_knows_the_runner_and_each_imports_from_its_folder_and_those_below(file: Path) -> None:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    assert "runner" not in {name.split(".")[0] for name in imported(tree)}
+    folder = file.relative_to(FOLDER).parts[0]
+    assert folders(tree) <= {folder, *BELOW.get(folder, ())}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(FOLDER).as_posix())
+def test_no_baseline_changes_where_python_looks_for_modules(file: Path) -> None:
+    changed = [
+        node
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "path" and ast.unparse(node.value) == "sys"
+    ]
+    assert changed == []
+
+
+def test_every_folder_has_its_place() -> None:
+    found = {file.parent.name for file in FILES if file.parent != FOLDER}
+    assert found == set(BELOW)
+
+
+def test_an_import_from_above_is_seen_wherever_it_stands() -> None:
+    text = "def late():\n    from baselines.tuned import dqn\n    import baselines.peers.dqn_sb3\n"
+    assert folders(ast.parse(text)) == {"tuned", "peers"}
