@@ -99,7 +99,7 @@ def test_a_competitor_brings_its_own_program_with_a_dockerfile_and_three_lines_o
     assert (record["image"]["target"], record["work"]["core"]["target"]) == ("own-program", "core")
     assert record["image"]["config_digest"] != record["work"]["core"]["config_digest"]
     assert record["software"].keys() == {"gae", "gcc"}
-    assert record["work"]["versions"] == ["/gae", "--versions"]
+    assert record["work"]["versions"] == ("/gae", "--versions")
     files = docker("create", record["image"]["config_digest"], "/gae").stdout.strip()
     try:
         assert docker("cp", f"{files}:/bin/sh", str(tmp_path)).returncode != 0, (

@@ -10,7 +10,6 @@ import yaml
 from conftest import HOST, ROOT, docker, forge_bench
 from dated_archive import Deb, served, write_archive
 
-from runner.images import spec as specs
 from runner.images.base import base_tag, ensure_base
 from runner.images.build import ensure_image
 from runner.images.identity import EXECUTED, READ_BY_THE_RUNNER
@@ -18,6 +17,7 @@ from runner.images.lock import changes, drifted, lock_file, write_locks
 from runner.images.resolve import resolve
 from runner.images.spec import ImageSpec
 from runner.matrix import load_matrix
+from runner.matrix import toolchain as toolchains
 from runner.matrix.images import CORE
 from runner.matrix.toolchain import Toolchain
 from runner.system.errors import ImageBuildFailed, MirrorUnreachable, PackagesDrifted
@@ -152,7 +152,7 @@ def test_what_the_mirror_no_longer_serves_comes_from_the_archive_of_its_day_chec
     root, archive, tmp_path, monkeypatch
 ):
     directory, address = archive
-    monkeypatch.setattr(specs, "MIRROR", f"{address}/debian")
+    monkeypatch.setattr(toolchains, "MIRROR", f"{address}/debian")
     lock = resolved(root, toolchain(address, FIRST))["image", "amd64"]
     today = str(lock).replace(f"# mirror: {lock.mirror}", f"# mirror: {address}/debian")
     file, debs = tmp_path / "lock.txt", tmp_path / "debs"
@@ -180,7 +180,7 @@ def test_a_build_whose_packages_are_gone_says_which_and_what_is_served_and_compi
     root, archive, monkeypatch
 ):
     directory, address = archive
-    monkeypatch.setattr(specs, "MIRROR", f"{address}/debian")
+    monkeypatch.setattr(toolchains, "MIRROR", f"{address}/debian")
     today = toolchain(f"{address}/nowhere", None)
     write_archive(directory / "debian", SUITE, packages("1.0"), run_out=False)
     write_locks(root, "tiny", resolved(root, today))
