@@ -4,6 +4,7 @@ import fcntl
 import os
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -14,6 +15,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60
+
+
+def _take_terminal() -> None:
+    """Make stdin the controlling terminal, and hear its end: the caller of the tests may ignore that (nohup)."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class Terminal:
@@ -41,7 +48,7 @@ class Terminal:
             stderr=theirs,
             start_new_session=True,
             # Only a controlling terminal tells the program that it hangs up.
-            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if controlling else None,  # noqa: PLW1509 (no thread runs here)
+            preexec_fn=_take_terminal if controlling else None,  # noqa: PLW1509 (no thread runs here)
             env={**cleared, "TERM": "xterm", **(environment or {})},
         )
         os.close(theirs)
