@@ -1,12 +1,16 @@
 """``python -m runner``, and the program ``forge-bench``: one process from its first module to its exit code."""
 
+import signal
 import sys
-
-from runner.system.interpreter import lacking, too_old
 
 
 def main() -> int:
     """Run the command line of this process and return its exit code."""
+    # Until there is something to tidy up, an interrupt ends this process as it ends any other: without a traceback.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from runner.system.interpreter import too_old  # noqa: PLC0415 (after the signal)
+
     if refused := too_old():
         print(f"forge-bench: {refused}", file=sys.stderr)  # noqa: T201 (nothing of ours is read yet)
         return refused.exit_code
@@ -19,6 +23,7 @@ def main() -> int:
 
 
 def _command() -> int:
+    from runner.system.interpreter import lacking  # noqa: PLC0415 (as in main)
     from runner.system.signals import ignore_signals, stop_on_signals  # noqa: PLC0415 (as in main)
     from runner.system.terminal import complain  # noqa: PLC0415 (as in main)
 

@@ -1,13 +1,14 @@
 """Another Python than that of the virtual environment: three lines and a code, before anything else."""
 
 import ast
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from runner.system.errors import PythonNotReady
+from runner.system.errors import Interrupted, PythonNotReady
 from runner.system.interpreter import lacking
 
 ROOT = Path(__file__).parents[3]
@@ -59,3 +60,28 @@ def test_a_module_of_our_own_that_is_missing_is_a_defect_and_shows_its_traceback
     found = lacking(ModuleNotFoundError("no", name="yaml.nodes"))
     assert found is not None
     assert "module yaml" in found.what
+
+
+INTERRUPTED_WHILE_READING = """
+import os, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+awaited = sys.argv.pop()
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == awaited:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+runpy.run_module("runner", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["system.interpreter", "system.standard_streams", "system.signals", "cli.main", "cli.commands.listing"],
+)
+def test_an_interrupt_while_modules_are_read_is_no_traceback(module):
+    result = python("-c", INTERRUPTED_WHILE_READING, "list", f"runner.{module}")
+    # A shell calls either 130.
+    assert result.returncode in (-signal.SIGINT, Interrupted.exit_code), result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""

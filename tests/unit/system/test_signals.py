@@ -13,7 +13,7 @@ from runner.system.orphans import end_orphans, owner_environment
 
 ROOT = Path(__file__).parents[3]
 COMMON = """
-import os, signal, sys, time
+import os, select, signal, sys, time
 sys.path.insert(0, sys.argv[1])
 # As a shell starts a program, whatever nohup or a background job has these tests ignore.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -24,6 +24,9 @@ def say(text):
     print(text, flush=True)
 def wait():
     say("waiting")
+    # A signal that comes just before a system call is heard after it: none may last.
+    while not select.select([sys.stdin], [], [], 0.05)[0]:
+        pass
     sys.stdin.readline()
 """
 
