@@ -64,10 +64,16 @@ def _described(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def _portable(node: Any) -> Any:
-    """With patterns that mean in JSON Schema what they mean in Python: there ``$`` is the end of the text."""
+    """With what the type means by a pattern and by whole numbers to choose from.
+
+    ``$`` is the end of the text in JSON Schema. There 1.0 equals 1, so such numbers need a type beside them.
+    """
     if isinstance(node, dict):
-        return {
+        portable = {
             key: each[: -len(r"\Z")] + "$" if key == "pattern" and isinstance(each, str) else _portable(each)
             for key, each in node.items()
         }
+        choices = node.get("enum", ())
+        whole = bool(choices) and all(type(each) is int for each in choices)
+        return portable | ({"type": "integer"} if whole else {})
     return [_portable(each) for each in node] if isinstance(node, list) else node

@@ -11,6 +11,7 @@ from example_records import example_work, json_of, make_record
 from runner.records.record import Record, content_hash, is_intact, record_of, sealed
 from runner.records.record_file import read_record, record_text
 from runner.records.schema_text import SCHEMA, schema_text
+from runner.system.schema import schema
 
 PUBLISHED = Path(__file__).parents[3] / "results" / "published"
 
@@ -40,6 +41,18 @@ def test_the_text_of_the_schema_is_that_of_the_type():
     if os.environ.get("FORGE_BENCH_UPDATE_GOLDEN"):
         SCHEMA.write_text(schema_text(), encoding="utf-8")
     assert SCHEMA.read_text(encoding="utf-8") == schema_text()
+
+
+@pytest.mark.parametrize(("version", "valid"), [(1, True), (1.0, False), (4, False), ("1", False)])
+def test_the_type_and_the_text_take_the_same_versions(version, valid):
+    data = json_of(make_record()) | {"schema": version}
+    if valid:
+        record_of(data)
+    else:
+        with pytest.raises(ValueError, match="schema"):
+            record_of(data)
+    assert schema(SCHEMA, strict=True).allows(data) == valid
+    assert (not list(schema(SCHEMA, strict=True).faults(data))) == valid
 
 
 def test_a_record_cannot_be_changed():
