@@ -65,7 +65,7 @@ def load_matrix(path: Path, *, builds: bool = True) -> model.Matrix:
 
 
 def _faults(source: Source, folder: Path | None) -> Iterator[Fault]:
-    rules = schema(SCHEMA, strict=True)
+    rules = schema(SCHEMA)
     errors = [] if rules.allows(source.data) else list(rules.faults(source.data))
     for error in errors:
         yield from _schema_faults(source, error)

@@ -37,14 +37,13 @@ _MOST, _DEEPEST = 50, 12
 class Schema:
     """One schema file, or one of its definitions.
 
-    ``strict`` takes 1.0 for no integer: what is whole by accident is no seed.
+    An integer is what JSON writes without a point: 1.0 is none, as in the types that hold what a schema allowed.
     """
 
-    def __init__(self, path: Path, definition: str | None = None, *, strict: bool = False) -> None:
+    def __init__(self, path: Path, definition: str | None = None) -> None:
         self._root = json.loads(path.read_text(encoding="utf-8"))
         if definition is not None:
             self._root = {"$defs": self._root["$defs"], "$ref": f"#/$defs/{definition}"}
-        self._strict = strict
         self._check = self._compile(self._root)
 
     def allows(self, value: Any) -> bool:
@@ -68,7 +67,7 @@ class Schema:
         # Imported here: the library takes longer to read than all that is valid takes to judge.
         from runner.system.schema_library import validator  # noqa: PLC0415
 
-        return validator(self._root, strict=self._strict)
+        return validator(self._root)
 
     def _compile(self, schema: Any) -> Check:
         """One function for ``schema``.
@@ -99,11 +98,9 @@ class Schema:
                 return lambda value: all(check(value) for check in checks)
 
     def _type(self, rule: str | list[str]) -> Check:
-        whole: Check = is_integer if self._strict else _is_whole
-        known: Mapping[str, Check] = {**_TYPES, "integer": whole}
         if isinstance(rule, str):
-            return known[rule]
-        any_of = [known[each] for each in rule]
+            return _TYPES[rule]
+        any_of = [_TYPES[each] for each in rule]
         return lambda value: any(check(value) for check in any_of)
 
     def _object(self, schema: Mapping[str, Any]) -> Check:
@@ -177,9 +174,9 @@ class Schema:
 
 
 @cache
-def schema(path: Path, definition: str | None = None, *, strict: bool = False) -> Schema:
+def schema(path: Path, definition: str | None = None) -> Schema:
     """The schema at ``path``, read and compiled once."""
-    return Schema(path, definition, strict=strict)
+    return Schema(path, definition)
 
 
 def _sample(value: Any, depth: int = 0) -> Any:
@@ -195,10 +192,6 @@ def _sample(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _is_whole(value: Any) -> bool:
-    return type(value) is int or (type(value) is float and value.is_integer())
-
-
 def _is_number(value: Any) -> bool:
     return type(value) is float or type(value) is int
 
@@ -208,6 +201,7 @@ _TYPES: Mapping[str, Check] = {
     "array": lambda value: isinstance(value, list),
     "string": lambda value: isinstance(value, str),
     "number": _is_number,
+    "integer": is_integer,
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
 }

@@ -11,9 +11,9 @@ from jsonschema.validators import extend
 from runner.system.schema_rules import is_date_time, is_integer, is_unique, pattern_of
 
 
-def validator(root: Any, *, strict: bool) -> Validator:
-    """A validator of the schema ``root``; see `runner.system.schema.Schema` for ``strict``."""
-    made: Validator = (_StrictValidator if strict else _Validator)(root, format_checker=_FORMATS)
+def validator(root: Any) -> Validator:
+    """A validator of the schema ``root``."""
+    made: Validator = _Validator(root, format_checker=_FORMATS)
     return made
 
 
@@ -31,10 +31,8 @@ def _unique_faults(validator: Any, rule: bool, value: Any, of: Any) -> Iterator[
 
 
 _Validator = extend(  # type: ignore[no-untyped-call]  # its stubs lack it
-    Draft202012Validator, {"pattern": _pattern_faults, "uniqueItems": _unique_faults}
-)
-_StrictValidator = extend(  # type: ignore[no-untyped-call]  # its stubs lack it
-    _Validator,
+    Draft202012Validator,
+    {"pattern": _pattern_faults, "uniqueItems": _unique_faults},
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: is_integer(value)),
 )
 _FORMATS = FormatChecker(formats=())

@@ -73,6 +73,7 @@ def test_nan_and_infinity_are_never_figures():
         json.dumps(GOOD | {"metrics": {"seconds": []}}),
         json.dumps(GOOD | {"metrics": {"seconds": -1}}),
         json.dumps(GOOD | {"counts": {"elements": 1.5}}),
+        json.dumps(GOOD | {"counts": {"elements": 8.0}}),
         json.dumps(GOOD | {"case": "T=10"}),
         json.dumps(GOOD | {"memory": {"vmhwm_bytes": 0, "cgroup_peak_bytes": None}}),
         "[" * 100_000,
