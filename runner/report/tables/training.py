@@ -1,5 +1,6 @@
 """The view of a training's page: times, parts, returns, and every seed by itself."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -298,9 +299,10 @@ def _steps_per_second(row: Row) -> str:
 
 
 def _speed(record: Record) -> float | None:
-    """Environment steps per second of training time."""
+    """Environment steps per second of training time; None where no time, or one too short for a rate, was measured."""
     values = record.values(_TRAINING)
     steps = record.counts.get("environment_steps")
     if not values or steps is None or values[0] <= 0:
         return None
-    return float(steps) / values[0]
+    speed = float(steps) / values[0]
+    return speed if math.isfinite(speed) else None
