@@ -1,4 +1,4 @@
-"""A plan as text: a page, whatever the number of its cells."""
+"""A plan as text: one page for any number of cells."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _MOST_NAMES = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """A plan with what it will cost. ``minutes`` is what the matrix says of its whole profile."""
+    """A plan with its costs. ``minutes`` is the matrix's time for the whole profile."""
 
     plan: Plan
     durations: Durations
@@ -26,9 +26,9 @@ def plan_page(outlook: Outlook, *, width: int | None, every_cell: bool) -> str:
     """The page.
 
     Args:
-        outlook: what is shown.
-        width: columns there are; None where lines are not to be broken.
-        every_cell: a line a cell, instead of one for all cells of an implementation on a platform.
+        outlook: the plan and its costs.
+        width: the number of columns; None where lines are not broken.
+        every_cell: one line for each cell, instead of one for all cells of an implementation on a platform.
     """
     cells = _every_cell(outlook.plan, width) if every_cell else _grouped(outlook, width)
     totals = [wrap(line, width) for line in _totals(outlook)]
@@ -63,13 +63,13 @@ def _grouped(outlook: Outlook, width: int | None) -> Iterator[str]:
         lines = _of_group(members, launches.get(group, []), outlook.durations)
         for index, line in enumerate(lines):
             name = f"  {names[group]}" if index == 0 else ""
-            # The margin stands within the line, so that a broken one goes on below the text and not the name.
+            # The margin is part of the line, so that a broken line goes on below the text and not below the name.
             yield wrap(f"{name:<{margin}}{line}", width, hang=margin if index == 0 else 2)
     yield ""
 
 
 def _group_of(each: PlannedCell) -> tuple[str, ...]:
-    """Platform, benchmark and implementation; toolchain and limits where they are not the first."""
+    """The group's platform, benchmark and implementation, with toolchain and limits that are not the first."""
     cell = each.cell
     return (cell.platform.name, cell.benchmark.name, cell.implementation.name, *cell.aside)
 
@@ -105,7 +105,7 @@ def _by_reason(members: Iterable[PlannedCell]) -> dict[str, list[PlannedCell]]:
 
 
 def _which(those: Sequence[PlannedCell], members: Sequence[PlannedCell]) -> str:
-    """Which of the group's cells these are, where they are not all: by case, by seed, or by both."""
+    """Which of the group's cells these are, by case, seed or both; empty where they are all."""
     told = []
     for word, names in (
         ("", lambda each: each.cell.case.name),
