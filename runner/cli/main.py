@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"forge-bench: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        complain("\nforge-bench: interrupted; every finished cell is stored, call again to go on")
+        complain("\nforge-bench: interrupted; every finished cell is stored, run again to go on")
         return Interrupted.exit_code
     except OSError as error:
         failure = refused(error)

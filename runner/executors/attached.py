@@ -117,7 +117,7 @@ def connection_broke(why: str) -> DockerUnavailable:
     return DockerUnavailable(
         what="the connection to the Docker daemon broke",
         why=why,
-        fix="see that the daemon runs, then call again: finished cells are stored",
+        fix="see that the daemon runs, then run again: finished cells are stored",
     )
 
 

@@ -306,7 +306,7 @@ def _raise_of_host(error: APIError) -> None:
         raise DockerUnavailable(
             what=what,
             why=in_one_line(error),
-            fix="see what the daemon's machine runs out of (docker info; journalctl -k; ulimit -n), then call again: "
+            fix="see what the daemon's machine runs out of (docker info; journalctl -k; ulimit -n), then run again: "
             "finished cells are stored",
         ) from error
 

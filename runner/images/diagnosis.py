@@ -56,7 +56,7 @@ def diagnose(text: str, *, what: str, log: Path) -> ForgeBenchError | None:
         return MirrorUnreachable(
             what=f"{what}: {_server(lines, found)} does not have what was asked for",
             why=found,
-            fix=f"call again (a mirror may be in the middle of an update); log: {log}",
+            fix=f"run again (a mirror may be in the middle of an update); log: {log}",
         )
     return None
 

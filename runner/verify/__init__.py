@@ -1,4 +1,4 @@
-"""First verification: stored cells run again on their images, and every figure compared with the new one.
+"""Verification: stored cells run again on their images, and every old figure is compared with the new one.
 
 read.py      files to records, each by its own content hash
 images.py    the images that the records name, and what stands in for them

@@ -1,4 +1,4 @@
-"""Findings for people, within 80 columns, and for programs."""
+"""The findings as text for people, within 80 columns, and as data for programs."""
 
 import json
 from collections import Counter
@@ -18,20 +18,20 @@ from runner.verify.images import Likeness, Stand, short
 from runner.verify.judge import TOLERANCE, Finding, Judged, Verdict
 
 _WIDTH = 80
-# What a column may take; the names of figures get the rest of the line.
+# The widest columns. The names of figures get the rest of the line.
 _CELL, _COUNT, _GAP = 24, 3, 2
 _MOST_NAMED = 12
 _LONGEST_LINE = 1000
 _RULE = (
     "Bytes and counts must be equal. A time is reproduced where the 95 % interval of now/then lies within "
-    f"{TOLERANCE[0]:g} to {TOLERANCE[1]:g}, or holds 1 with its middle in there; it differs where it lies outside. "
-    "Figures in parentheses are shown and decide nothing."
+    f"{TOLERANCE[0]:g} to {TOLERANCE[1]:g}, or holds 1 with its middle in there. "
+    "A time differs where the interval lies outside. Figures in parentheses decide nothing."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All that a verification found."""
+    """The result of a verification."""
 
     judged: tuple[Judged, ...]
     stands: tuple[Stand, ...]
@@ -45,7 +45,7 @@ class Report:
 
     @property
     def counts(self) -> dict[Verdict, int]:
-        """How many of the deciding findings came out how."""
+        """How many of the deciding findings have each verdict."""
         found = Counter(each.verdict for each in self.deciding)
         return {verdict: found[verdict] for verdict in Verdict}
 
@@ -67,7 +67,7 @@ class Report:
 
 
 def as_text(report: Report) -> str:
-    """Tables a benchmark and platform, then the reasons, then one line that sums up."""
+    """A table for each benchmark and platform, then the reasons, then one summary line."""
     lines = [f"run again on {report.machine}"]
     lines += [_image(stand) for stand in _distinct(report.stands)]
     for title, members in _by_place(report.judged):
@@ -82,12 +82,12 @@ def as_text(report: Report) -> str:
         if reasons:
             lines += ["", f"{heading}:", *reasons]
     lines += ["", *_wrapped(_RULE, indent=0), "", *_wrapped(report.summary(), indent=0)]
-    # Names of files and versions of software are whatever a record says.
+    # A record may hold any names of files and versions of software.
     return printable.lines("\n".join(lines), _LONGEST_LINE)
 
 
 def as_json(report: Report) -> str:
-    """Everything, a finding an object."""
+    """The whole report as data, with one object for each finding."""
     return json.dumps(
         {
             "tolerance": list(TOLERANCE),
@@ -110,7 +110,7 @@ def as_json(report: Report) -> str:
 
 
 def first_difference(report: Report) -> str:
-    """The first thing that differs, in one line."""
+    """The first differing finding, in one line."""
     for each in report.judged:
         for found in each.findings:
             if found.verdict is Verdict.DIFFERS and not found.informational:
@@ -151,7 +151,7 @@ def _ratio_object(ratio: Interval | None) -> dict[str, Any]:
 
 
 def _verdicts(members: Sequence[Judged]) -> str:
-    """A row a cell: which of its figures came out how; a verdict that no figure has is no column."""
+    """One row for each cell, with its figures under each verdict. A verdict without figures has no column."""
     shown = [
         verdict
         for verdict in Verdict
@@ -176,7 +176,7 @@ def _verdicts(members: Sequence[Judged]) -> str:
 
 
 def _figures(findings: Iterable[Finding], verdict: Verdict) -> list[str]:
-    """The figures that came out so; of how many processes, where not of all."""
+    """The figures with this verdict, with the number of processes where it is not all."""
     findings = list(findings)
     total = Counter(found.figure for found in findings)
     count = Counter(found.figure for found in findings if found.verdict is verdict)
@@ -194,7 +194,7 @@ def _times(judged: Judged) -> list[Finding]:
 
 
 def _intervals(members: Sequence[Judged]) -> str:
-    """The headline of each cell, then and now; the ratio where one may be formed."""
+    """The headline of each cell, then and now, with the ratio where it is allowed."""
     return tabulate(
         [
             [
@@ -216,7 +216,7 @@ def _intervals(members: Sequence[Judged]) -> str:
 
 
 def _reasons(judged: Iterable[Judged], verdict: Verdict) -> Iterator[str]:
-    """Each reason once, with the cells and seeds that it is the reason of."""
+    """Each reason once, with its cells and seeds."""
     reasons: dict[tuple[str, str], dict[str, list[int]]] = {}
     for each in judged:
         for found in each.findings:

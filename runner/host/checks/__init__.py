@@ -1,4 +1,4 @@
-"""The checks of a host, as a list: each a small function from the situation to what it found."""
+"""The checks of a host, as a list. Each is a small function from the host's state to a finding."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,5 +29,5 @@ CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
 
 
 def examine(situation: Situation) -> list[Finding]:
-    """Everything that the checks say, in their order."""
+    """The findings of all checks, in their order."""
     return [finding for check in CHECKS for finding in check(situation)]

@@ -1,4 +1,4 @@
-"""Whether images can be built and run: the builder, emulation, a base, a mirror, the pins."""
+"""Whether images can be built and run: the checks of builder, emulation, base image, mirror and pins."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,10 @@ def buildx(situation: Situation) -> Iterator[Finding]:
 
 
 def emulation(situation: Situation) -> Iterator[Finding]:
-    """Whether programs of the foreign architectures run: registered with the kernel, and tried."""
+    """Whether programs of the foreign architectures run.
+
+    The check reads the kernel's registrations and tries a program.
+    """
     if situation.host is None:
         return
     for architecture in sorted(situation.wanted.foreign):
@@ -50,7 +53,7 @@ def emulation(situation: Situation) -> Iterator[Finding]:
 
 
 def base_image(situation: Situation) -> Iterator[Finding]:
-    """Whether the base of the images is there, or a way to one."""
+    """Whether the base image exists, or can be made."""
     if situation.host is None:
         return
     check, host = "base image", situation.host
@@ -77,7 +80,7 @@ def base_image(situation: Situation) -> Iterator[Finding]:
 
 
 def package_mirror(situation: Situation) -> Iterator[Finding]:
-    """Whether the packages can be fetched; without need of them a mirror out of reach stops nothing."""
+    """Whether the packages can be fetched. An unreachable mirror stops nothing where no packages are needed."""
     if situation.host is None:
         return
     for mirror in situation.mirrors:
@@ -100,7 +103,7 @@ def package_mirror(situation: Situation) -> Iterator[Finding]:
 
 
 def pins(situation: Situation) -> Iterator[Finding]:
-    """Whether the locked packages are what the matrix pins, where anything is to be built from them."""
+    """Whether the locked packages match the matrix's pins, where an image has to be built from them."""
     if situation.host is None:
         return
     served = {mirror.suite: mirror.served for mirror in situation.mirrors}
@@ -130,7 +133,7 @@ def pins(situation: Situation) -> Iterator[Finding]:
                 error=PinMismatch,
             )
         elif moved := _others(pinned, served.get(toolchain.suite) or {}):
-            # Nothing is to be done: a build takes the locked packages from the archive of the lock's day.
+            # No action is needed: a build takes the locked packages from the archive of the lock's day.
             yield Finding(
                 check=check,
                 state=State.WARNING,
@@ -143,7 +146,7 @@ def pins(situation: Situation) -> Iterator[Finding]:
 
 
 def _others(pinned: Mapping[str, str], held: Mapping[str, frozenset[str]]) -> list[str]:
-    """The pins that are not held, each with what is held of it; what nothing is known of is none of them."""
+    """The pins that differ, each with the known versions. A pin without known versions is left out."""
     return [
         f"{name} {pin} (but {', '.join(sorted(held[name])) or 'none'})"
         for name, pin in pinned.items()
@@ -156,7 +159,7 @@ def _pulled(situation: Situation) -> bool:
 
 
 def _by_need(situation: Situation, name: str, otherwise: Finding) -> Iterator[Finding]:
-    """The need of this name as a finding: ``needs`` alone knows what is missing and what installs it."""
+    """The need of this name as a finding. Only ``needs`` knows what is missing and what installs it."""
     host, foreign = situation.host, situation.wanted.foreign
     found = [] if host is None else needs(host, foreign, pulled=_pulled(situation))
     need = next((each for each in found if each.check.startswith(name)), None)

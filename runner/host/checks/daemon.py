@@ -42,7 +42,10 @@ def docker_command(situation: Situation) -> Iterator[Finding]:
 
 
 def docker_daemon(situation: Situation) -> Iterator[Finding]:
-    """Whether a daemon answers, and whether this user may speak to it: two lines, because the remedies differ."""
+    """Whether a daemon answers, and whether this user may use it.
+
+    These are two lines, because the remedies differ.
+    """
     daemon = situation.daemon
     if daemon is None:
         return
@@ -62,15 +65,15 @@ def docker_daemon(situation: Situation) -> Iterator[Finding]:
 
 
 def containers_machine(situation: Situation) -> Iterator[Finding]:
-    """Whether the machine that containers run on can be looked at; only one that cannot is worth a line."""
+    """Whether the runner can inspect the machine that containers run on. Only a failed check prints a line."""
     if situation.daemon is None or situation.daemon.place is not Whereabouts.ELSEWHERE:
         return
     yield Finding(
         check="machine of the containers",
         state=State.WARNING,
         found="another one than this",
-        why="what it is and does cannot be seen from here: times are shown as unknown, and ranked with nobody",
-        advice="call forge-bench on that machine",
+        why="the runner cannot inspect it: times are of unknown execution, and unranked",
+        advice="run forge-bench on that machine",
     )
 
 
@@ -91,7 +94,7 @@ def docker_library(situation: Situation) -> Iterator[Finding]:
 
 
 def container_limits(situation: Situation) -> Iterator[Finding]:
-    """Whether the daemon's kernel enforces what a launch is limited to."""
+    """Whether the daemon's kernel enforces the limits of a launch."""
     if situation.daemon is None or not situation.daemon.information:
         return
     said = situation.daemon.information

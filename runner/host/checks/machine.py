@@ -1,4 +1,4 @@
-"""Whether the machine is large enough for a launch, and quiet enough for its times to mean something."""
+"""Whether the machine is large enough for a launch, and idle enough for meaningful times."""
 
 from collections.abc import Iterator
 
@@ -7,12 +7,12 @@ from runner.host.state import Situation
 from runner.system.root import SUDO
 
 _GIB = 2**30
-# Above this share of the processors, other work is likely to be in the figures.
+# Above this share of busy processors, other work probably affects the figures.
 _BUSY = 0.25
 
 
 def memory(situation: Situation) -> Iterator[Finding]:
-    """Whether a launch can have the memory that the matrix allows it."""
+    """Whether the machine has the memory that the matrix allows a launch."""
     here, limit = situation.machine, situation.wanted.memory_bytes
     total = here.memory_bytes
     if situation.daemon is not None:
@@ -31,7 +31,7 @@ def memory(situation: Situation) -> Iterator[Finding]:
 
 
 def processors(situation: Situation) -> Iterator[Finding]:
-    """Whether a launch can have the processors that the matrix gives it."""
+    """Whether the machine has the processors that the matrix gives a launch."""
     here, wanted = situation.machine.cpus, situation.wanted.cpus
     if situation.daemon is not None:
         here = int(situation.daemon.information.get("NCPU") or here)
@@ -42,12 +42,12 @@ def processors(situation: Situation) -> Iterator[Finding]:
         check="processors",
         state=State.WARNING,
         found=f"{here}",
-        why=f"a launch gets {wanted}, and nothing is left for the rest of the machine: times will spread",
+        why=f"a launch gets {wanted}, and no processor is left for other work: times will spread",
     )
 
 
 def load(situation: Situation) -> Iterator[Finding]:
-    """Whether the machine is busy with something else."""
+    """Whether the machine is busy with other work."""
     here = situation.machine
     found = f"{here.load_1m:.2f} on {here.cpus} processors"
     if here.load_1m <= _BUSY * here.cpus:
@@ -63,7 +63,7 @@ def load(situation: Situation) -> Iterator[Finding]:
 
 
 def governor(situation: Situation) -> Iterator[Finding]:
-    """Whether the processor keeps its frequency up."""
+    """Whether the processor keeps a fixed frequency."""
     found = situation.machine.governor
     if found is None:
         yield skipped("governor", "this machine shows none (a virtual machine, usually)")
@@ -80,7 +80,7 @@ def governor(situation: Situation) -> Iterator[Finding]:
 
 
 def implementations(situation: Situation) -> Iterator[Finding]:
-    """What the local executor cannot run here."""
+    """The implementations that the local executor cannot run here."""
     if situation.executor != "local":
         return
     if not situation.left_out:

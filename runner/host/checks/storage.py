@@ -1,4 +1,4 @@
-"""Whether what a run makes has a place to go, and what is there already is whole."""
+"""Whether a run's files have room, and whether the stored records are intact."""
 
 import shlex
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from runner.system.errors import DamagedRecord, NoSpace
 from runner.system.root import SUDO
 
 _GB = 1e9
-# Each changes the results directory itself and nothing above it.
+# Each command changes only the results directory, and nothing above it.
 _OPENING = {
     Remedy.MAKE: 'install -d -o "$(id -u)"',
     Remedy.TAKE: 'chown -R "$(id -u)"',
@@ -17,7 +17,7 @@ _OPENING = {
 
 
 def disk_space(situation: Situation) -> Iterator[Finding]:
-    """Whether images, caches and records have room, a line for each file system."""
+    """Whether images, caches and records have room, with one line for each file system."""
     for place in situation.places:
         check = f"disk space on {place.path}"
         sizes = f"{place.free_bytes / _GB:.1f} GB free, up to {place.needed_bytes / _GB:.1f} GB needed"
@@ -43,7 +43,7 @@ def disk_space(situation: Situation) -> Iterator[Finding]:
             check="storage driver",
             state=State.WARNING,
             found="vfs",
-            why="it copies every layer whole: images and builds take several times the room, and time",
+            why="it copies every layer whole: images and builds take several times the space and time",
             advice="configure overlay2 or fuse-overlayfs in /etc/docker/daemon.json",
         )
 
@@ -68,7 +68,7 @@ def results_directory(situation: Situation) -> Iterator[Finding]:
 
 
 def records(situation: Situation) -> Iterator[Finding]:
-    """Whether every stored record is what was sealed."""
+    """Whether every stored record still matches its seal."""
     for fault in situation.unread:
         yield Finding(
             check="records",
@@ -84,7 +84,7 @@ def records(situation: Situation) -> Iterator[Finding]:
             state=State.WARNING,
             found=f"{len(situation.foreign_files)} that are no records",
             why=f"hidden, empty or a link, and not read: {', '.join(map(str, situation.foreign_files[:3]))}",
-            advice="remove them, if you know them to be of no use",
+            advice="remove them, if they are of no use",
         )
     if not situation.damaged:
         if not situation.unread:
@@ -96,6 +96,6 @@ def records(situation: Situation) -> Iterator[Finding]:
         found=f"{len(situation.damaged)} damaged",
         why=f"altered or cut off: {', '.join(path.name for path in situation.damaged[:3])}",
         commands=tuple(f"rm {shlex.quote(str(path))}" for path in situation.damaged),
-        advice="restore them from where they came; a deleted record's cell is run again",
+        advice="restore them from their source; the cell of a deleted record is run again",
         error=DamagedRecord,
     )

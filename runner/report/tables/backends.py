@@ -33,7 +33,7 @@ def backends(room: Room) -> Backends:
         ours = room.fastest(case, [Side.OURS, Side.KERNEL])
         others = [row for row in room.of_case(case) if row.side is Side.PEER and row.same_work]
         if ours is None or not others:
-            undecided.append(f"{case}: our time is missing, or this profile has no other backend")
+            undecided.append(f"{case}: this profile lacks our time, or another backend")
             continue
         said, open_ = _compared(room, ours, others)
         decided += said

@@ -223,7 +223,7 @@ WARNED: dict[str, tuple[Situation, str, str]] = {
     "one processor": (
         but(daemon=replace(DAEMON, information={**DAEMON.information, "NCPU": 1})),
         "processors",
-        "nothing is left",
+        "no processor is left",
     ),
     "no limit of memory": (
         but(daemon=replace(DAEMON, information={**DAEMON.information, "MemoryLimit": False})),
@@ -241,7 +241,7 @@ WARNED: dict[str, tuple[Situation, str, str]] = {
     "containers on another machine": (
         but(daemon=replace(DAEMON, place=Whereabouts.ELSEWHERE)),
         "machine of the containers",
-        "ranked with nobody",
+        "and unranked",
     ),
     "a busy machine": (but(machine=replace(MACHINE, load_1m=6.0)), "load", "other work"),
     "a sleepy processor": (but(machine=replace(MACHINE, governor="powersave")), "governor", "frequency"),
