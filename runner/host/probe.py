@@ -20,7 +20,7 @@ from runner.daemon.whereabouts import Whereabouts, whereabouts
 from runner.host.facts import read_host
 from runner.host.foreign import runs
 from runner.host.mirror import Mirror, ask, packages_of_pins, upstream
-from runner.host.state import Daemon, Machine, Place, Remedy, Results, Situation, Wanted
+from runner.host.state import Daemon, HostState, Machine, Place, Remedy, Results, Wanted
 from runner.images.base import base_tag
 from runner.images.build import locks_of
 from runner.images.lock import require_lock
@@ -46,7 +46,7 @@ _CGROUP_LIMITS = (
 )
 
 
-def look(
+def read_host_state(
     wanted: Wanted,
     specs: tuple[ImageSpec, ...],
     *,
@@ -55,7 +55,7 @@ def look(
     root: Path,
     store: Store,
     left_out: Mapping[str, str],
-) -> Situation:
+) -> HostState:
     """The state of this host.
 
     Args:
@@ -72,7 +72,7 @@ def look(
     there = _there(specs) if daemon is not None and daemon.problem is None else None
     missing = None if there is None else tuple(spec.tag for spec in specs if spec.tag not in there)
     faults = store.record_faults()
-    return Situation(
+    return HostState(
         executor=executor,
         inside_image=inside_image,
         wanted=wanted,

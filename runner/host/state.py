@@ -91,7 +91,7 @@ class Machine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Situation:
+class HostState:
     """All of it.
 
     Attributes:

@@ -20,7 +20,7 @@ from runner.running.progress import Progress
 from runner.running.run import run
 from runner.system import machine
 from runner.system.errors import ImageNotFound, PinMismatch
-from runner.verify.images import Stand
+from runner.verify.images import StandIn
 
 # Native records may run again under emulation, where one import takes half a minute.
 _LEAST_EMULATED_DEADLINE_SECONDS = 3600.0
@@ -32,8 +32,8 @@ class Job:
 
     record: Record
     work: Work
-    image: Stand
-    core: Stand
+    image: StandIn
+    core: StandIn
 
     @property
     def cell(self) -> Cell:

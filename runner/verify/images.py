@@ -40,7 +40,7 @@ class Likeness(IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stand:
+class StandIn:
     """The image that replaces one that records name."""
 
     recorded: ImageFacts
@@ -76,7 +76,7 @@ def short(facts: ImageFacts) -> str:
 
 def find_images(
     recorded: Iterable[ImageFacts], *, asked: Sequence[str], any_image: bool, say: Callable[[str], None]
-) -> dict[ImageFacts, Stand]:
+) -> dict[ImageFacts, StandIn]:
     """The image to run for each image that records name. The daemon has it when this returns.
 
     Args:
@@ -92,7 +92,7 @@ def find_images(
     """
     needed = list(dict.fromkeys(recorded))
     offered = _offered(needed, asked, any_image=any_image)
-    stands, arrived = {}, {}
+    stand_ins, arrived = {}, {}
     for each in needed:
         best = min(offered, key=lambda offer: _distance(each, offer.facts), default=None)
         if best is not None and (any_image or likeness(each, best.facts) is not Likeness.OTHER):
@@ -103,25 +103,25 @@ def find_images(
         else:
             facts = _here(each)
             like = likeness(each, facts)
-        stands[each] = Stand(recorded=each, facts=facts, likeness=like)
+        stand_ins[each] = StandIn(recorded=each, facts=facts, likeness=like)
         if like is not Likeness.SAME:
-            say(f"image {short(each)}: {short(facts)} stands for it: {like}")
-    return stands
+            say(f"image {short(each)}: {short(facts)} replaces it: {like}")
+    return stand_ins
 
 
 def own_image(
     works: Iterable[Work], executor: Executor, *, any_image: bool, say: Callable[[str], None]
-) -> dict[ImageFacts, Stand]:
+) -> dict[ImageFacts, StandIn]:
     """The same for an executor that runs in its surroundings: the image around the runner, or a bare host.
 
     Raises:
         WrongImage: that is not the records' image.
     """
-    stands: dict[ImageFacts, Stand] = {}
+    stand_ins: dict[ImageFacts, StandIn] = {}
     for each, cell in (
         found for work in works for found in ((work.core, work.reference), (work.image, work.cell))
     ):
-        if each in stands:
+        if each in stand_ins:
             continue
         facts = executor.prepare(cell.implementation.image, cell.toolchain, cell.platform, say)
         like = likeness(each, facts)
@@ -131,8 +131,8 @@ def own_image(
                 why="their implementations are not the ones that would be run; that verifies nothing",
                 fix="run verify inside that image, or on a host with --executor docker; --any-image goes on regardless",
             )
-        stands[each] = Stand(recorded=each, facts=facts, likeness=like)
-    return stands
+        stand_ins[each] = StandIn(recorded=each, facts=facts, likeness=like)
+    return stand_ins
 
 
 def refuse_images(asked: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from runner.figures.statistics import Interval
 from runner.records.record import Record
 from runner.report.tables.units import bounds, figure_value, significant
 from runner.system import printable
-from runner.verify.images import Likeness, Stand, short
+from runner.verify.images import Likeness, StandIn, short
 from runner.verify.judge import TOLERANCE, Finding, Judged, Verdict
 
 _WIDTH = 80
@@ -34,7 +34,7 @@ class Report:
     """The result of a verification."""
 
     judged: tuple[Judged, ...]
-    stands: tuple[Stand, ...]
+    stand_ins: tuple[StandIn, ...]
     launches: int
     machine: str
 
@@ -69,7 +69,7 @@ class Report:
 def as_text(report: Report) -> str:
     """A table for each benchmark and platform, then the reasons, then one summary line."""
     lines = [f"run again on {report.machine}"]
-    lines += [_image(stand) for stand in _distinct(report.stands)]
+    lines += [_image(stand_in) for stand_in in _distinct(report.stand_ins)]
     for title, members in _by_place(report.judged):
         lines += ["", title, "", _verdicts(members)]
         if any(_times(each) for each in members):
@@ -95,11 +95,11 @@ def as_json(report: Report) -> str:
             "launches": report.launches,
             "images": [
                 {
-                    "recorded": stand.recorded.plain(),
-                    "run": stand.facts.plain(),
-                    "likeness": stand.likeness.name.lower().replace("_", "-"),
+                    "recorded": stand_in.recorded.plain(),
+                    "run": stand_in.facts.plain(),
+                    "likeness": stand_in.likeness.name.lower().replace("_", "-"),
                 }
-                for stand in report.stands
+                for stand_in in report.stand_ins
             ],
             "cells": [_cell_object(each) for each in report.judged],
             "summary": {verdict.value: count for verdict, count in report.counts.items()},
@@ -269,14 +269,14 @@ def _seed(found: Finding) -> str:
     return "" if found.seed is None else f" seed {found.seed}"
 
 
-def _image(stand: Stand) -> str:
-    if stand.facts.identity is None and stand.likeness is Likeness.SAME_CODE:
+def _image(stand_in: StandIn) -> str:
+    if stand_in.facts.identity is None and stand_in.likeness is Likeness.SAME_CODE:
         return "in no image: the same sources, with what this host has"
-    return f"image {short(stand.facts)}: {stand.likeness}"
+    return f"image {short(stand_in.facts)}: {stand_in.likeness}"
 
 
-def _distinct(stands: Iterable[Stand]) -> list[Stand]:
-    return list({(stand.facts, stand.likeness): stand for stand in stands}.values())
+def _distinct(stand_ins: Iterable[StandIn]) -> list[StandIn]:
+    return list({(stand_in.facts, stand_in.likeness): stand_in for stand_in in stand_ins}.values())
 
 
 def _many(count: int, word: str) -> str:

@@ -9,7 +9,7 @@ from runner.cli.commands.base import Command, Context
 from runner.cli.words.options import SELECTION
 from runner.host.checks import examine
 from runner.host.finding import Finding, State, exit_code
-from runner.host.probe import look
+from runner.host.probe import read_host_state
 from runner.host.setup import mend
 from runner.host.state import Wanted
 from runner.images.spec import ImageSpec
@@ -29,7 +29,7 @@ def _run(context: Context) -> int:
     cells = _cells(context)
     specs = _specs(cells)
     findings = examine(
-        look(
+        read_host_state(
             Wanted(
                 toolchains=tuple(context.matrix.toolchains.values()),
                 images=tuple(spec.tag for spec in specs),

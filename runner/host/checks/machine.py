@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from runner.host.finding import Finding, State, skipped
-from runner.host.state import Situation
+from runner.host.state import HostState
 from runner.system.root import SUDO
 
 _GIB = 2**30
@@ -11,12 +11,12 @@ _GIB = 2**30
 _BUSY = 0.25
 
 
-def memory(situation: Situation) -> Iterator[Finding]:
+def memory(host_state: HostState) -> Iterator[Finding]:
     """Whether the machine has the memory that the matrix allows a launch."""
-    here, limit = situation.machine, situation.wanted.memory_bytes
+    here, limit = host_state.machine, host_state.wanted.memory_bytes
     total = here.memory_bytes
-    if situation.daemon is not None:
-        total = int(situation.daemon.information.get("MemTotal") or total)
+    if host_state.daemon is not None:
+        total = int(host_state.daemon.information.get("MemTotal") or total)
     found = f"{total / _GIB:.1f} GiB, {here.memory_available_bytes / _GIB:.1f} GiB of them available"
     if min(total, here.memory_available_bytes) >= limit:
         yield Finding(check="memory", state=State.OK, found=f"{found}; a launch may use {limit / _GIB:.1f}")
@@ -30,11 +30,11 @@ def memory(situation: Situation) -> Iterator[Finding]:
     )
 
 
-def processors(situation: Situation) -> Iterator[Finding]:
+def processors(host_state: HostState) -> Iterator[Finding]:
     """Whether the machine has the processors that the matrix gives a launch."""
-    here, wanted = situation.machine.cpus, situation.wanted.cpus
-    if situation.daemon is not None:
-        here = int(situation.daemon.information.get("NCPU") or here)
+    here, wanted = host_state.machine.cpus, host_state.wanted.cpus
+    if host_state.daemon is not None:
+        here = int(host_state.daemon.information.get("NCPU") or here)
     if here > wanted:
         yield Finding(check="processors", state=State.OK, found=f"{here}; a launch gets {wanted}")
         return
@@ -46,9 +46,9 @@ def processors(situation: Situation) -> Iterator[Finding]:
     )
 
 
-def load(situation: Situation) -> Iterator[Finding]:
+def load(host_state: HostState) -> Iterator[Finding]:
     """Whether the machine is busy with other work."""
-    here = situation.machine
+    here = host_state.machine
     found = f"{here.load_1m:.2f} on {here.cpus} processors"
     if here.load_1m <= _BUSY * here.cpus:
         yield Finding(check="load", state=State.OK, found=found)
@@ -62,9 +62,9 @@ def load(situation: Situation) -> Iterator[Finding]:
         )
 
 
-def governor(situation: Situation) -> Iterator[Finding]:
+def governor(host_state: HostState) -> Iterator[Finding]:
     """Whether the processor keeps a fixed frequency."""
-    found = situation.machine.governor
+    found = host_state.machine.governor
     if found is None:
         yield skipped("governor", "this machine shows none (a virtual machine, usually)")
     elif found == "performance":
@@ -79,17 +79,17 @@ def governor(situation: Situation) -> Iterator[Finding]:
         )
 
 
-def implementations(situation: Situation) -> Iterator[Finding]:
+def implementations(host_state: HostState) -> Iterator[Finding]:
     """The implementations that the local executor cannot run here."""
-    if situation.executor != "local":
+    if host_state.executor != "local":
         return
-    if not situation.left_out:
+    if not host_state.left_out:
         yield Finding(check="implementations", state=State.OK, found="all can run here")
         return
     yield Finding(
         check="implementations",
         state=State.WARNING,
-        found=f"{len(situation.left_out)} cannot run here",
-        why="; ".join(f"{name}: {why}" for name, why in situation.left_out.items()),
+        found=f"{len(host_state.left_out)} cannot run here",
+        why="; ".join(f"{name}: {why}" for name, why in host_state.left_out.items()),
         advice="the images have all of them: run without --executor local where there is Docker",
     )
