@@ -1,4 +1,4 @@
-"""The entry point: from the words of the command line to a command, and from any failure to three lines and a code."""
+"""The entry point: it turns the command line into a command, and any failure into three lines and an exit code."""
 
 import sys
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from runner.system.terminal import complain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code. Results go to stdout, everything else to stderr."""
+    """Run the command line and return the exit code. Results go to stdout, all other output to stderr."""
     stop_on_signals()
     keep_statuses_of_children()
     try:

@@ -1,4 +1,4 @@
-"""``forge-bench plan``: what would become of every cell, why, and what it would cost; nothing is started."""
+"""``forge-bench plan``: says for every cell what a run would do, why, and at what cost; starts nothing."""
 
 import argparse
 import json

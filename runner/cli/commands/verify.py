@@ -1,4 +1,4 @@
-"""``forge-bench verify``: run stored cells again on their images and say which figures come out the same."""
+"""``forge-bench verify``: runs stored cells again on their images, and says which figures come out the same."""
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,10 +70,10 @@ def _named(text: str, context: Context) -> Sequence[Record]:
 
 
 def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]:
-    """Those that --only, --arch, --seeds and --limits leave.
+    """The records that --only, --arch, --seeds and --limits select.
 
     Raises:
-        UsageError: none is left.
+        UsageError: they select no record.
     """
     options = context.options
     selection = Selection(profile=options.profile, only=options.only)
@@ -111,7 +111,7 @@ def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, StandIn
 
 
 def _require_emulation(architectures: set[str], work: Work) -> None:
-    """See that what is foreign runs here; nothing is built, so nothing else of a host is needed.
+    """Check that foreign programs run here. Nothing is built, so verify needs nothing else of the host.
 
     Raises:
         EmulationMissing: with the exact commands.
@@ -154,7 +154,7 @@ def _pairs(
 
 @contextmanager
 def _store(keep: Path | None) -> Iterator[Store]:
-    """Where the new records go: a directory of the user's, or one that is gone afterwards."""
+    """The folder for the new records: the user's, or a temporary one."""
     if keep is not None:
         yield store_at(resolved(keep))
         return
