@@ -63,9 +63,9 @@ def _format(asked: str | None, output: Path | None) -> str:
 
 
 def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
-    """The format of the table: the requested one, or that of the file's name.
+    """The records that the options name, of every profile.
 
-    The two must not contradict each other.
+    They may be of benchmarks and limits that the matrix no longer has.
     """
     wanted = Selection(profile="", only=context.options.only)
     return [
