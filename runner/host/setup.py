@@ -31,7 +31,7 @@ def set_up(
         HostNotReady: something is missing; the message ends in the exact commands.
     """
     require_daemon()
-    still = mend(architectures, toolchain, say=say) if fix else lacking(architectures, toolchain)
+    still = install_missing(architectures, toolchain, say=say) if fix else lacking(architectures, toolchain)
     if still:
         raise not_ready(still)
 
@@ -41,7 +41,9 @@ def lacking(architectures: Sequence[str], toolchain: Toolchain) -> list[Finding]
     return _look(architectures, toolchain)[1]
 
 
-def mend(architectures: Sequence[str], toolchain: Toolchain, *, say: Callable[[str], None]) -> list[Finding]:
+def install_missing(
+    architectures: Sequence[str], toolchain: Toolchain, *, say: Callable[[str], None]
+) -> list[Finding]:
     """Install what is missing where rights and commands allow it; return what is still missing.
 
     Raises:

@@ -10,7 +10,7 @@ from runner.cli.words.options import SELECTION
 from runner.host.checks import examine
 from runner.host.finding import Finding, State, exit_code
 from runner.host.probe import read_host_state
-from runner.host.setup import mend
+from runner.host.setup import install_missing
 from runner.host.state import Wanted
 from runner.images.spec import ImageSpec
 from runner.matrix.images import CORE
@@ -78,7 +78,7 @@ def _mend(context: Context) -> None:
     wanted = context.architectures or context.matrix.architectures
     for toolchain in context.matrix.toolchains.values():
         try:
-            left = mend(wanted, toolchain, say=say)
+            left = install_missing(wanted, toolchain, say=say)
         except HostNotReady as error:
             say(f"{error}")
             continue

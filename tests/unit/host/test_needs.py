@@ -1,4 +1,4 @@
-"""What a host lacks and how that is mended, over invented hosts."""
+"""What a host lacks and how that is installed, over invented hosts."""
 
 from dataclasses import replace
 from pathlib import Path
