@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,7 +22,7 @@ from example_records import json_of
 from jsonschema import Draft202012Validator
 
 from runner.cli.main import main
-from runner.records.record import Record
+from runner.records.record import Record, record_of, seal
 from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
 from runner.system.errors import CellsFailed, NoSpace
@@ -33,9 +34,11 @@ def forge(tmp_path, write_matrix, capsys):
 
     def call(data: dict, *arguments: str) -> tuple[int, str, str]:
         path = write_matrix(data)
-        # Rendering starts nothing, so it takes no executor.
-        here = [] if "render" in arguments else ["--executor", "local"]
-        code = main([*arguments, "--matrix", str(path), "--results", str(tmp_path / "results"), *here])
+        # What starts nothing takes no executor, and an export needs no matrix.
+        reads = {"render", "compare", "export"} & set(arguments)
+        here = [] if reads else ["--executor", "local"]
+        of = [] if "export" in arguments else ["--matrix", str(path)]
+        code = main([*arguments, *of, "--results", str(tmp_path / "results"), *here])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -250,6 +253,59 @@ def test_one_failed_implementation_is_enough_for_the_exit_code(forge, store):
     assert failures(store) == {"bent": "wrong-output"}
     assert "to do:" in err
     assert len(store.records()) == 4
+
+
+def replace_records(store: Store, edit) -> None:
+    """Every record edited, sealed anew and stored under its name again."""
+    for record in store.records():
+        data = {key: value for key, value in json_of(record).items() if key != "content_sha256"}
+        edit(data)
+        next(store.records_directory.glob(f"*/{record.identifier}.json")).unlink()
+        store.add(record_of(seal(data)))
+
+
+@pytest.mark.parametrize("failure", [None, {"kind": "deadline", "detail": "60 s passed"}])
+def test_a_record_of_a_clock_that_was_ahead_is_replaced_by_the_next_one(forge, store, failure):
+    forge(small_matrix(), "--profile", "smoke")
+    (first, *_) = store.records()
+    data = {key: value for key, value in json_of(first).items() if key != "content_sha256"}
+    wrong = {
+        "id": f"20991231T000000Z-{first.key[:16]}",
+        "created_at": (datetime.now(UTC) + timedelta(days=400)).isoformat(),
+        "failure": failure,
+    }
+    store.add(record_of(seal({**data, **wrong})))
+    _, _, err = forge(small_matrix(), "--profile", "smoke")
+    assert "0 cells run, 2 reused" in err
+    assert "warning: 1 record is dated after this machine's clock" in err
+
+
+def test_a_failure_that_a_clock_dated_ahead_runs_its_cell_once_and_not_at_every_call(forge, store):
+    forge(small_matrix(), "--profile", "smoke")
+    ahead = (datetime.now(UTC) + timedelta(days=400)).isoformat()
+    failure = {"kind": "deadline", "detail": "60 s passed"}
+    replace_records(store, lambda data: data.update(created_at=ahead, failure=failure))
+    assert "2 cells run, 0 reused" in forge(small_matrix(), "--profile", "smoke")[2]
+    assert "0 cells run, 2 reused" in forge(small_matrix(), "--profile", "smoke")[2]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan",),
+        ("render",),
+        ("export",),
+        ("compare", "--benchmark", "double", "--base", "plain", "--against", "other"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_command_that_goes_by_age_tells_records_of_the_future(forge, store, command):
+    data = small_matrix(other=program(DOUBLER))
+    forge(data, "--profile", "smoke")
+    ahead = (datetime.now(UTC) + timedelta(days=400)).isoformat()
+    replace_records(store, lambda data: data.update(created_at=ahead))
+    _, _, err = forge(data, *command)
+    assert "warning: 4 records are dated after this machine's clock" in err
 
 
 HOSTILE = {
