@@ -1,4 +1,4 @@
-"""Which of two records is the newer one, by clocks that may have been wrong."""
+"""The order of records by age. A clock that made one may have been wrong."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ Age = tuple[bool, datetime, str]
 
 
 def oldest_first(records: Iterable[Record], *, now: datetime | None = None) -> list[Record]:
-    """The records by age. Those that are dated after ``now`` come first: nothing may rest on them.
+    """The records by age. Records dated after ``now`` come first, so that none of them counts as the newest.
 
     Args:
         records: in any order.
@@ -22,7 +22,7 @@ def oldest_first(records: Iterable[Record], *, now: datetime | None = None) -> l
 
 
 def age(record: Record, *, now: datetime | None = None) -> Age:
-    """What records are ordered by: the smaller, the older."""
+    """The sort key of a record: the smaller, the older."""
     created = _created(record)
     return (created <= (now or datetime.now(UTC)) + _MARGIN, created, record.identifier)
 
@@ -42,5 +42,5 @@ def future_in_words(records: Iterable[Record], *, now: datetime | None = None) -
 
 
 def _created(record: Record) -> datetime:
-    """When it was made, in the zone of the machine that made it: times of any two zones can be compared."""
+    """The time of the record, with its zone: times of any two zones can be compared."""
     return datetime.fromisoformat(record.created_at)

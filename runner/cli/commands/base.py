@@ -169,7 +169,7 @@ class Context:
 
     @cached_property
     def records(self) -> list[Record]:
-        """Every record of ``source``, oldest first; records that a wrong clock dated are told."""
+        """Every record of ``source``, oldest first. A warning names the number of records from the future."""
         records = self.source.records()
         self._warn_of_future(records)
         return records

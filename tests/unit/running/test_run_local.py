@@ -22,9 +22,12 @@ from example_records import json_of
 from jsonschema import Draft202012Validator
 
 from runner.cli.main import main
+from runner.executors import local
+from runner.executors.local import LocalExecutor
 from runner.records.record import Record, record_of, seal
 from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
+from runner.system.cpus import CpuSet
 from runner.system.errors import CellsFailed, NoSpace
 
 
@@ -306,6 +309,67 @@ def test_every_command_that_goes_by_age_tells_records_of_the_future(forge, store
     replace_records(store, lambda data: data.update(created_at=ahead))
     _, _, err = forge(data, *command)
     assert "warning: 4 records are dated after this machine's clock" in err
+
+
+def test_limits_that_ask_for_more_cpus_than_there_are_are_refused_before_the_run(forge, store):
+    data = small_matrix()
+    data["limits"]["default"]["cpus"] = 4096
+    code, _, err = forge(data, "--profile", "smoke")
+    assert code == 0
+    assert re.search(
+        r"left out: double/plain on \w+: its limits ask for 4096 CPUs, and \d+ may be used here", err
+    )
+    assert store.records() == []
+    _, out, _ = forge(data, "plan", "--profile", "smoke")
+    assert "its limits ask for 4096 CPUs" in out
+    _, out, _ = forge(data, "doctor", "--profile", "smoke")
+    assert "some limits of the matrix ask for 4096: cells under them are left out" in " ".join(out.split())
+
+
+def test_limits_that_ask_for_more_cpus_than_taskset_allows_are_refused(forge, store):
+    before = os.sched_getaffinity(0)
+    data = small_matrix()
+    data["limits"]["default"]["cpus"] = 2
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        _, _, err = forge(data, "--profile", "smoke")
+        _, out, _ = forge(data, "doctor", "--profile", "smoke")
+    finally:
+        os.sched_setaffinity(0, before)
+    assert "its limits ask for 2 CPUs, and 1 may be used here" in err
+    assert store.records() == []
+    assert "some limits of the matrix ask for 2: cells under them are left out" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("then", "why"),
+    [
+        ({"cpuset": "0"}, "its record had 1 of the 2 CPUs"),
+        ({"siblings": ["0,1"]}, "other cores: 2 CPUs on 2 cores, were on 1"),
+        ({"cpuset": "5,7", "siblings": []}, None),
+        ({"siblings": None}, None),
+        ({"cpuset": None}, None),
+    ],
+)
+def test_a_record_of_fewer_cpus_or_cores_is_not_reused(forge, store, monkeypatch, then, why):
+    monkeypatch.setattr(LocalExecutor, "cpus", lambda *_: CpuSet(cpus=(0, 1), siblings=()))
+    monkeypatch.setattr(local, "_can_pin", lambda: False)
+    data = small_matrix()
+    data["limits"]["default"]["cpus"] = 2
+    forge(data, "--profile", "smoke")
+    assert {record.launch.limits.siblings for record in store.records()} == {()}
+
+    def edit(record: dict) -> None:
+        limits = {**record["launch"]["limits"], **then}
+        # A record of before has no such key.
+        if limits["siblings"] is None:
+            del limits["siblings"]
+        record["launch"]["limits"] = limits
+
+    replace_records(store, edit)
+    _, out, _ = forge(data, "plan", "--profile", "smoke")
+    assert ("2 reuse" in out) is (why is None)
+    assert why is None or why in out
 
 
 HOSTILE = {
