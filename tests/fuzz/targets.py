@@ -44,6 +44,7 @@ from runner.report.tables.markdown import render_table
 from runner.report.tables.pages import render_pages
 from runner.report.tables.write import write_tables
 from runner.system import machine
+from runner.system.cpus import CpuSet
 from runner.system.errors import ForgeBenchError, MatrixError, VerificationDiffers
 from runner.system.paths import portable
 from runner.verify.images import Likeness
@@ -322,6 +323,9 @@ class Still:
     def left_out(self, implementation: Any, platform: Any) -> str | None:
         del implementation, platform
         return None
+
+    def cpus(self, limits: Any) -> CpuSet:
+        return CpuSet(cpus=tuple(range(limits.cpus)), siblings=None)
 
     def identify(self, target: ImageTarget, toolchain: Any, platform: Any) -> str:
         del toolchain
