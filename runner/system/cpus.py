@@ -83,7 +83,7 @@ def cpu_beside(launch: CpuSet, usable: Iterable[int], cores: Cores | None) -> st
 
 @cache
 def cores_here(directory: Path = _CPUS) -> Cores | None:
-    """The CPUs of this machine that share a core, as its kernel says; None if it says nothing (macOS, some containers)."""
+    """The CPUs of this machine that share a core, as its kernel says; None if it does not (macOS, some containers)."""
     found = {}
     for path in directory.glob("cpu[0-9]*/topology/thread_siblings_list"):
         try:
