@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from runner.daemon.unavailable import is_connection_trouble, missing, silent, unavailable
+from runner.daemon.client import call_client
+from runner.daemon.endpoint import current_endpoint
+from runner.daemon.unavailable import is_connection_trouble, unavailable
 from runner.system.errors import DockerMissing
-from runner.system.orphans import owner_environment
-from runner.system.signals import die_with_parent
 
 
 def docker(
     *arguments: str, log: Path | None = None, timeout: float | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run ``docker`` to its end. With ``log``, everything that it prints goes into that file.
+    """Run ``docker`` to its end, on the daemon that was found first. With ``log``, all that it prints goes in there.
+
+    Whoever calls ``docker context use`` in the meantime moves nothing: each call names the daemon.
 
     Args:
         arguments: what follows the word docker.
@@ -25,40 +27,10 @@ def docker(
 
     Raises:
         DockerMissing: there is no such program, or it cannot be executed.
-        DockerUnavailable: ``timeout`` passed.
+        DockerUnavailable: ``timeout`` passed, or nothing says which daemon is meant.
     """
-    command = ["docker", *arguments]
-    if log is None:
-        return _run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w", encoding="utf-8") as file:
-        return _run(command, stdout=file, stderr=subprocess.STDOUT, timeout=timeout)
-
-
-def _run(
-    command: Sequence[str], *, stdout: Any, stderr: int, timeout: float | None
-) -> "subprocess.CompletedProcess[str]":
-    try:
-        return subprocess.run(
-            command,
-            # A plain image: newer buildx would wrap it, with its provenance, into an index. Older ones ignore this.
-            env={**os.environ, **owner_environment(), "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"},
-            # An image that nobody waits for is not built on: what is killed with us hangs up on the daemon.
-            preexec_fn=die_with_parent(),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            text=True,
-            encoding="utf-8",
-            # Whatever bears the name docker may print anything.
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise silent(error.timeout) from error
-    except OSError as error:
-        raise missing(error) from error
+    variables = current_endpoint().environment(os.environ)
+    return call_client(*arguments, environment=variables, log=log, timeout=timeout)
 
 
 def inspect_images(references: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -92,5 +64,5 @@ def _list(text: str) -> list[dict[str, Any]]:
 
 
 def builder() -> str:
-    """The buildx builder that is the daemon itself, whatever builder is in use: it bears its context's name."""
-    return docker("context", "inspect", "--format", "{{.Name}}").stdout.strip() or "default"
+    """The buildx builder that is the daemon itself, whatever builder is in use."""
+    return current_endpoint().builder
