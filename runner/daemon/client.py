@@ -1,5 +1,6 @@
 """The docker program itself: started, waited for, its failures told apart. Which daemon it is told to speak to is not
-decided here."""
+decided here.
+"""
 
 import os
 import subprocess

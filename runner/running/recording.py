@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from msgspec import convert
+from msgspec import UNSET, convert
 
+from runner.executors.base import AppliedLimits
 from runner.planning.plan import PlannedCell
 from runner.planning.recipe import work_of
 from runner.records.failure import Failure
@@ -35,12 +36,12 @@ def sealed_record(
     Args:
         planned: the cell.
         ended: its launch.
-        judgement: what the gate says of the cell.
+        judgement: the gate's judgement of the cell.
         profile: the profile that is run.
-        executor: the name of what ran it.
+        executor: the name of the executor.
         machine: the machine that it ran on.
     """
-    # The gate's libraries are read when there is something to judge: a call that reuses everything has nothing.
+    # The gate's libraries are imported only when there is a cell to judge: many calls reuse every record.
     from runner.gate import expected_counts  # noqa: PLC0415
 
     cell, prepared = planned.cell, ended.prepared
@@ -84,11 +85,22 @@ def _launch(ended: EndedLaunch, executor: str) -> LaunchFacts:
         started_at=ended.started_at.isoformat(),
         wall_seconds=result.wall_seconds,
         deadline_seconds=prepared.launch.deadline_seconds,
-        limits=convert(result.limits, LimitsInForce, from_attributes=True),
+        limits=_limits(result.limits),
         exit_code=result.exit_code,
         out_of_memory=result.out_of_memory,
         state=convert(ended.state, MachineState),
         stderr_tail=result.stderr[-_KEPT_TAIL:],
+    )
+
+
+def _limits(applied: AppliedLimits) -> LimitsInForce:
+    return LimitsInForce(
+        cpuset=applied.cpuset,
+        memory_bytes=applied.memory_bytes,
+        pids=applied.pids,
+        threads=applied.threads,
+        enforced=applied.enforced,
+        siblings=UNSET if applied.siblings is None else applied.siblings,
     )
 
 

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from example_records import example_work, make_record
+from example_records import LIMITS, example_work, make_record
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from runner.figures.statistics import Interval
 from runner.records.image import ImageFacts
 from runner.records.measured import Episode
 from runner.records.record import Record
-from runner.verify.images import Likeness, Stand, likeness
+from runner.verify.images import Likeness, StandIn, likeness
 from runner.verify.judge import TOLERANCE, Pair, Verdict, by_interval, exact, judge, verdict_of
 from runner.verify.report import Report, as_json, as_text
 from verify.made import varied
@@ -224,7 +224,7 @@ def test_an_image_is_told_by_its_digest_then_by_its_files_then_by_what_executes(
 def report(pairs: list[Pair]) -> Report:
     return Report(
         judged=judge(pairs),
-        stands=(Stand(recorded=FACTS, facts=FACTS, likeness=Likeness.SAME),),
+        stand_ins=(StandIn(recorded=FACTS, facts=FACTS, likeness=Likeness.SAME),),
         launches=len(pairs),
         machine="Example CPU 9000",
     )
@@ -281,3 +281,23 @@ def test_a_record_that_cannot_be_run_is_open_with_its_reason():
     )
     assert (found.verdict, found.why) == (Verdict.INCONCLUSIVE, "cannot be run here: no program")
     assert isinstance(old, Record)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "why"),
+    [
+        (
+            {"cpuset": "0,1", "siblings": ["0,1"]},
+            {"cpuset": "0,1", "siblings": []},
+            "other cores: 2 CPUs on 2",
+        ),
+        ({"cpuset": "0"}, {"cpuset": "0,1"}, "other CPUs: 2, were 1"),
+        ({"cpuset": "0,1"}, {"cpuset": "4,6", "siblings": []}, None),
+        ({"cpuset": None}, {"cpuset": "0,1"}, None),
+    ],
+)
+def test_times_on_other_cpus_or_cores_are_not_judged(then, now, why):
+    old, new = (make_record(limits={**LIMITS, **each}) for each in (then, now))
+    pair = Pair(old=old, new=new, why_not=None, likeness=Likeness.SAME)
+    (found,) = [each for each in by_interval([pair]) if each.figure == "seconds"]
+    assert found.why.startswith(why or "n = 1")
