@@ -7,16 +7,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from runner.daemon.unavailable import is_connection_trouble, missing, silent, unavailable
+from runner.daemon.client import call_client
+from runner.daemon.endpoint import current_endpoint
+from runner.daemon.unavailable import is_connection_trouble, unavailable
 from runner.system.errors import DockerMissing
-from runner.system.orphans import owner_environment
-from runner.system.signals import die_with_parent
 
 
 def docker(
     *arguments: str, log: Path | None = None, timeout: float | None = None
 ) -> "subprocess.CompletedProcess[str]":
+<<<<<<< HEAD
+    """Run ``docker`` to its end, on the daemon that was found first. With ``log``, all that it prints goes in there.
+
+    Whoever calls ``docker context use`` in the meantime moves nothing: each call names the daemon.
+=======
     """Run ``docker`` to its end. With ``log``, its whole output goes into that file.
+>>>>>>> main
 
     Args:
         arguments: what follows the word docker.
@@ -25,8 +31,12 @@ def docker(
 
     Raises:
         DockerMissing: there is no such program, or it cannot be executed.
-        DockerUnavailable: ``timeout`` passed.
+        DockerUnavailable: ``timeout`` passed, or nothing says which daemon is meant.
     """
+<<<<<<< HEAD
+    variables = current_endpoint().environment(os.environ)
+    return call_client(*arguments, environment=variables, log=log, timeout=timeout)
+=======
     command = ["docker", *arguments]
     if log is None:
         return _run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
@@ -59,6 +69,7 @@ def _run(
         raise silent(error.timeout) from error
     except OSError as error:
         raise missing(error) from error
+>>>>>>> main
 
 
 def inspect_images(references: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -92,8 +103,13 @@ def _list(text: str) -> list[dict[str, Any]]:
 
 
 def builder() -> str:
+<<<<<<< HEAD
+    """The buildx builder that is the daemon itself, whatever builder is in use."""
+    return current_endpoint().builder
+=======
     """The buildx builder that is the daemon itself, even where another builder is in use.
 
     Its name is the context's.
     """
     return docker("context", "inspect", "--format", "{{.Name}}").stdout.strip() or "default"
+>>>>>>> main

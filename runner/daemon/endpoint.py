@@ -5,24 +5,28 @@ built on one and searched on the other.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from runner.daemon.docker_command import docker
+from runner.daemon.client import call_client
 from runner.daemon.unavailable import unavailable
 from runner.system.errors import DockerUnavailable
 
 _SECONDS = 20.0
+_DEFAULT = "default"
+# What the command line is told of a daemon's certificates beside its address.
+_TLS = ("DOCKER_TLS", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
     """A daemon's address as the command line resolved it.
 
-    ``context`` is also the name of the buildx builder that stands for this daemon. ``tls`` holds the files of a
-    context's own certificates; where ``context`` is "default", the environment says what is trusted.
+    ``tls`` holds the files of a context's own certificates; where ``context`` is "default", the environment says what
+    is trusted.
     """
 
     context: str
@@ -35,6 +39,31 @@ class Endpoint:
         """The Unix socket; None for a daemon that is reached in another way."""
         return Path(self.host.removeprefix("unix://")) if self.host.startswith("unix://") else None
 
+    @property
+    def builder(self) -> str:
+        """The name of the buildx builder that stands for this daemon under `environment`: that of the context."""
+        return self.context if self._by_name else _DEFAULT
+
+    def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
+        """``variables``, changed so that the command line speaks to this daemon whatever context is in use.
+
+        The address is named rather than the context, whose definition may be altered too. Only a context with its own
+        rules for certificates goes by its name: no variable says the same.
+        """
+        others = {
+            name: value for name, value in variables.items() if name not in ("DOCKER_HOST", "DOCKER_CONTEXT")
+        }
+        if self._by_name:
+            return {**others, "DOCKER_CONTEXT": self.context}
+        if self.context != _DEFAULT:
+            # These hold for the default context, and would put the address of another behind TLS.
+            others = {name: value for name, value in others.items() if name not in _TLS}
+        return {**others, "DOCKER_HOST": self.host}
+
+    @property
+    def _by_name(self) -> bool:
+        return self.context != _DEFAULT and (self.tls is not None or not self.verify)
+
 
 @cache
 def current_endpoint() -> Endpoint:
@@ -44,7 +73,7 @@ def current_endpoint() -> Endpoint:
         DockerMissing: there is no docker command, or it is not Docker's.
         DockerUnavailable: they name an unknown context or an invalid address.
     """
-    answer = docker("context", "inspect", timeout=_SECONDS)
+    answer = call_client("context", "inspect", timeout=_SECONDS)
     if answer.returncode != 0:
         raise unavailable(answer.stderr)
     try:

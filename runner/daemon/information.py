@@ -4,6 +4,7 @@ import json
 import re
 from typing import Any
 
+from runner.daemon.client import call_client
 from runner.daemon.docker_command import docker
 from runner.daemon.endpoint import Endpoint, current_endpoint
 from runner.daemon.unavailable import broken, unavailable
@@ -34,7 +35,7 @@ def require_client() -> str:
     Raises:
         DockerMissing: there is none, or the program of that name is not Docker's.
     """
-    answer = docker("--version", timeout=_SECONDS)
+    answer = call_client("--version", timeout=_SECONDS)
     words = answer.stdout.replace(",", " ").split()
     version = next((word for word in words if _VERSION.match(word)), None)
     if answer.returncode != 0 or version is None:

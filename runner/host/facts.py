@@ -6,7 +6,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.daemon.docker_command import docker, inspect_images
+from runner.daemon.client import call_client
+from runner.daemon.docker_command import inspect_images
 from runner.daemon.endpoint import current_endpoint
 from runner.daemon.information import information
 from runner.daemon.whereabouts import Whereabouts, whereabouts
@@ -97,7 +98,7 @@ def _emulators_are_anothers(foreign: frozenset[str]) -> bool:
 
 def _has_buildx() -> bool:
     try:
-        return docker("buildx", "version", timeout=_SECONDS).returncode == 0
+        return call_client("buildx", "version", timeout=_SECONDS).returncode == 0
     except DockerUnavailable:
         return False
 

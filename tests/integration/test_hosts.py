@@ -253,11 +253,16 @@ def test_a_mirror_out_of_reach_in_the_middle_of_a_build_on_the_daemon_that_a_con
     shutil.copytree(ROOT / "docker", tmp_path / "docker")
     (tmp_path / "docker" / "Dockerfile").write_text(DOCKERFILE, encoding="utf-8")
     spec = ImageSpec(target=CORE, architecture=HOST, toolchain=toolchain())
-    # This daemon's builds have a network that leads nowhere. Were another daemon asked, the build would succeed.
-    with pytest.raises(MirrorUnreachable) as caught:
-        ensure_image(spec, root=tmp_path, log_directory=tmp_path / "logs", say=lambda _: None)
+    current_endpoint.cache_clear()
+    try:
+        # This daemon's builds have a network that leads nowhere. Were another daemon asked, the build would succeed.
+        with pytest.raises(MirrorUnreachable) as caught:
+            ensure_image(spec, root=tmp_path, log_directory=tmp_path / "logs", say=lambda _: None)
+        # By its address, which no context's alteration changes.
+        assert (current_endpoint().host, builder()) == (daemon.host, "default")
+    finally:
+        current_endpoint.cache_clear()
     assert "deb.debian.org could not be reached" in caught.value.what
-    assert builder() == "own"
 
 
 def test_the_sdk_speaks_to_the_daemon_that_a_context_names(daemon, tmp_path, monkeypatch):

@@ -41,8 +41,8 @@ class Docker:
 def say(monkeypatch):
     def play(**answers: Any) -> None:
         endpoint.current_endpoint.cache_clear()
-        for module in (endpoint, daemon):
-            monkeypatch.setattr(module, "docker", Docker(**answers))
+        for module, name in ((endpoint, "call_client"), (daemon, "call_client"), (daemon, "docker")):
+            monkeypatch.setattr(module, name, Docker(**answers))
 
     yield play
     endpoint.current_endpoint.cache_clear()

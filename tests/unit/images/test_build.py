@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from runner.daemon import docker_command as command
+from runner.daemon.endpoint import Endpoint
 from runner.images import base, build, resolve
 from runner.images.identity import identify
 from runner.images.lock import Lock, Package, lock_file, write_locks
@@ -99,6 +100,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch) -> Daemon:
     played.add(base.base_tag(TOOLCHAIN), {})
     for module in (base, build, command, resolve):
         monkeypatch.setattr(module, "docker", played)
+    monkeypatch.setattr(command, "current_endpoint", lambda: Endpoint(context="default", host="unix:///none"))
     monkeypatch.setattr(machine, "architecture", lambda: "amd64")
     played.add(base.base_tag(TOOLCHAIN), {})
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)

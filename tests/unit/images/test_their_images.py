@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from runner.daemon import docker_command as command
+from runner.daemon.endpoint import Endpoint
 from runner.images import base, build, their_build
 from runner.images.identity import identify
 from runner.images.spec import Image, ImageSpec
@@ -171,6 +172,7 @@ def daemon(monkeypatch: pytest.MonkeyPatch) -> Daemon:
     played.images[tag] = {"RepoTags": [tag]}
     for module in (base, build, command):
         monkeypatch.setattr(module, "docker", played)
+    monkeypatch.setattr(command, "current_endpoint", lambda: Endpoint(context="default", host="unix:///none"))
     monkeypatch.setattr(machine, "architecture", lambda: "amd64")
     return played
 

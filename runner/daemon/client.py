@@ -1,0 +1,68 @@
+"""The docker program itself: started, waited for, its failures told apart. Which daemon it is told to speak to is not
+decided here.
+"""
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from runner.daemon.unavailable import missing, silent
+from runner.system.orphans import owner_environment
+from runner.system.signals import die_with_parent
+
+
+def call_client(
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    log: Path | None = None,
+    timeout: float | None = None,
+) -> "subprocess.CompletedProcess[str]":
+    """Run ``docker`` to its end. With ``log``, everything that it prints goes into that file.
+
+    Called as it is only for what no daemon is asked; for all else there is `runner.daemon.docker_command.docker`.
+
+    Args:
+        arguments: what follows the word docker.
+        environment: the variables that it gets; the runner's own where there is none.
+        log: a file for stdout and stderr together, instead of the result.
+        timeout: seconds after which a daemon that listens and says nothing counts as none.
+
+    Raises:
+        DockerMissing: there is no such program, or it cannot be executed.
+        DockerUnavailable: ``timeout`` passed.
+    """
+    command = ["docker", *arguments]
+    variables = os.environ if environment is None else environment
+    if log is None:
+        return _run(command, variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w", encoding="utf-8") as file:
+        return _run(command, variables, stdout=file, stderr=subprocess.STDOUT, timeout=timeout)
+
+
+def _run(
+    command: Sequence[str], variables: Mapping[str, str], *, stdout: Any, stderr: int, timeout: float | None
+) -> "subprocess.CompletedProcess[str]":
+    try:
+        return subprocess.run(
+            command,
+            # A plain image: newer buildx would wrap it, with its provenance, into an index. Older ones ignore this.
+            env={**variables, **owner_environment(), "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"},
+            # An image that nobody waits for is not built on: what is killed with us hangs up on the daemon.
+            preexec_fn=die_with_parent(),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            text=True,
+            encoding="utf-8",
+            # Whatever bears the name docker may print anything.
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise silent(error.timeout) from error
+    except OSError as error:
+        raise missing(error) from error
