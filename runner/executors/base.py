@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from runner.executors.channel import Channel
 from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
@@ -23,6 +24,8 @@ class LaunchRequest:
 
     ``command`` is complete but for ``--input`` and ``--output``, which the executor adds with paths of its own where
     the runner gives directories: one to read, and one, empty, that is to hold what the launch wrote.
+    ``on_line`` gets each line of stdout and when it was read. Where there is an ``on_open``, stdin stays open and
+    ``on_open`` gets the way to write to it, once the process has started.
     ``keeper_image`` is one that holds ``sleep``; None where ``image`` does. ``executable_tmp`` is whether the launch may
     execute what it writes to /tmp.
     """
@@ -35,7 +38,8 @@ class LaunchRequest:
     deadline_seconds: float
     input_directory: Path | None
     output_directory: Path | None
-    on_line: Callable[[str], None]
+    on_line: Callable[[str, float], None]
+    on_open: Callable[[Channel], None] | None = None
     keeper_image: ImageFacts | None = None
     executable_tmp: bool = False
 

@@ -5,6 +5,7 @@ out itself, the times with the launch's own duration. Only files of the very lau
 """
 
 from runner.gate.check import Check
+from runner.gate.hearing import Hearing
 from runner.gate.judge import Judgement, expected_counts, judge
 
-__all__ = ["Check", "Judgement", "expected_counts", "judge"]
+__all__ = ["Check", "Hearing", "Judgement", "expected_counts", "judge"]

@@ -5,13 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runner.gate.arrays import Array
 from runner.gate.check import Check, Refused
+from runner.gate.digests import check_digest
 from runner.gate.episodes import check_episodes, read_episodes
+from runner.gate.hearing import Hearing
 from runner.gate.outputs import compare, read_output
+from runner.gate.windows import check_window
 from runner.matrix import Benchmark
 from runner.matrix.expressions import evaluate
 from runner.records.failure import Failure, FailureKind
 from runner.records.measured import Episode
+from runner.referee.claims import Claims
 
 # A repetition is the difference of two readings of a clock that counts whole nanoseconds. The division by the number
 # of calls may have rounded it down.
@@ -41,6 +46,7 @@ def judge(
     outputs: Path,
     reference: Path | None,
     same_work: bool = True,
+    hearing: Hearing | None = None,
 ) -> Judgement:
     """Judge one cell.
 
@@ -53,6 +59,8 @@ def judge(
         reference: the same of the reference implementation; None when this is the reference itself.
         same_work: False for an implementation whose work the matrix says differs: there are no outputs to compare
             then; its counts, times and episodes are judged all the same.
+        hearing: what the referee saw; None where there was none. Outputs are then of the repetitions that it asked
+            for, a folder each.
     """
     checks = [
         _counts(benchmark, parameters, measurement),
@@ -62,11 +70,20 @@ def judge(
     episodes: tuple[Episode, ...] | None = None
     try:
         _require_headline(benchmark, measurement)
-        for output in benchmark.gate.outputs if same_work else ():
-            mine = read_output(outputs / output.file)
-            theirs = mine if reference is None else read_output(reference / output.file)
-            checks += (compared := compare(output, mine, theirs))
-            kinds += [FailureKind.WRONG_OUTPUT] * len(compared)
+        if hearing is not None:
+            checks.append(_window(benchmark, parameters, hearing))
+            kinds.append(FailureKind.UNACCOUNTED_TIME)
+        for folder in _folders(hearing):
+            files: dict[str, dict[str, Array]] = {}
+            for output in benchmark.gate.outputs if same_work or hearing else ():
+                mine = files[output.file] = read_output(outputs / folder / output.file)
+                if same_work:
+                    theirs = mine if reference is None else read_output(reference / folder / output.file)
+                    checks += (compared := compare(output, mine, theirs))
+                    kinds += [FailureKind.WRONG_OUTPUT] * len(compared)
+            if hearing is not None and int(folder) < hearing.refereed.ranked.repetitions:
+                checks.append(_digest(parameters, hearing, int(folder), files))
+                kinds.append(FailureKind.WRONG_OUTPUT)
         if benchmark.gate.episodes:
             episodes = read_episodes(outputs / benchmark.gate.episodes)
             checks.append(
@@ -85,6 +102,33 @@ def judge(
         failure = _first_failure(kinds, checks) or refused.failure
         return Judgement(checks=tuple(checks), episodes=episodes, failure=failure)
     return Judgement(checks=tuple(checks), episodes=episodes, failure=_first_failure(kinds, checks))
+
+
+def _folders(hearing: Hearing | None) -> Sequence[str]:
+    """Where the outputs lie below the case's folder."""
+    return ("",) if hearing is None else tuple(str(each) for each in hearing.refereed.asked)
+
+
+def _window(benchmark: Benchmark, parameters: Mapping[str, Any], hearing: Hearing) -> Check:
+    ranked = hearing.refereed.ranked
+    claims = Claims.of(benchmark.headline, parameters)
+    return check_window(
+        ranked.account(claims, channel_seconds=hearing.channel_seconds),
+        repetitions=ranked.repetitions,
+        between_seconds=hearing.between_seconds,
+    )
+
+
+def _digest(
+    parameters: Mapping[str, Any], hearing: Hearing, repetition: int, files: Mapping[str, Mapping[str, Array]]
+) -> Check:
+    return check_digest(
+        hearing.refereed.ranked.done.digests[repetition],
+        [arrays[name] for arrays in files.values() for name in sorted(arrays)],
+        nonce=hearing.refereed.draw.nonce,
+        repetition=repetition,
+        calls=int(parameters.get("calls", 1)),
+    )
 
 
 def _first_failure(kinds: Sequence[FailureKind], checks: Sequence[Check]) -> Failure | None:

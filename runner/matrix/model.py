@@ -284,6 +284,8 @@ class Benchmark:
     """By profile, the cases and implementations that it leaves to longer ones."""
     limits: tuple[str, ...] = ()
     on_request: bool = False
+    refereed: bool = False
+    """Whether its implementations are led by the referee, docs/protocol.md."""
     roofline: Roofline | None = None
     updates: Updates | None = None
     decision: Decision | None = None

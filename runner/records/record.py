@@ -28,6 +28,7 @@ from runner.records.part import (
     require_environments,
 )
 from runner.records.place import LaunchFacts, Machine
+from runner.records.refereed import RefereeFacts
 from runner.records.work import WorkFacts
 from runner.system.schema_rules import is_date_time
 
@@ -73,6 +74,7 @@ class Record(Part, frozen=True, kw_only=True):
         inputs: SHA-256 of each input file.
         outputs: SHA-256 of each output file.
         measurement: What the implementation printed; null where it printed none.
+        referee: What the referee drew and saw; absent where none led the launch, or it did not get so far.
         episodes: The episodes that were played; null for operations.
         expected_counts: The counts that the runner worked out.
         gate: The checks that were made.
@@ -99,6 +101,7 @@ class Record(Part, frozen=True, kw_only=True):
     inputs: dict[str, Hash]
     outputs: dict[str, Hash]
     measurement: Measurement | None
+    referee: RefereeFacts | UnsetType = UNSET
     episodes: Episodes | None
     expected_counts: dict[str, Amount]
     gate: tuple[GateCheck, ...]

@@ -1,6 +1,6 @@
 """What it takes to run a record's cell again without the matrix that it came from."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -91,6 +91,7 @@ class WorkFacts(Part, frozen=True, kw_only=True):
         core: The image that made the inputs and ran the reference.
         versions: How the versions inside an image of somebody else's are asked; absent where nothing says them, and
             for our own images.
+        refereed: A referee led the launch; absent where none did.
         differs: What the implementation does another way than the reference; absent where the work is the same.
     """
 
@@ -105,6 +106,7 @@ class WorkFacts(Part, frozen=True, kw_only=True):
     target: Name
     core: ImageFacts
     versions: Command | UnsetType = UNSET
+    refereed: Literal[True] | UnsetType = UNSET
     differs: Annotated[tuple[str, ...], Meta(min_length=1)] | UnsetType = UNSET
 
     def __post_init__(self) -> None:

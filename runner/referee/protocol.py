@@ -12,6 +12,8 @@ from runner.system.printable import one_line
 from runner.system.schema import schema
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "measurement.schema.json"
+# What an implementation is told besides: the referee speaks on its stdin.
+REFEREE = "--referee"
 # A measurement has an object or a list for each metric; a megabyte of brackets would become a gigabyte of objects.
 _MOST_BRACKETS = 2000
 
@@ -33,9 +35,13 @@ class Reader:
     measurements: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[str | None, Failure] = field(default_factory=dict)
 
-    def line(self, text: str) -> None:
-        """Take one line. What breaks the contract is remembered as a failure of its case, or of all of them."""
-        # Once the whole launch has failed nothing can mend it: a gigabyte of rubbish is not worth a look.
+    def line(self, text: str, at: float = 0.0) -> None:
+        """Take one line; when it was read makes no difference.
+
+        What breaks the contract is remembered as a failure of its case, or of all of them.
+        """
+        del at
+        # Once the whole launch has failed, a gigabyte of rubbish is not worth a look.
         if None in self.failures or not text.strip():
             return
         event = _parse(text)
@@ -62,6 +68,10 @@ class Reader:
             )
         else:
             self.measurements[case] = event
+
+    def measurement(self, case: str) -> dict[str, Any] | None:
+        """The measurement of a case; None where there is none."""
+        return self.measurements.get(case)
 
     def failure_of(self, case: str) -> Failure | None:
         """Why this case has no valid measurement, or None."""

@@ -30,7 +30,7 @@ class Inside:
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         self.commands.append(request.command)
-        request.on_line(self._printed)
+        request.on_line(self._printed, 0.0)
         limits = AppliedLimits.of(request.limits, cpus=(0,), enforced=())
         return LaunchResult(limits=limits, exit_code=self._exit_code)
 

@@ -1,0 +1,35 @@
+"""What an implementation claims of its time, against the window that the referee saw."""
+
+from runner.gate.check import Check
+from runner.referee.claims import Account
+
+# A competitor may prepare and digest for twice as long as the reference does, and for this share of its own window.
+_TIMES_THE_REFERENCE, _BETWEEN_SHARE = 2.0, 0.05
+
+
+def check_window(account: Account, *, repetitions: int, between_seconds: float | None) -> Check:
+    """Judge the claims of a round.
+
+    Args:
+        account: of the ranked window.
+        repetitions: in it.
+        between_seconds: what the reference claims a repetition to cost beside its timed part; None for the reference.
+    """
+    if account.overdrawn:
+        return _failed(f"{account}: more is claimed than passed")
+    if not account.telling:
+        detail = f"{account}: too short to judge, a round trip took {account.channel:.3g} s"
+        return Check(check="window", passed=True, detail=detail)
+    if not account.sound:
+        rest = f"{account.unclaimed:.3g} s are claimed by nothing, {account.allowed:.3g} s may be"
+        return _failed(f"{account}: {rest}")
+    if between_seconds is not None:
+        most = max(_TIMES_THE_REFERENCE * between_seconds * repetitions, _BETWEEN_SHARE * account.window)
+        if account.between > most:
+            rest = f"the reference's own work between repetitions allows {most:.3g} s there"
+            return _failed(f"{account}: {rest}")
+    return Check(check="window", passed=True, detail=str(account))
+
+
+def _failed(detail: str) -> Check:
+    return Check(check="window", passed=False, detail=detail)
