@@ -1,7 +1,8 @@
 """The numbers that a nonce stands for: what a referee's window decides of an operation's inputs, and of its digests."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,7 @@ Numbers = NDArray[np.uint64]
 def numbers(nonce: str, stream: int, first: int, count: int) -> Numbers:
     """Numbers below 2**64 of a stream, from an index on: SplitMix64 (Steele et al., 2014) begun at the nonce.
 
-    Stream 0 decides the input of each call, by the number of the call; stream k the places of a digest in the k-th
-    output.
+    Stream 0 decides the input of each call, by the number of the call in its round; stream 1 the places of digests.
     """
     index = np.arange(first + 1, first + count + 1, dtype=np.uint64) + np.uint64(stream << 32)
     value = np.uint64(int(nonce, 16)) + index * _GOLDEN
@@ -26,39 +26,37 @@ def numbers(nonce: str, stream: int, first: int, count: int) -> Numbers:
     return np.asarray(value ^ (value >> np.uint64(31)))
 
 
-class Digests:
-    """The digests of a round's repetitions: one element of each output of each call, at places of the nonce."""
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """Which element of each call's outputs a digest holds.
 
-    def __init__(self, nonce: str, *, calls: int, sizes: Sequence[int], repetitions: Iterable[int]) -> None:
-        """Work out the places.
+    Attributes:
+        outputs: for each call of a round, which of its outputs.
+        elements: for each call, which element of that output.
+    """
+
+    outputs: list[int]
+    elements: list[int]
+
+    @classmethod
+    def of(cls, nonce: str, *, sizes: Sequence[int], first: int, count: int) -> "Places":
+        """Those of calls from the first on: an element of all outputs of a call laid end to end.
 
         Args:
             nonce: of the window.
-            calls: in a repetition.
             sizes: how many elements each output of a call has.
-            repetitions: which of them will be asked for.
+            first: the number of the first call in its round.
+            count: how many calls.
         """
-        self._places = {
-            repetition: np.stack(
-                [
-                    numbers(nonce, stream, repetition * calls, calls) % np.uint64(size)
-                    for stream, size in enumerate(sizes, start=1)
-                ],
-                axis=1,
-            ).tolist()
-            for repetition in repetitions
-        }
+        ends = np.cumsum(sizes)
+        places = numbers(nonce, 1, first, count) % np.uint64(ends[-1])
+        outputs = np.searchsorted(ends, places, side="right")
+        return cls(
+            outputs=outputs.tolist(),
+            elements=(places - (ends - sizes)[outputs].astype(np.uint64)).tolist(),
+        )
 
-    def of(self, repetition: int, outputs: Iterable[Sequence[NDArray[np.generic]]]) -> str:
-        """The digest of a repetition: SHA-256 over the elements as little-endian f64, its first 16 digits.
 
-        Args:
-            repetition: counted from 0.
-            outputs: of each call, its arrays.
-        """
-        elements = [
-            array.item(place)
-            for places, arrays in zip(self._places[repetition], outputs, strict=True)
-            for place, array in zip(places, arrays, strict=True)
-        ]
-        return hashlib.sha256(np.array(elements, dtype="<f8").tobytes()).hexdigest()[:_DIGITS]
+def digest(elements: Sequence[float]) -> str:
+    """SHA-256 over the elements as little-endian f64, its first 16 digits."""
+    return hashlib.sha256(np.array(elements, dtype="<f8").tobytes()).hexdigest()[:_DIGITS]

@@ -9,7 +9,7 @@ import gc
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.contract import protocol
-from baselines.contract.numbers import Digests, Numbers, numbers
+from baselines.contract.numbers import Numbers, Places, digest, numbers
 
 Array = NDArray[Any]
 Input = TypeVar("Input")
@@ -34,15 +34,15 @@ class Operation(Generic[Input, Output]):
         calls: how many calls a repetition has; all of them lie between two readings of the clock.
         inputs: what each call gets, from one number below 2**64 each. No input comes twice.
         call: what is timed.
-        arrays: the outputs of a call as NumPy arrays, one for each name in `files`.
-        files: the names of the output files.
+        array: an output of a call as a NumPy array, by its place in `files`.
+        files: the names of the output files, in the order of the benchmark's gate.
         counts: how much work one call does.
     """
 
     calls: int
     inputs: Callable[[Numbers], Sequence[Input]]
     call: Callable[[Input], Output]
-    arrays: Callable[[Output], tuple[Array, ...]]
+    array: Callable[[Output, int], Array]
     files: tuple[str, ...]
     counts: Mapping[str, int]
 
@@ -119,40 +119,31 @@ def run_round(operation: Operation[Input, Output], nonce: str, repetitions: int)
     collection falls on whichever call happens to trigger it. Reference counts free memory as ever.
     """
     began = time.perf_counter()
-    seconds, digests, places = [], [], None
+    calls, call, array = operation.calls, operation.call, operation.array
+    draws = numbers(nonce, 0, 0, repetitions * calls)
+    seconds: list[float] = []
+    digests: list[str] = []
+    places: Places | None = None
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for repetition, inputs in enumerate(_inputs(operation, nonce, range(repetitions))):
-            call = operation.call
+        for first in range(0, repetitions * calls, calls):
+            inputs = operation.inputs(draws[first : first + calls])
             start = time.perf_counter_ns()
             outputs = [call(each) for each in inputs]
             elapsed = (time.perf_counter_ns() - start) * 1e-9
-            seconds.append(elapsed / operation.calls)
-            arrays = [operation.arrays(each) for each in outputs]
+            seconds.append(elapsed / calls)
             if places is None:
-                places = _digests(operation, nonce, arrays, range(repetitions))
-            digests.append(places.of(repetition, arrays))
+                sizes = [array(outputs[0], index).size for index in range(len(operation.files))]
+                places = Places.of(nonce, sizes=sizes, first=0, count=repetitions * calls)
+            of_calls = slice(first, first + calls)
+            chosen = zip(outputs, places.outputs[of_calls], places.elements[of_calls], strict=True)
+            digests.append(digest([array(output, which).item(element) for output, which, element in chosen]))
     finally:
         if collecting:
             gc.enable()
-    between = time.perf_counter() - began - sum(seconds) * operation.calls
+    between = time.perf_counter() - began - sum(seconds) * calls
     return Round(seconds=tuple(seconds), digests=tuple(digests), between_seconds=max(0.0, between))
-
-
-def _inputs(
-    operation: Operation[Input, Output], nonce: str, repetitions: Sequence[int]
-) -> Iterator[Sequence[Input]]:
-    calls = operation.calls
-    for repetition in repetitions:
-        yield operation.inputs(numbers(nonce, 0, repetition * calls, calls))
-
-
-def _digests(
-    operation: Operation[Any, Any], nonce: str, outputs: list[tuple[Array, ...]], repetitions: range
-) -> Digests:
-    sizes = [array.size for array in outputs[0]]
-    return Digests(nonce, calls=operation.calls, sizes=sizes, repetitions=repetitions)
 
 
 def _write(
@@ -165,15 +156,16 @@ def _write(
     """Compute some repetitions again and write their outputs, the call as the first axis, into a folder each."""
     if request.output_directory is None:
         protocol.refuse("--output is needed; the referee asked for outputs")
-    for repetition, inputs in zip(repetitions, _inputs(operation, nonce, repetitions), strict=True):
-        arrays = [operation.arrays(operation.call(each)) for each in inputs]
+    for repetition in repetitions:
         folder = protocol.made_directory(request.output_directory / name / str(repetition))
-        _save(folder, operation.files, arrays)
+        _write_repetition(operation, nonce, repetition, folder)
 
 
-def _save(folder: Path, files: tuple[str, ...], arrays: list[tuple[Array, ...]]) -> None:
-    for file, calls in zip(files, zip(*arrays, strict=True), strict=True):
-        np.save(folder / file, np.stack(calls))
+def _write_repetition(operation: Operation[Any, Any], nonce: str, repetition: int, folder: Path) -> None:
+    inputs = operation.inputs(numbers(nonce, 0, repetition * operation.calls, operation.calls))
+    outputs = [operation.call(each) for each in inputs]
+    for index, file in enumerate(operation.files):
+        np.save(folder / file, np.stack([operation.array(each, index) for each in outputs]))
 
 
 def _by_hand(
@@ -189,5 +181,5 @@ def _by_hand(
     done = run_round(operation, nonce, sizes.repetitions)
     metrics = {"seconds": list(done.seconds)}
     protocol.print_measurement(protocol.measurement(case, metrics=metrics, counts=operation.counts))
-    if request.output_directory is not None:
-        _write(request, case.name, operation, nonce, [0])
+    if (folder := request.output_of(case)) is not None:
+        _write_repetition(operation, nonce, 0, folder)

@@ -33,22 +33,31 @@ def check_digest(said: str, outputs: Sequence[Array], *, nonce: str, repetition:
 
 
 def digest(outputs: Sequence[Array], *, nonce: str, repetition: int, calls: int) -> str:
-    """SHA-256 over one element of each output of each call, at places that the nonce chooses; its first 16 digits.
+    """SHA-256 over one element of each call, at places that the nonce chooses; its first 16 digits.
 
-    An element counts as the eight bytes of a little-endian f64.
+    The outputs of a call count as laid end to end, an element as the eight bytes of a little-endian f64.
 
     Raises:
         Refused: an output has not one entry a call.
     """
-    word = hashlib.sha256()
+    elements = []
     for call in range(calls):
-        index = repetition * calls + call
-        for stream, output in enumerate(outputs, start=1):
-            if output.shape[:1] != (calls,) or not output[0].size:
-                shape = f"an output of repetition {repetition} has the shape {output.shape}"
-                detail = f"{shape}, not one entry for each of {calls} calls"
-                raise Refused(FailureKind.WRONG_OUTPUT, detail)
-            flat = output[call].reshape(-1)
-            element = flat[number(nonce, stream, index) % flat.size]
-            word.update(np.array(element, dtype="<f8").tobytes())
-    return word.hexdigest()[:_DIGITS]
+        place = number(nonce, 1, repetition * calls + call) % sum(_size(each, calls) for each in outputs)
+        for output in outputs:
+            if place < output[call].size:
+                elements.append(output[call].reshape(-1)[place])
+                break
+            place -= output[call].size
+    return hashlib.sha256(np.array(elements, dtype="<f8").tobytes()).hexdigest()[:_DIGITS]
+
+
+def _size(output: Array, calls: int) -> int:
+    """How many elements each call has.
+
+    Raises:
+        Refused: it has not one entry a call.
+    """
+    if output.shape[:1] != (calls,) or not output.size:
+        detail = f"an output has the shape {output.shape}, not one entry for each of {calls} calls"
+        raise Refused(FailureKind.WRONG_OUTPUT, detail)
+    return output.size // calls

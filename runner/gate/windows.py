@@ -3,8 +3,9 @@
 from runner.gate.check import Check
 from runner.referee.claims import Account
 
-# A competitor may prepare and digest for twice as long as the reference does, and for this share of its own window.
-_TIMES_THE_REFERENCE, _BETWEEN_SHARE = 2.0, 0.05
+# A competitor may prepare and digest for this share of its own window; or for twice as long as the reference does, but
+# not beyond half of the window: what hides there could never make it look more than twice as fast.
+_ALWAYS_SHARE, _TIMES_THE_REFERENCE, _MOST_SHARE = 0.05, 2.0, 0.5
 
 
 def check_window(account: Account, *, repetitions: int, between_seconds: float | None) -> Check:
@@ -24,9 +25,10 @@ def check_window(account: Account, *, repetitions: int, between_seconds: float |
         rest = f"{account.unclaimed:.3g} s are claimed by nothing, {account.allowed:.3g} s may be"
         return _failed(f"{account}: {rest}")
     if between_seconds is not None:
-        most = max(_TIMES_THE_REFERENCE * between_seconds * repetitions, _BETWEEN_SHARE * account.window)
+        as_reference = min(_TIMES_THE_REFERENCE * between_seconds * repetitions, _MOST_SHARE * account.window)
+        most = max(as_reference, _ALWAYS_SHARE * account.window)
         if account.between > most:
-            rest = f"the reference's own work between repetitions allows {most:.3g} s there"
+            rest = f"{most:.3g} s may be, by what the reference does there and by the window"
             return _failed(f"{account}: {rest}")
     return Check(check="window", passed=True, detail=str(account))
 

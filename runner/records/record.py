@@ -177,8 +177,10 @@ class Record(Part, frozen=True, kw_only=True):
 
     @property
     def memory(self) -> Memory:
-        """The peaks that it printed; unknown where it measured nothing."""
-        return self.measurement.memory if self.measurement else _UNKNOWN_MEMORY
+        """The process's peak as a referee saw it from outside, else as it said itself; unknown where nobody did."""
+        said = self.measurement.memory if self.measurement else _UNKNOWN_MEMORY
+        seen = self.referee.vmhwm_bytes if self.referee else None
+        return said if seen is None else msgspec.structs.replace(said, vmhwm_bytes=seen)
 
     @property
     def played(self) -> tuple[Episode, ...]:

@@ -18,12 +18,12 @@ from runner.referee.awake import Awake
 from runner.referee.claims import Account, Claims
 from runner.referee.messages import Done, Message, Progress, Ready, Written
 from runner.referee.nonce import Draw
-from runner.referee.sizes import Plan
+from runner.referee.sizes import Plan, longer
 
 # Round trips before the first window; the slowest of them bounds what the channel may have taken of a window.
 ROUND_TRIPS = 100
-# A window that says nothing is opened again, so many times.
-_MOST_VOID = 2
+# A window that says nothing is opened again, each time longer, so many times.
+_MOST_VOID = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,7 +198,8 @@ class Dialogue:
         plan, before = assignment.plan, channel.look()
         windows: list[Window] = []
         void = 0
-        for repetitions in self._sizes(plan, windows):
+        for planned in self._sizes(plan, windows):
+            repetitions = planned
             for left in reversed(range(1 + _MOST_VOID)):
                 window = yield from self._round(channel, name, assignment, repetitions)
                 slept = self.awake.slept_since(window.seconds)
@@ -209,6 +210,7 @@ class Dialogue:
                     detail = f"the runner or its machine stood still in each of {1 + _MOST_VOID} windows"
                     raise _Broken(Failure(kind=FailureKind.UNACCOUNTED_TIME, detail=detail))
                 void += left > 0
+                repetitions = longer(repetitions) if assignment.plan.ranked else repetitions
             windows.append(window)
         after = channel.look()
         asked = self._asked(assignment, windows[-1].repetitions)

@@ -58,7 +58,7 @@ def draw(secret: bytes, *, benchmark: str, case: str, seed: int) -> Draw:
 def number(nonce: str, stream: int, index: int) -> int:
     """The number, below 2**64, of a stream at an index: SplitMix64 (Steele et al., 2014) begun at the nonce.
 
-    Stream 0 decides inputs. Stream k decides the places of a digest in the k-th output.
+    Stream 0 decides the input of each call, stream 1 the places of digests.
     """
     value = (int(nonce, 16) + ((stream << 32) + index + 1) * _GOLDEN) & _WORD
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD

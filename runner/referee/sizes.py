@@ -65,6 +65,11 @@ class Plan:
         return _size_above(max(wanted, _TIMES_THE_CHANNEL * channel_seconds / seconds))
 
 
+def longer(repetitions: int) -> int:
+    """The next size: a busy machine takes as much of a long window as of a short one."""
+    return _size_above(repetitions + 1)
+
+
 def _size_above(wanted: float) -> int:
     return next((size for size in SIZES if size >= wanted), SIZES[-1])
 

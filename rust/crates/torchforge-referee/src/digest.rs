@@ -9,15 +9,22 @@ use crate::{Operation, number};
 /// Bytes of the hash that are kept: 16 hexadecimal digits.
 const KEPT: usize = 8;
 
-/// SHA-256 over one element, as a little-endian f64, of each output of each call, at places that the nonce chooses.
+/// SHA-256 over one element of each call as a little-endian f64, at places that the nonce chooses; the outputs of a call
+/// count as laid end to end.
 pub(crate) fn digest(operation: &dyn Operation, nonce: u64, repetition: u64) -> String {
     let calls = operation.calls();
     let mut hash = Sha256::new();
     for call in 0..calls {
+        let outputs = operation.outputs(call);
+        let total: usize = outputs.iter().map(|output| output.len()).sum();
         let index = repetition * calls as u64 + call as u64;
-        for (stream, output) in (1..).zip(operation.outputs(call)) {
-            let place = number(nonce, stream, index) % output.len() as u64;
-            hash.update(output[place as usize].to_le_bytes());
+        let mut place = (number(nonce, 1, index) % total as u64) as usize;
+        for output in outputs {
+            if let Some(element) = output.get(place) {
+                hash.update(element.to_le_bytes());
+                break;
+            }
+            place -= output.len();
         }
     }
     hash.finalize()[..KEPT].iter().fold(String::new(), |mut text, byte| {

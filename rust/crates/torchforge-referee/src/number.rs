@@ -4,8 +4,8 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The number of a stream at an index: SplitMix64 (Steele, Lea and Flood, 2014) begun at the nonce.
 ///
-/// Stream 0 decides the input of each call, by the number of the call in its round. Stream k decides the places of a
-/// digest in the k-th output. An index is below 2^32.
+/// Stream 0 decides the input of each call, by the number of the call in its round. Stream 1 decides the places of
+/// digests. An index is below 2^32.
 pub fn number(nonce: u64, stream: u64, index: u64) -> u64 {
     let steps = (stream << 32).wrapping_add(index).wrapping_add(1);
     let mut value = nonce.wrapping_add(steps.wrapping_mul(GOLDEN));

@@ -1,0 +1,50 @@
+"""Claims against windows, at the borders."""
+
+import pytest
+
+from runner.gate.windows import check_window
+from runner.referee.claims import Account
+
+
+def account(window: float = 1.0, timed: float = 0.9, between: float = 0.09, channel: float = 1e-3) -> Account:
+    return Account(window=window, timed=timed, between=between, channel=channel)
+
+
+@pytest.mark.parametrize(
+    ("claims", "passed"),
+    [
+        (account(timed=0.91, between=0.09), True),
+        (account(timed=0.92, between=0.09), False),
+        (account(timed=0.90, between=0.0801), True),
+        (account(timed=0.90, between=0.078), False),
+        (account(timed=1e-9, between=1e-9), False),
+        # Too short to say anything but that no more than all of it was claimed.
+        (account(window=0.01, timed=0.001, between=0.0), True),
+        (account(window=0.01, timed=0.02, between=0.0), False),
+    ],
+)
+def test_claims_must_fill_their_window_and_no_more(claims: Account, passed: bool) -> None:
+    assert check_window(claims, repetitions=100, between_seconds=1e-3).passed == passed
+
+
+@pytest.mark.parametrize(
+    ("between", "of_reference", "passed"),
+    [
+        # A share of the window is always allowed.
+        (0.05, 0.0, True),
+        (0.06, 0.0, False),
+        # Twice what the reference does.
+        (0.19, 1e-3, True),
+        (0.21, 1e-3, False),
+        # Never more than half of the window.
+        (0.49, 1.0, True),
+        (0.51, 1.0, False),
+        # The reference itself is not compared.
+        (0.9, None, True),
+    ],
+)
+def test_work_between_repetitions_is_bounded_by_the_reference(
+    between: float, of_reference: float | None, passed: bool
+) -> None:
+    claims = account(timed=1 - between, between=between)
+    assert check_window(claims, repetitions=100, between_seconds=of_reference).passed == passed
