@@ -1,6 +1,6 @@
 """The whole of the gate for one cell: outputs, counts, times, episodes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,17 +73,15 @@ def judge(
         if hearing is not None:
             checks.append(_window(benchmark, parameters, hearing))
             kinds.append(FailureKind.UNACCOUNTED_TIME)
-        for folder in _folders(hearing):
-            files: dict[str, dict[str, Array]] = {}
-            for output in benchmark.gate.outputs if same_work or hearing else ():
-                mine = files[output.file] = read_output(outputs / folder / output.file)
-                if same_work:
-                    theirs = mine if reference is None else read_output(reference / folder / output.file)
-                    checks += (compared := compare(output, mine, theirs))
-                    kinds += [FailureKind.WRONG_OUTPUT] * len(compared)
-            if hearing is not None and int(folder) < hearing.refereed.ranked.repetitions:
-                checks.append(_digest(parameters, hearing, int(folder), files))
-                kinds.append(FailureKind.WRONG_OUTPUT)
+        compared: dict[str, Check] = {}
+        try:
+            for folder in _folders(hearing):
+                theirs = None if reference is None else reference / folder
+                for check in _outputs(benchmark, outputs / folder, theirs, same_work, parameters, hearing):
+                    compared[check.check] = check.or_worse(compared.get(check.check))
+        finally:
+            checks += compared.values()
+            kinds += [FailureKind.WRONG_OUTPUT] * len(compared)
         if benchmark.gate.episodes:
             episodes = read_episodes(outputs / benchmark.gate.episodes)
             checks.append(
@@ -102,6 +100,26 @@ def judge(
         failure = _first_failure(kinds, checks) or refused.failure
         return Judgement(checks=tuple(checks), episodes=episodes, failure=failure)
     return Judgement(checks=tuple(checks), episodes=episodes, failure=_first_failure(kinds, checks))
+
+
+def _outputs(
+    benchmark: Benchmark,
+    folder: Path,
+    reference: Path | None,
+    same_work: bool,
+    parameters: Mapping[str, Any],
+    hearing: Hearing | None,
+) -> Iterator[Check]:
+    """The checks of one folder of outputs."""
+    files: dict[str, Mapping[str, Array]] = {}
+    for output in benchmark.gate.outputs if same_work or hearing else ():
+        mine = files[output.file] = read_output(folder / output.file)
+        if same_work:
+            yield from compare(
+                output, mine, mine if reference is None else read_output(reference / output.file)
+            )
+    if hearing is not None and int(folder.name) < hearing.refereed.ranked.repetitions:
+        yield _digest(parameters, hearing, int(folder.name), files)
 
 
 def _folders(hearing: Hearing | None) -> Sequence[str]:

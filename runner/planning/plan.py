@@ -15,6 +15,7 @@ from runner.planning.key_differences import Earlier
 from runner.records.execution import Execution
 from runner.records.record import Record, content_hash
 from runner.records.store import Store, newest_by_key
+from runner.referee.nonce import Handed
 from runner.system import machine
 
 ImageKey = tuple[str, str, str]
@@ -42,7 +43,8 @@ class PlannedCell:
     """A cell, its content key, and the decision with its reason.
 
     ``reference`` is the cell whose outputs the gate compares with; a reference may be its own. ``record`` is the
-    identifier of the record that is reused, that failed, or that ``why`` compares with.
+    identifier of the record that is reused, that failed, or that ``why`` compares with. ``handed`` is what a referee
+    draws for it, where an earlier run drew it.
     """
 
     cell: Cell
@@ -52,6 +54,16 @@ class PlannedCell:
     decision: Decision
     why: str
     record: str | None = None
+    handed: Handed | None = None
+
+    @property
+    def kept_as(self) -> str:
+        """The name under which the store keeps the outputs that it is compared with: those of one nonce, if any."""
+        return (
+            self.reference.key
+            if self.handed is None
+            else content_hash([self.reference.key, self.handed.nonce])
+        )
 
     @property
     def is_compared_with(self) -> bool:

@@ -258,7 +258,7 @@ class Dialogue:
     def _asked(self, assignment: Assignment, repetitions: int) -> tuple[int, ...]:
         sizes = assignment.plan.sizes() if assignment.reference else (repetitions,)
         asked = {each for size in sizes for each in assignment.draw.repetitions_of(size)}
-        return tuple(sorted(asked))
+        return tuple(sorted(asked | {*assignment.draw.handed}))
 
 
 def _expect(kind: type[_Kind]) -> Generator[None, _Heard, tuple[_Kind, float]]:

@@ -18,16 +18,26 @@ _WORD = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
+class Handed:
+    """What an earlier run drew for a case: its nonce, and the repetitions that it asked for."""
+
+    nonce: str
+    repetitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Draw:
     """What the referee draws for one case.
 
     Attributes:
         nonce: 16 hexadecimal digits; it decides the inputs of each call and the places of each digest.
         asked: fractions in [0, 1): which repetitions of a round the referee asks for.
+        handed: repetitions that are asked for besides, because an earlier run asked for them.
     """
 
     nonce: str
     asked: tuple[float, ...]
+    handed: tuple[int, ...] = ()
 
     def repetitions_of(self, repetitions: int) -> tuple[int, ...]:
         """The repetitions, counted from 0, that are asked for of a round of so many."""

@@ -159,7 +159,7 @@ def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundi
         listener = ended.prepared.listener
         if isinstance(listener, Dialogue):
             keep_draw(listener.seen[planned.cell.case.name], ended.outputs / planned.cell.case.name)
-        around.store.save_files("references", planned.key, ended.outputs / planned.cell.case.name)
+        around.store.save_files("references", planned.kept_as, ended.outputs / planned.cell.case.name)
     return around.store.add(
         sealed_record(
             planned,
@@ -181,7 +181,7 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
     failure = result.failure or result.explain(listener.failure_of(case))
     reference = None
     if failure is None and same_work and not planned.is_compared_with:
-        reference = store.files("references", planned.reference.key)
+        reference = store.files("references", planned.kept_as)
         if reference is None:
             failure = Failure(
                 kind=FailureKind.NO_REFERENCE,

@@ -50,8 +50,11 @@ def dialogue_of(
 def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment:
     kept, cell = kept_draw(planned, store), planned.cell
     new = draw(secret, benchmark=cell.benchmark.name, case=cell.case.name, seed=planned.reference.cell.seed)
+    drawn = kept.draw if kept else new
+    if planned.handed is not None:
+        drawn = Draw(nonce=planned.handed.nonce, asked=drawn.asked, handed=planned.handed.repetitions)
     return Assignment(
-        draw=kept.draw if kept else new,
+        draw=drawn,
         plan=Plan.of(cell.parameters),
         claims=Claims.of(cell.benchmark.headline, cell.parameters),
         reference=planned.is_compared_with,
@@ -60,7 +63,7 @@ def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment
 
 def kept_draw(planned: PlannedCell, store: Store) -> KeptDraw | None:
     """What is kept beside the outputs that this cell is compared with; None where there is none."""
-    folder = store.files("references", planned.reference.key)
+    folder = store.files("references", planned.kept_as)
     if folder is None:
         return None
     try:

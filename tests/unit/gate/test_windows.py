@@ -31,11 +31,11 @@ def test_claims_must_fill_their_window_and_no_more(claims: Account, passed: bool
     ("between", "of_reference", "passed"),
     [
         # A share of the window is always allowed.
-        (0.05, 0.0, True),
-        (0.06, 0.0, False),
-        # Twice what the reference does.
-        (0.19, 1e-3, True),
-        (0.21, 1e-3, False),
+        (0.09, 0.0, True),
+        (0.11, 0.0, False),
+        # Four times what the reference does.
+        (0.39, 1e-3, True),
+        (0.41, 1e-3, False),
         # Never more than half of the window.
         (0.49, 1.0, True),
         (0.51, 1.0, False),
