@@ -17,6 +17,7 @@ from runner.matrix.expressions import evaluate
 from runner.records.failure import Failure, FailureKind
 from runner.records.measured import Episode
 from runner.referee.claims import Claims
+from runner.referee.sizes import Plan
 
 # A repetition is the difference of two readings of a clock that counts whole nanoseconds. The division by the number
 # of calls may have rounded it down.
@@ -70,9 +71,6 @@ def judge(
     episodes: tuple[Episode, ...] | None = None
     try:
         _require_headline(benchmark, measurement)
-        if hearing is not None:
-            checks.append(_window(benchmark, parameters, hearing))
-            kinds.append(FailureKind.UNACCOUNTED_TIME)
         compared: dict[str, Check] = {}
         try:
             for folder in _folders(hearing):
@@ -82,6 +80,10 @@ def judge(
         finally:
             checks += compared.values()
             kinds += [FailureKind.WRONG_OUTPUT] * len(compared)
+        if hearing is not None:
+            # After the outputs: wrong work says more than the time that it took.
+            checks.append(_window(benchmark, parameters, hearing))
+            kinds.append(FailureKind.UNACCOUNTED_TIME)
         if benchmark.gate.episodes:
             episodes = read_episodes(outputs / benchmark.gate.episodes)
             checks.append(
@@ -132,6 +134,7 @@ def _window(benchmark: Benchmark, parameters: Mapping[str, Any], hearing: Hearin
     claims = Claims.of(benchmark.headline, parameters)
     return check_window(
         ranked.account(claims, channel_seconds=hearing.channel_seconds),
+        ranked=Plan.of(parameters).ranked,
         repetitions=ranked.repetitions,
         between_seconds=hearing.between_seconds,
     )

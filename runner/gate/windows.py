@@ -9,19 +9,21 @@ from runner.referee.claims import Account
 _ALWAYS_SHARE, _TIMES_THE_REFERENCE, _MOST_SHARE = 0.1, 4.0, 0.5
 
 
-def check_window(account: Account, *, repetitions: int, between_seconds: float | None) -> Check:
+def check_window(account: Account, *, ranked: bool, repetitions: int, between_seconds: float | None) -> Check:
     """Judge the claims of a round.
 
     Args:
-        account: of the ranked window.
+        account: of the last window.
+        ranked: whether several repetitions were asked for. Of one alone no rank is made, and any window will do.
         repetitions: in it.
         between_seconds: what the reference claims a repetition to cost beside its timed part; None for the reference.
     """
     if account.overdrawn:
         return _failed(f"{account}: more is claimed than passed")
+    if not ranked:
+        return Check(check="window", passed=True, detail=f"{account}: one repetition is not judged")
     if not account.telling:
-        detail = f"{account}: too short to judge, a round trip took {account.channel:.3g} s"
-        return Check(check="window", passed=True, detail=detail)
+        return _failed(f"{account}: too short to judge, a round trip took {account.channel:.3g} s")
     if not account.sound:
         rest = f"{account.unclaimed:.3g} s are claimed by nothing, {account.allowed:.3g} s may be"
         return _failed(f"{account}: {rest}")

@@ -68,8 +68,8 @@ class Account:
 
     @property
     def sound(self) -> bool:
-        """Whether the claims fit the window, or the window says nothing against them."""
-        return not self.overdrawn and (not self.telling or self.unclaimed <= self.allowed)
+        """Whether the window is long enough, and the claims fit it."""
+        return self.telling and not self.overdrawn and self.unclaimed <= self.allowed
 
     def __str__(self) -> str:
         return (

@@ -204,7 +204,7 @@ class Dialogue:
                 window = yield from self._round(channel, name, assignment, repetitions)
                 slept = self.awake.slept_since(window.seconds)
                 account = window.account(assignment.claims, channel_seconds=self.channel_seconds)
-                if account.sound and not slept:
+                if not slept and (account.sound or not assignment.plan.ranked):
                     break
                 if left == 0 and slept:
                     detail = f"the runner or its machine stood still in each of {1 + _MOST_VOID} windows"

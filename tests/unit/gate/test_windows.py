@@ -18,13 +18,12 @@ def account(window: float = 1.0, timed: float = 0.9, between: float = 0.09, chan
         (account(timed=0.90, between=0.0801), True),
         (account(timed=0.90, between=0.078), False),
         (account(timed=1e-9, between=1e-9), False),
-        # Too short to say anything but that no more than all of it was claimed.
-        (account(window=0.01, timed=0.001, between=0.0), True),
-        (account(window=0.01, timed=0.02, between=0.0), False),
+        # Too short to say anything.
+        (account(window=0.01, timed=0.01, between=0.0), False),
     ],
 )
 def test_claims_must_fill_their_window_and_no_more(claims: Account, passed: bool) -> None:
-    assert check_window(claims, repetitions=100, between_seconds=1e-3).passed == passed
+    assert check_window(claims, ranked=True, repetitions=100, between_seconds=1e-3).passed == passed
 
 
 @pytest.mark.parametrize(
@@ -47,4 +46,13 @@ def test_work_between_repetitions_is_bounded_by_the_reference(
     between: float, of_reference: float | None, passed: bool
 ) -> None:
     claims = account(timed=1 - between, between=between)
-    assert check_window(claims, repetitions=100, between_seconds=of_reference).passed == passed
+    assert check_window(claims, ranked=True, repetitions=100, between_seconds=of_reference).passed == passed
+
+
+def test_one_repetition_may_claim_no_more_than_its_window_and_is_not_judged_further() -> None:
+    def passed(timed: float) -> bool:
+        claims = account(window=0.01, timed=timed, between=0.0)
+        return check_window(claims, ranked=False, repetitions=1, between_seconds=1e-3).passed
+
+    assert passed(0.001)
+    assert not passed(0.02)
