@@ -132,12 +132,10 @@ def _folders(hearing: Hearing | None) -> Sequence[str]:
 def _window(benchmark: Benchmark, parameters: Mapping[str, Any], hearing: Hearing) -> Check:
     ranked = hearing.refereed.ranked
     claims = Claims.of(benchmark.headline, parameters)
-    return check_window(
-        ranked.account(claims, channel_seconds=hearing.channel_seconds),
-        ranked=Plan.of(parameters).ranked,
-        repetitions=ranked.repetitions,
-        between_seconds=hearing.between_seconds,
+    account = ranked.account(
+        claims, channel_seconds=hearing.channel_seconds, between_seconds=hearing.between_seconds
     )
+    return check_window(account, ranked=Plan.of(parameters).ranked)
 
 
 def _digest(

@@ -35,12 +35,14 @@ class Assignment:
         plan: how it is repeated.
         claims: how its claims are read.
         reference: whether gates compare with its outputs: it is asked for all that its competitors may be asked for.
+        between_seconds: what the reference claims a repetition to cost beside its timed part; None for the reference.
     """
 
     draw: Draw
     plan: Plan
     claims: Claims
     reference: bool
+    between_seconds: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +61,14 @@ class Window:
     cpu_seconds: float | None
     done: Done
 
-    def account(self, claims: Claims, *, channel_seconds: float) -> Account:
-        """What is claimed of it."""
+    def account(self, claims: Claims, *, channel_seconds: float, between_seconds: float | None) -> Account:
+        """What is claimed of it; ``between_seconds`` is what the reference needs beside one timed repetition."""
         return Account(
             window=self.seconds,
             timed=claims.seconds(self.done),
             between=self.done.between_seconds,
             channel=channel_seconds,
+            reference=None if between_seconds is None else between_seconds * self.repetitions,
         )
 
 
@@ -203,7 +206,11 @@ class Dialogue:
             for left in reversed(range(1 + _MOST_VOID)):
                 window = yield from self._round(channel, name, assignment, repetitions)
                 slept = self.awake.slept_since(window.seconds)
-                account = window.account(assignment.claims, channel_seconds=self.channel_seconds)
+                account = window.account(
+                    assignment.claims,
+                    channel_seconds=self.channel_seconds,
+                    between_seconds=assignment.between_seconds,
+                )
                 if not slept and (account.sound or not assignment.plan.ranked):
                     break
                 if left == 0 and slept:

@@ -58,6 +58,7 @@ def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment
         plan=Plan.of(cell.parameters),
         claims=Claims.of(cell.benchmark.headline, cell.parameters),
         reference=planned.is_compared_with,
+        between_seconds=kept.between_seconds if kept and not planned.is_compared_with else None,
     )
 
 

@@ -76,6 +76,7 @@ def dialogue(*cases: str, plan: Plan | None = None, reference: bool = False) -> 
                 plan=sizes,
                 claims=Claims(headline="seconds", calls=1),
                 reference=reference,
+                between_seconds=None if reference else 1e-5,
             )
             for case in cases
         },
@@ -137,7 +138,9 @@ def test_a_window_that_claims_do_not_fill_is_opened_again_and_longer() -> None:
     seen = referee.seen["a"]
     assert seen.void_windows > 0
     assert seen.ranked.repetitions > 50
-    assert not seen.ranked.account(Claims(headline="seconds", calls=1), channel_seconds=1e-5).sound
+    assert not seen.ranked.account(
+        Claims(headline="seconds", calls=1), channel_seconds=1e-5, between_seconds=None
+    ).sound
 
 
 def test_one_repetition_is_one_window_without_warming_up() -> None:
