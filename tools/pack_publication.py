@@ -99,7 +99,7 @@ def unpacked(published: Path) -> list[Path]:
 
 
 def half(folders: Sequence[Path]) -> list[Path]:
-    """Some of the folders that hold about half of the bytes: the largest first, to whichever half has less."""
+    """Some of the folders that hold about half of the bytes: the largest first, to the half that has less."""
     halves: tuple[list[Path], list[Path]] = ([], [])
     sizes = {folder: _bytes(folder) for folder in folders}
     for folder in sorted(folders, key=lambda each: (-sizes[each], each.name)):

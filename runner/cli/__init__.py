@@ -1,1 +1,1 @@
-"""The command line: words become a command, failures become three lines and an exit code."""
+"""The command line. Words become a command; failures become three lines and an exit code."""

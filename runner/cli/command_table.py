@@ -1,6 +1,6 @@
-"""The commands: one module each, found by name in this table alone.
+"""The commands: one module each, found by name only in this table.
 
-A command's module is imported when the command is asked for: none waits for what only another needs.
+A command's module is imported when the command is called, so no command waits for another's libraries.
 """
 
 from collections.abc import Iterator, Mapping

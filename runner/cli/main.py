@@ -1,4 +1,4 @@
-"""The entry point: from the words of the command line to a command, and from any failure to three lines and a code."""
+"""The entry point: it turns the command line into a command, and any failure into three lines and an exit code."""
 
 import sys
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from runner.system.terminal import complain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code. Results go to stdout, everything else to stderr."""
+    """Run the command line and return the exit code. Results go to stdout, all other output to stderr."""
     stop_on_signals()
     keep_statuses_of_children()
     try:
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"forge-bench: {error}")
         return error.exit_code
     except KeyboardInterrupt:
-        complain("\nforge-bench: interrupted; every finished cell is stored, call again to go on")
+        complain("\nforge-bench: interrupted; every finished cell is stored, run again to go on")
         return Interrupted.exit_code
     except OSError as error:
         failure = refused(error)

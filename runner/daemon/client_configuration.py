@@ -1,7 +1,7 @@
-"""The user's configuration of Docker's client: refused by its name where the library would stumble over it.
+"""The user's configuration of Docker's client. It is refused, by its name, where the library would fail on it.
 
-The command line passes over what it does not understand. The library takes the same file apart by itself, and what it
-raises names neither the file nor the fault.
+The command line ignores entries that it does not know. The library parses the same file, and its errors name neither
+the file nor the fault.
 """
 
 import json
@@ -19,7 +19,7 @@ _LARGEST = 16 * 2**20
 
 
 def require_client_configuration() -> None:
-    """See that the library can use the configuration, if there is one.
+    """Check that the library can use the configuration, if there is one.
 
     Raises:
         ClientMisconfigured: it cannot.
@@ -31,7 +31,7 @@ def require_client_configuration() -> None:
     try:
         found = json.loads(read_bounded(Path(name), _LARGEST))
     except (OSError, ValueError, RecursionError):
-        # What is no JSON the library does without.
+        # The library ignores a file that is not JSON.
         return
     fault = _fault(found)
     if fault is not None:

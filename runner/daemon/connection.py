@@ -16,7 +16,7 @@ from runner.daemon.information import require_daemon
 from runner.daemon.unavailable import unavailable
 from runner.system.errors import DockerUnavailable
 
-# What the SDK lets through when a connection breaks, besides its own: it wraps some layers and not others.
+# The other errors that the SDK raises when a connection breaks: it wraps the errors of some layers only.
 BROKEN_CONNECTION: tuple[type[Exception], ...] = (
     DockerException,
     requests.RequestException,
@@ -34,7 +34,8 @@ def connect(*, timeout: int) -> tuple[docker.DockerClient, dict[str, Any]]:
         timeout: seconds that a single answer of the daemon may take.
 
     Raises:
-        DockerMissing, DockerForbidden, ClientMisconfigured, DockerUnavailable: what stands between us and a daemon.
+        DockerMissing, DockerForbidden, ClientMisconfigured, DockerUnavailable: no daemon can be used; the message
+            says why.
     """
     endpoint = require_daemon()
     require_client_configuration()
@@ -55,7 +56,7 @@ def connect(*, timeout: int) -> tuple[docker.DockerClient, dict[str, Any]]:
 
 
 def _client(endpoint: Endpoint, timeout: int) -> docker.DockerClient:
-    # Over SSH the system's own client is used, as the command line does: it reads the user's configuration.
+    # Over SSH the SDK uses the system's client, as the command line does, because it reads the user's configuration.
     ssh = endpoint.host.startswith("ssh://")
     if endpoint.context == "default":
         environment = {**os.environ, "DOCKER_HOST": endpoint.host}

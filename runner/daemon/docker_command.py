@@ -1,4 +1,4 @@
-"""The docker command line: what the SDK cannot do (buildx), and what costs less without it."""
+"""The docker command line, for work that the SDK cannot do (buildx) or does more slowly."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from runner.system.signals import die_with_parent
 def docker(
     *arguments: str, log: Path | None = None, timeout: float | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run ``docker`` to its end. With ``log``, everything that it prints goes into that file.
+    """Run ``docker`` to its end. With ``log``, its whole output goes into that file.
 
     Args:
         arguments: what follows the word docker.
         log: a file for stdout and stderr together, instead of the result.
-        timeout: seconds after which a daemon that listens and says nothing counts as none.
+        timeout: seconds after which a silent daemon counts as absent.
 
     Raises:
         DockerMissing: there is no such program, or it cannot be executed.
@@ -43,14 +43,14 @@ def _run(
             command,
             # A plain image: newer buildx would wrap it, with its provenance, into an index. Older ones ignore this.
             env={**os.environ, **owner_environment(), "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"},
-            # An image that nobody waits for is not built on: what is killed with us hangs up on the daemon.
+            # A build whose runner has died must stop: the killed client closes its connection to the daemon.
             preexec_fn=die_with_parent(),
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
             text=True,
             encoding="utf-8",
-            # Whatever bears the name docker may print anything.
+            # The program named docker may print anything.
             errors="replace",
             timeout=timeout,
             check=False,
@@ -62,13 +62,13 @@ def _run(
 
 
 def inspect_images(references: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What the daemon knows of these images, by reference; those that are not there are not in the result.
+    """The daemon's facts about these images, by reference. Absent images are left out.
 
     Raises:
-        DockerMissing, DockerUnavailable: there is nobody to ask.
+        DockerMissing, DockerUnavailable: no daemon answers.
     """
     found: dict[str, dict[str, Any]] = {}
-    # One call for all; where one is missing docker still prints the others.
+    # One call asks for all images. Where one is missing, docker still prints the others.
     result = docker("image", "inspect", *references)
     if result.returncode != 0 and is_connection_trouble(result.stderr):
         raise unavailable(result.stderr)
@@ -84,13 +84,16 @@ def _list(text: str) -> list[dict[str, Any]]:
         found = json.loads(text or "[]")
     except ValueError as error:
         raise DockerMissing(
-            what="what bears the name docker is not the Docker command line",
+            what="the program named docker is not the Docker command line",
             why=f"asked for images it said {text[:80]!r}",
-            fix="see which one is found first: type -a docker",
+            fix="find out which program comes first: type -a docker",
         ) from error
     return found if isinstance(found, list) else []
 
 
 def builder() -> str:
-    """The buildx builder that is the daemon itself, whatever builder is in use: it bears its context's name."""
+    """The buildx builder that is the daemon itself, even where another builder is in use.
+
+    Its name is the context's.
+    """
     return docker("context", "inspect", "--format", "{{.Name}}").stdout.strip() or "default"

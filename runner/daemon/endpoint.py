@@ -1,7 +1,7 @@
-"""Which daemon is spoken to: the one that the docker command line speaks to, asked once.
+"""The daemon's address: the one that the docker command line uses, read once.
 
-The SDK knows DOCKER_HOST alone; the command line also knows contexts. Both must mean the same daemon, or images would
-be built on one and looked for on the other.
+The SDK reads only DOCKER_HOST; the command line also reads contexts. Both must use one daemon, or images would be
+built on one and searched on the other.
 """
 
 import json
@@ -38,11 +38,11 @@ class Endpoint:
 
 @cache
 def current_endpoint() -> Endpoint:
-    """What ``DOCKER_HOST``, ``DOCKER_CONTEXT`` and ``docker context use`` come to.
+    """The address that ``DOCKER_HOST``, ``DOCKER_CONTEXT`` and ``docker context use`` lead to.
 
     Raises:
         DockerMissing: there is no docker command, or it is not Docker's.
-        DockerUnavailable: they name a context or an address that cannot be.
+        DockerUnavailable: they name an unknown context or an invalid address.
     """
     answer = docker("context", "inspect", timeout=_SECONDS)
     if answer.returncode != 0:

@@ -1,16 +1,18 @@
-"""Which limits of a launch the daemon's kernel enforces: asked of the daemon, for records and for doctor alike."""
+"""Which limits of a launch the daemon's kernel enforces. The daemon answers, for records and for doctor."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# What ``docker info`` calls them, and what a record does.
+# The name of each limit in ``docker info``, and its name in a record.
 _LIMITS = {"CPUSet": "cpuset", "MemoryLimit": "memory_bytes", "SwapLimit": "swap", "PidsLimit": "pids"}
 
 
 def enforced_by(information: Mapping[str, Any]) -> tuple[str, ...]:
-    """Those that the daemon says it enforces, by a record's names for them; what it does not speak of is none.
+    """The limits that the daemon enforces, by their names in a record.
 
-    A rootless daemon without delegation enforces none, a kernel that does not count swap all but that one. Both start
-    a container all the same, with a warning that no call of the interface shows.
+    A limit that the daemon does not report is left out.
+
+    A rootless daemon without delegation enforces no limit. A kernel that does not count swap enforces all others.
+    Both start a container anyway, with a warning that the interface does not return.
     """
     return tuple(name for key, name in _LIMITS.items() if information.get(key) is True)

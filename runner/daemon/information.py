@@ -1,4 +1,4 @@
-"""Whether a daemon answers, and what it says of itself."""
+"""Whether a daemon answers, and how it describes itself."""
 
 import json
 import re
@@ -9,16 +9,16 @@ from runner.daemon.endpoint import Endpoint, current_endpoint
 from runner.daemon.unavailable import broken, unavailable
 from runner.system.errors import DockerMissing
 
-# A daemon at work answers in milliseconds, one over a slow line in a second or two.
+# A healthy daemon answers in milliseconds, and over a slow connection within two seconds.
 _SECONDS = 20.0
 _VERSION = re.compile(r"v?\d+\.")
 
 
 def require_daemon() -> Endpoint:
-    """See that a daemon answers; returns where it is.
+    """Check that a daemon answers; return its address.
 
     Raises:
-        DockerMissing, DockerForbidden, DockerUnavailable: what stands between us and one.
+        DockerMissing, DockerForbidden, DockerUnavailable: no daemon can be used; the message says why.
     """
     require_client()
     endpoint = current_endpoint()
@@ -43,9 +43,9 @@ def require_client() -> str:
 
 
 def information() -> dict[str, Any]:
-    """What ``docker info`` knows of the daemon and of its machine; empty where it cannot be read.
+    """The facts of ``docker info`` about the daemon and its machine; empty where they cannot be read.
 
-    Without a daemon the client prints the form all the same, every number in it 0, and why in ``ServerErrors``.
+    Without a daemon the client prints the same form with zeros, and the reason in ``ServerErrors``.
     """
     try:
         found = json.loads(docker("info", "--format", "{{json .}}", timeout=_SECONDS).stdout)

@@ -1,4 +1,4 @@
-"""Why there is no daemon to speak to, told apart by what the docker command line said."""
+"""Why no daemon can be used, recognised by the output of the docker command line."""
 
 import os
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 from runner.system.errors import DockerForbidden, DockerMissing, DockerUnavailable, PythonNotReady
 from runner.system.root import SUDO
 
-# Each has been in every release of the command line since 2016 or is how Go words the system's own answer.
+# Every release of the command line since 2016 prints these texts, or Go prints them for a system error.
 _TROUBLE = re.compile(
     r"cannot connect to the docker daemon|failed to connect to the docker api|error during connect"
     r"|permission denied while trying to connect|error reading from server: eof|unable to resolve docker endpoint"
@@ -24,7 +24,7 @@ def is_connection_trouble(said: str) -> bool:
 
 
 def missing(error: OSError) -> DockerMissing:
-    """No program of that name, or none that the system can execute."""
+    """The error for a missing docker program, or one that the system cannot execute."""
     if isinstance(error, FileNotFoundError):
         return DockerMissing(
             what="there is no docker command here",
@@ -39,7 +39,7 @@ def missing(error: OSError) -> DockerMissing:
 
 
 def broken(said: str) -> DockerMissing:
-    """A program of that name that is not Docker's."""
+    """The error for a program named docker that is not Docker's."""
     return DockerMissing(
         what="what bears the name docker is not the Docker command line",
         why=f"asked for its version it said {said[:80]!r}",
@@ -48,7 +48,7 @@ def broken(said: str) -> DockerMissing:
 
 
 def without_library(error: ModuleNotFoundError) -> PythonNotReady:
-    """The Python that runs forge-bench lacks what only a host needs."""
+    """The error for a Python that lacks the packages of a host."""
     return PythonNotReady(
         what="the Docker library is missing from the Python that runs forge-bench",
         why=f"{error}: it is one of the extra packages that a host needs and an image does not",
@@ -57,7 +57,7 @@ def without_library(error: ModuleNotFoundError) -> PythonNotReady:
 
 
 def silent(seconds: float) -> DockerUnavailable:
-    """Somebody listens and says nothing."""
+    """The error for a daemon that accepts a connection and does not answer."""
     return DockerUnavailable(
         what="the Docker daemon does not answer",
         why=f"it was asked for its version and said nothing in {seconds:.0f} s",
@@ -66,7 +66,7 @@ def silent(seconds: float) -> DockerUnavailable:
 
 
 def unavailable(said: str, host: str | None = None) -> DockerUnavailable:
-    """The error for a daemon that cannot be spoken to.
+    """The error for a daemon that cannot be reached.
 
     Args:
         said: what docker printed about it.
@@ -84,7 +84,7 @@ def unavailable(said: str, host: str | None = None) -> DockerUnavailable:
 
 
 def command_for(problem: DockerUnavailable, address: str) -> str:
-    """The one command that mends it, for the daemon at ``address``."""
+    """The one command that makes the daemon at ``address`` usable."""
     if isinstance(problem, DockerMissing):
         return "type -a docker"
     if isinstance(problem, DockerForbidden):
@@ -100,7 +100,7 @@ def command_for(problem: DockerUnavailable, address: str) -> str:
 
 
 def _remedy(address: str) -> str:
-    """What brings this daemon back, in words: it depends on where it was looked for."""
+    """The advice that brings this daemon back. It depends on the daemon's address."""
     for variable in ("DOCKER_HOST", "DOCKER_CONTEXT"):
         if value := os.environ.get(variable):
             return f"unset {variable}, or correct it (now: {value})"
@@ -111,7 +111,7 @@ def _remedy(address: str) -> str:
 
 
 def in_one_line(said: str) -> str:
-    """The first paragraph as one line: a docker that crashes prints its own stack below."""
+    """The first paragraph as one line, because a crashing docker prints its stack below."""
     lines = said.strip().splitlines()
     stack = next((at for at, line in enumerate(lines) if line.startswith(("goroutine ", "[signal "))), None)
     return " ".join(" ".join(lines[:stack]).split())[:300]

@@ -1,4 +1,4 @@
-"""On which machine a daemon's containers run, and what is known of it: told by what the daemon says of itself."""
+"""The machine on which a daemon's containers run, as the daemon describes itself."""
 
 import os
 import platform
@@ -20,9 +20,9 @@ class Whereabouts(Enum):
 
     # On this kernel.
     HERE = "here"
-    # In the virtual machine that Docker Desktop has on this machine: natively, on a part of it.
+    # In Docker Desktop's virtual machine on this machine: natively, on a part of it.
     DESKTOP = "desktop"
-    # On a machine that cannot be looked at from here.
+    # On a machine that the runner cannot inspect.
     ELSEWHERE = "elsewhere"
 
 
@@ -32,15 +32,15 @@ def architecture_of(information: Mapping[str, Any]) -> str:
 
 
 def whereabouts(information: Mapping[str, Any], endpoint: Endpoint) -> Whereabouts:
-    """Where the containers of a daemon run that says this of itself.
+    """Where the containers run of a daemon that describes itself so.
 
-    The address alone does not tell: a Unix socket may be forwarded over SSH, and a daemon in a container beside this
-    one (CI) be reached over TCP. Two machines of one kernel, one memory to the byte and no more CPUs are as alike as
-    two that a content key holds for one.
+    The address alone does not tell. A Unix socket may be forwarded over SSH, and a daemon on this machine (in CI) may
+    be reached over TCP. A machine with this machine's kernel, exact memory and no more CPUs counts as this machine. A
+    content key could not tell two such machines apart either.
     """
     cpus, memory = information.get("NCPU") or 0, information.get("MemTotal") or 0
     own_memory = psutil.virtual_memory().total
-    # A daemon that is pinned to some of the CPUs counts those.
+    # A daemon that is pinned to some CPUs counts only these.
     if not (0 < cpus <= (os.cpu_count() or 1) and 0 < memory <= own_memory):
         return Whereabouts.ELSEWHERE
     if memory == own_memory and information.get("KernelVersion") == platform.release():
@@ -51,9 +51,9 @@ def whereabouts(information: Mapping[str, Any], endpoint: Endpoint) -> Whereabou
 
 
 def machine_of_daemon(information: Mapping[str, Any], place: Whereabouts) -> dict[str, Any]:
-    """What the machine is that containers run on, as a record's ``machine``; null where unknown.
+    """The description of the machine that containers run on, as a record's ``machine``; null where unknown.
 
-    A machine elsewhere is told from others by a hash of its daemon's identifier: no name of it gets into a record.
+    A remote machine is identified by a hash of its daemon's identifier, so that a record holds no name of it.
     """
     here = machine.describe()
     if place is Whereabouts.HERE:
@@ -66,7 +66,7 @@ def machine_of_daemon(information: Mapping[str, Any], place: Whereabouts) -> dic
         "kernel": information.get("KernelVersion"),
     }
     if place is Whereabouts.DESKTOP:
-        # Its processor is this machine's; the rest is what the virtual machine has.
+        # The processor is this machine's; the other facts are the virtual machine's.
         return {**here, **said, "physical_cores": None, "swap_bytes": None, "hypervisor": True}
     identifier = information.get("ID")
     daemon = sha256(str(identifier).encode()).hexdigest()[:16] if identifier else None

@@ -1,1 +1,1 @@
-"""Where launches run: in containers of the pinned image, or as processes beside the runner."""
+"""The places where launches run: containers of the pinned image, or processes beside the runner."""

@@ -1,7 +1,7 @@
-"""What a container prints, and the proof that all of it arrived.
+"""The output of a container, and the proof that all of it arrived.
 
-An attached stream has no mark of its end: a connection that breaks looks like a container that ended. So a second
-request waits for the same end. It breaks aloud where the connection does, and its answer says when the end was.
+An attached stream has no mark of its end, so a broken connection looks like an ended container. A second request
+therefore waits for the container's end. It fails with the connection, and its answer holds the time of the end.
 """
 
 import threading
@@ -15,12 +15,12 @@ from runner.executors.watch import Streams
 from runner.system.errors import DockerUnavailable
 
 _READING_BROKE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, ValueError)
-# The init of a container holds its streams, so both end together; a busy daemon says so some time later.
+# A container's init holds its streams, so both end together. A busy daemon reports the end some time later.
 _BOTH_ENDS_SECONDS = 10.0
 
 
 class Output:
-    """The streams of a container, read by a thread of their own while the launch is watched."""
+    """The streams of a container, read by a separate thread while the runner watches the launch."""
 
     def __init__(
         self, chunks: Iterator[tuple[bytes | None, bytes | None]], streams: Streams, *, name: str
@@ -37,14 +37,14 @@ class Output:
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end, or for more than is taken; false when the time is up first."""
+        """Wait for the end of the streams, or for too much output; return false when the time is up first."""
         return self._ended_or_full.wait(max(0.0, seconds))
 
     def finish(self, seconds: float) -> str | None:
-        """Let the last bytes in; why they did not all arrive, or None.
+        """Read the last bytes; return why some did not arrive, or None.
 
         Raises:
-            Exception: whatever the reader of the lines raised.
+            Exception: the reader of the lines raised it.
         """
         self._thread.join(timeout=seconds)
         self.streams.close(whole=not self._thread.is_alive())
@@ -87,13 +87,13 @@ class Witness:
         self._thread.start()
 
     def contradiction(self) -> str | None:
-        """Why streams that have just ended are not the end of the container, or None.
+        """Why the end of the streams is not the end of the container, or None.
 
         Raises:
             docker.errors.APIError: the container is gone.
         """
         try:
-            # Asked anew: a connection that is idle for an hour may be dropped without a word.
+            # A new request asks, because an idle connection may be dropped silently after an hour.
             self._container.wait(timeout=_BOTH_ENDS_SECONDS)
         except APIError:
             raise
@@ -106,21 +106,21 @@ class Witness:
         try:
             self._container.wait(timeout=None)
         except APIError:
-            # The daemon answered, so the connection holds; the container's fate is asked for elsewhere.
+            # The daemon answered, so the connection works. Other code asks how the container ended.
             return
         except _READING_BROKE as error:
             self._broke = error
 
 
 def connection_broke(why: str) -> DockerUnavailable:
-    """The error for a connection that took an answer, or a launch's output, with it."""
+    """The error for a broken connection that lost an answer or a launch's output."""
     return DockerUnavailable(
         what="the connection to the Docker daemon broke",
         why=why,
-        fix="see that the daemon runs, then call again: finished cells are stored",
+        fix="see that the daemon runs, then run again: finished cells are stored",
     )
 
 
 def in_one_line(error: Exception) -> str:
-    """What an error of the daemon or of the connection says, short."""
+    """A short text of an error of the daemon or of the connection."""
     return " ".join(str(error).split())[:300]

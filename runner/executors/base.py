@@ -1,4 +1,4 @@
-"""What every executor offers, and what goes in and out of one launch."""
+"""The interface of every executor, and the input and result of one launch."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.system.signals import signal_name
 
-# What a process lacks that lost a child at the memory limit and went on as if nothing had happened.
+# The failures of a process that went on after it lost a child at the memory limit.
 _NOT_DELIVERED = frozenset({FailureKind.MISSING_MEASUREMENT, FailureKind.MISSING_OUTPUT})
 
 
@@ -22,12 +22,12 @@ _NOT_DELIVERED = frozenset({FailureKind.MISSING_MEASUREMENT, FailureKind.MISSING
 class LaunchRequest:
     """One process to start.
 
-    ``command`` is complete but for ``--input`` and ``--output``, which the executor adds with paths of its own where
-    the runner gives directories: one to read, and one, empty, that is to hold what the launch wrote.
-    ``on_line`` gets each line of stdout and when it was read. Where there is an ``on_open``, stdin stays open and
-    ``on_open`` gets the way to write to it, once the process has started.
-    ``keeper_image`` is one that holds ``sleep``; None where ``image`` does. ``executable_tmp`` is whether the launch may
-    execute what it writes to /tmp.
+    ``command`` lacks only ``--input`` and ``--output``. The executor adds these with paths of its own where the
+    runner gives directories. One directory is read; the other is empty and receives the launch's files.
+    ``on_line`` gets each line of stdout and the time at which it was read. With an ``on_open`` stdin stays open, and
+    ``on_open`` gets the channel to it once the process has started.
+    ``keeper_image`` is an image that holds ``sleep``; None where ``image`` holds it. ``executable_tmp`` is whether
+    the launch may execute what it writes to /tmp.
     """
 
     name: str
@@ -74,11 +74,11 @@ class LaunchResult:
         limits: what was in force.
         wall_seconds: from the start of the process to its end, as the runner saw it.
         exit_code: negative for a signal, None where nothing was started.
-        out_of_memory: whether any process of the launch was killed at the memory limit; it need not be the one
-            whose exit code this is.
+        out_of_memory: whether any process of the launch was killed at the memory limit; its exit code need not be
+            this one.
         not_started: why nothing was started.
         stopped: why the executor ended the process before its own end.
-        refused: why nothing of what it wrote is looked at; the output directory is empty then.
+        refused: why its output files are refused; the output directory is empty then.
         stderr: the end of it.
     """
 
@@ -93,9 +93,9 @@ class LaunchResult:
 
     @property
     def failure(self) -> Failure | None:
-        """Why the launch as a whole failed, the most telling reason first, or None.
+        """Why the launch as a whole failed, or None; the most informative reason comes first.
 
-        A full output directory comes before a deadline or an exit code: it explains them.
+        A full output directory comes before a deadline or an exit code, because it explains them.
         """
         if self.not_started is not None:
             return Failure(kind=FailureKind.NOT_STARTED, detail=self.not_started)
@@ -104,13 +104,13 @@ class LaunchResult:
         if self.exit_code == 0:
             return None
         ending = self._ending()
-        # The flag alone may tell of a child, the exit code alone of something else: judged by both.
+        # The flag alone may mean a child, and the exit code alone another cause, so both decide.
         if self.out_of_memory:
             return Failure(kind=FailureKind.OUT_OF_MEMORY, detail=f"{self._over_memory()}; {ending.detail}")
         return ending
 
     def explain(self, failure: Failure | None) -> Failure | None:
-        """``failure`` of a cell of this launch; out of memory where that is why something was not delivered."""
+        """``failure`` of a cell of this launch, or out of memory where that explains the missing output."""
         if failure is None or not self.out_of_memory or failure.kind not in _NOT_DELIVERED:
             return failure
         return Failure(
@@ -137,10 +137,10 @@ class Executor(Protocol):
         """How code of this platform is executed here."""
 
     def machine(self) -> dict[str, Any]:
-        """What the machine is that launches run on: a record's ``machine``."""
+        """The description of the machine that launches run on: a record's ``machine``."""
 
     def state(self) -> dict[str, Any]:
-        """What that machine is doing just now: a record's ``launch.state``."""
+        """The state of that machine at this moment: a record's ``launch.state``."""
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """Why this implementation cannot run on this platform here, or None."""
@@ -154,7 +154,7 @@ class Executor(Protocol):
         """Build or find the image."""
 
     def sweep(self, say: Callable[[str], None]) -> None:
-        """Remove what runners that are gone left behind here; never anything of one that may be alive."""
+        """Remove the leftovers of dead runners here, and nothing of a runner that may be alive."""
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Run one process to its end, its deadline, or the user's interruption."""

@@ -1,4 +1,4 @@
-"""Containers of a launch, with everything that they may and may not do in one place."""
+"""Containers of a launch. All their rights and limits stand in this module."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from runner.system.errors import ClientMisconfigured
 from runner.system.printable import one_line
 
 USER = 65532
-# What some daemons write down that others add when the container starts.
+# The variables that some daemons store at creation, and others add when the container starts.
 _OF_DAEMON = frozenset({"PATH", "HOSTNAME", "HOME", "TERM", "container"})
 _LONGEST = 300
 
@@ -31,15 +31,15 @@ def create_container(
     executable_tmp: bool = False,
     stdin_open: bool = False,
 ) -> Container:
-    """A container that is confined and not started yet.
+    """A confined container that is not started yet.
 
-    With ``executable_tmp`` it may execute what it writes to /tmp. With ``stdin_open`` it has a stdin to attach to.
+    With ``executable_tmp`` it may execute files that it writes to /tmp. With ``stdin_open`` it has a stdin to attach to.
 
     Raises:
         docker.errors.APIError: the daemon refuses it.
-        ClientMisconfigured: it was given other variables than the image's and ``environment``.
+        ClientMisconfigured: it got variables that are neither the image's nor in ``environment``.
     """
-    # No dictionary of unknown origin is spread in here: what a container may do is all in this call.
+    # This call spreads no dictionary of unknown origin: it shows all that a container may do.
     container = client.containers.create(
         image,
         entrypoint=list(command[:1]),
@@ -55,7 +55,7 @@ def create_container(
         mem_limit=limits.memory_bytes,
         memswap_limit=limits.memory_bytes,
         pids_limit=limits.pids,
-        # A core dump would be written by the host, and a file with a hole of a terabyte read back by it.
+        # The host would write a core dump, and would read back a file with a hole of a terabyte.
         ulimits=[
             Ulimit(name="core", soft=0, hard=0),
             Ulimit(name="fsize", soft=most_bytes(limits), hard=most_bytes(limits)),
@@ -82,14 +82,14 @@ def create_container(
 def _require_environment(
     found: Sequence[str] | None, of_image: Sequence[str] | None, ours: Mapping[str, str]
 ) -> None:
-    """See that a container got the image's variables and ours, and no others."""
+    """Check that a container got only the image's variables and the runner's."""
     got = _variables(found)
     expected = {**_variables(of_image), **ours}
     different = sorted(name for name in got.keys() | expected.keys() if got.get(name) != expected.get(name))
     if unexplained := [name for name in different if name in expected or name not in _OF_DAEMON]:
         raise ClientMisconfigured(
             what="a container got other variables than its image's and the runner's",
-            # By name alone: a value may be a password.
+            # The message shows only names, because a value may be a password.
             why=f"{one_line(', '.join(unexplained), _LONGEST)}: added or changed by Docker's client or daemon",
             fix="remove them from the configuration of the client (~/.docker/config.json) or of the daemon",
         )

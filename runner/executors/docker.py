@@ -1,8 +1,8 @@
-"""The docker executor: a container of the pinned image per launch.
+"""The docker executor: each launch runs in a container of the pinned image.
 
-Inputs and outputs travel through anonymous volumes of a second container (keeper.py) and the daemon's archive calls,
-never through bind mounts: so it works over any connection to a daemon, and no file of the host is in a container's
-reach.
+Inputs and outputs pass through anonymous volumes of a second container (keeper.py) and the daemon's archive calls.
+Bind mounts are never used. So the executor works over any connection to a daemon, and no container can reach a file
+of the host.
 """
 
 import contextlib
@@ -44,35 +44,36 @@ from runner.system.orphans import end_orphans
 from runner.system.signals import uninterrupted
 from runner.system.space import is_exhausted, is_full, no_space
 
-# By the executor itself and by namespaces and mounts; what the kernel's control groups enforce, the daemon says.
+# The limits that the executor, namespaces and mounts enforce. The daemon reports those of the kernel's control
+# groups.
 _ENFORCED = ("deadline", "network", "read-only", "outputs")
 _GOING = ("removing", "dead")
 _INIT_FAILED = (126, 127)
 _INIT_SAYS = "[FATAL tini"
-# For a container that was killed to be gone, and for its last bytes to arrive.
+# The time for a killed container to end, and for its last bytes to arrive.
 _PATIENCE_SECONDS = 60
 
 
 class DockerExecutor:
-    """Runs each launch in a container of its own."""
+    """Runs each launch in a separate container."""
 
     name = "docker"
 
     def __init__(self, root: Path, log_directory: Path) -> None:
         self._root = root
         self._log_directory = log_directory
-        # The very daemon that the command line builds on: it may be a context's.
+        # The daemon that the command line builds on, which a context may choose.
         self._client, information = connect(timeout=60)
         self._architecture = architecture_of(information)
         self._place = whereabouts(information, current_endpoint())
         self._machine = machine_of_daemon(information, self._place)
         cpus = int(information["NCPU"])
-        # What this process may use says nothing of another machine's.
+        # The affinity of this process says nothing about another machine's CPUs.
         self._cpus = usable_cpus(cpus) if self._place is Whereabouts.HERE else tuple(range(cpus))
         self._enforced = (*enforced_by(information), *_ENFORCED)
 
     def execution(self, platform: Platform) -> Execution:
-        """Native where the daemon's machine has that architecture and is this one: of another nobody can say."""
+        """Native where the daemon's machine is this machine and has that architecture; unknown on another machine."""
         if platform.architecture != self._architecture:
             here = self._place is Whereabouts.HERE
             emulator = emulator_of(platform.architecture) if here else None
@@ -85,7 +86,7 @@ class DockerExecutor:
         return self._machine
 
     def state(self) -> dict[str, Any]:
-        """This machine's, where containers run on it; of another's nothing is known."""
+        """This machine's state where containers run on it; nulls for another machine."""
         state = machine.state()
         return dict.fromkeys(state) if self._place is Whereabouts.ELSEWHERE else state
 
@@ -95,7 +96,7 @@ class DockerExecutor:
         return None
 
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
-        """The hash of the image's inputs but for the runner and the templates."""
+        """The hash of the image's inputs, without the runner and the templates."""
         return identify(self._spec(target, toolchain, platform), self._root).execution_hash
 
     def prepare(
@@ -118,7 +119,7 @@ class DockerExecutor:
         )
 
     def sweep(self, say: Callable[[str], None]) -> None:
-        """Remove the containers and volumes of runners that are gone, and end what they had started beside these."""
+        """Remove the containers and volumes of dead runners, and end the processes that they had started."""
         end_orphans()
         found = sweep(self._client)
         if found.containers or found.volumes:
@@ -132,7 +133,8 @@ class DockerExecutor:
         cpus = last_cpus(request.limits.cpus, self._cpus)
         limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=self._enforced)
         try:
-            # Left in the opposite order: a keeper's volumes can go only when nothing uses them any more.
+            # The stack unwinds in reverse order, because a keeper's volumes can be removed only when no container
+            # uses them.
             with contextlib.ExitStack() as stack:
                 try:
                     beside = self._keeper(request, stack)
@@ -173,7 +175,7 @@ class DockerExecutor:
             command += ["--input", INPUTS]
         container: Container | None = None
         try:
-            # A wish to stop that comes meanwhile is heard once we know what is to be removed.
+            # An interrupt during this block waits until the container's id is known for the removal.
             with uninterrupted():
                 container = create_container(
                     self._client,
@@ -209,7 +211,7 @@ def _run(
     limits: AppliedLimits,
     stdin: ContainerStdin | None,
 ) -> LaunchResult:
-    # Attached before the start, so that not a byte is missed; the daemon keeps no log of its own.
+    # The streams are attached before the start, because the daemon keeps no log and no byte may be missed.
     chunks = container.attach(stdout=True, stderr=True, stream=True, logs=False, demux=True)
     output = Output(chunks, Streams(request.on_line), name=request.name)
     started = time.monotonic()
@@ -242,11 +244,11 @@ def _run(
             refused = beside.fetch(request.output_directory) if ended_well else beside.full()
     except APIError as error:
         _raise_of_host(error)
-        # Somebody removed the container, or its keeper, under our hands.
+        # Another program removed the container, or its keeper, during the launch.
         stopped = stopped or _lost(error)
         return LaunchResult(limits=limits, wall_seconds=wall_seconds, stopped=stopped, stderr=output.stderr)
     if state["Status"] in _GOING:
-        stopped = stopped or _lost(RuntimeError("somebody removed the container"))
+        stopped = stopped or _lost(RuntimeError("another program removed the container"))
     return LaunchResult(
         limits=limits,
         wall_seconds=wall_seconds,
@@ -260,10 +262,11 @@ def _run(
 
 
 def _require_whole(container: Container, output: Output, witness: Witness, stopped: Failure | None) -> None:
-    """Wait for the end, and refuse to judge a launch whose output a broken connection cut off.
+    """Wait for the end of a launch, and raise where a broken connection cut off its output.
 
     Raises:
-        DockerUnavailable: what was lost may be its measurement: that says nothing about the implementation.
+        DockerUnavailable: the lost output may be its measurement, so the launch says nothing about the
+            implementation.
     """
     broke = None
     if stopped is None:
@@ -276,7 +279,10 @@ def _require_whole(container: Container, output: Output, witness: Witness, stopp
 
 
 def _deadline_failure(container: Container, request: LaunchRequest) -> Failure:
-    """Looks at the processes before they are killed: a launch at its limit of them shows what it did."""
+    """Why the runner killed the launch.
+
+    It counts the processes first, to recognise a launch at its limit of processes.
+    """
     running = None
     with contextlib.suppress(*BROKEN_CONNECTION, KeyError, TypeError):
         seen: Any = container.stats(stream=False, one_shot=True)
@@ -289,7 +295,10 @@ def _deadline_failure(container: Container, request: LaunchRequest) -> Failure:
 
 
 def _not_started(exit_code: int, stderr: str) -> str | None:
-    """The daemon's own init starts the program: one that is not there ends like one that ran and failed."""
+    """Why the daemon's init could not start the program, or None.
+
+    Without this check a missing program looks like one that ran and failed.
+    """
     if exit_code not in _INIT_FAILED or not stderr.startswith(_INIT_SAYS):
         return None
     return stderr.partition("] ")[2].partition("\n")[0]
@@ -302,7 +311,7 @@ def _refused(error: APIError, limits: AppliedLimits) -> LaunchResult:
 
 
 def _raise_of_host(error: APIError) -> None:
-    """Raise what is the fault of the daemon's machine, and so no failed cell."""
+    """Raise an error that is the fault of the daemon's machine, and so not a failed cell."""
     what = "the Docker daemon could not serve a launch"
     if is_full(str(error)):
         raise no_space(what, in_one_line(error)) from error
@@ -310,7 +319,7 @@ def _raise_of_host(error: APIError) -> None:
         raise DockerUnavailable(
             what=what,
             why=in_one_line(error),
-            fix="see what the daemon's machine runs out of (docker info; journalctl -k; ulimit -n), then call again: "
+            fix="see what the daemon's machine runs out of (docker info; journalctl -k; ulimit -n), then run again: "
             "finished cells are stored",
         ) from error
 
@@ -320,7 +329,7 @@ def _lost(error: Exception) -> Failure:
 
 
 def _exit_code(code: int) -> int:
-    """128 + signal, by convention, as the signal's negative number; there are 64 of them."""
+    """The exit code, with 128 + signal turned into the negative signal number. There are 64 signals."""
     return 128 - code if 128 < code <= 128 + 64 else code  # noqa: PLR2004 (as the line above says)
 
 

@@ -1,6 +1,6 @@
-"""What a launch of the local executor gets of the runner's own environment: the names below and no others.
+"""The variables that a local launch inherits from the runner's environment: the names below and no others.
 
-Anything else may hold a password, or change what is measured without a trace in the record.
+Any other variable may hold a password, or change the measurement without a trace in the record.
 """
 
 import os
@@ -11,11 +11,11 @@ from runner.executors.modules import own_python_first
 
 _NAMES = frozenset(
     {
-        # Where programs and their libraries are, whose they are, and where they may write.
+        # The places of programs and libraries, the user, and the places for written files.
         *("PATH", "LD_LIBRARY_PATH", "HOME", "USER", "LOGNAME", "TMPDIR"),
-        # How text is encoded, and what time it is.
+        # The text encoding and the time zone.
         *("LANG", "LANGUAGE", "TZ"),
-        # What our own images set.
+        # The variables that our images set.
         *("PYTHONDONTWRITEBYTECODE", "TORCHINDUCTOR_CACHE_DIR", "QEMU_CPU"),
     }
 )
@@ -24,12 +24,12 @@ _MODULES = "PYTHONPATH"
 
 
 def inherited(environment: Mapping[str, str], *, root: Path, inside_image: bool) -> dict[str, str]:
-    """What every launch gets. On a host ``python3`` is the Python that runs this, with the packages that it has.
+    """The environment of every launch. On a host ``python3`` is the Python that runs this runner, with its packages.
 
     Args:
         environment: the runner's own.
         root: the checkout, whose modules a launch finds.
-        inside_image: whether the environment is an image's, which says where the image's own packages are.
+        inside_image: whether the environment is an image's, which names the places of the image's packages.
     """
     kept = {name: value for name, value in environment.items() if name in _NAMES or name.startswith(_LOCALE)}
     modules = [str(root), *([environment[_MODULES]] if inside_image and environment.get(_MODULES) else [])]

@@ -1,12 +1,11 @@
 """The keeper: a second container beside a launch's, which holds the volumes of its inputs and outputs.
 
-It runs nothing but a sleep, in an image that has one: the launch's own need not hold any program but the one that is
-launched. Through it the launch gets its
-inputs read-only, though the daemon writes them, and an output directory with an end: a file system in memory whose
-size and number of files the kernel bounds. An anonymous volume on the daemon's disk has no bound at all that works
-everywhere, and what a stopped container had in a temporary file system of its own is gone; this one stays while the
-keeper lives. Its pages count to the launch that wrote them, inside its memory limit, as the page cache of written
-files does too.
+It runs only ``sleep``, in an image that has it, because the launch's image need not hold another program. The keeper
+gives the launch its inputs read-only, although the daemon writes them. It also gives the launch a bounded output
+directory. This directory is a file system in memory, whose size and number of files the kernel bounds. No bound on an
+anonymous volume on the daemon's disk works everywhere. A stopped container loses a temporary file system of its own;
+the keeper's stays while the keeper lives. Its pages count within the memory limit of the launch that wrote them, like
+the page cache of written files.
 """
 
 import contextlib
@@ -35,7 +34,7 @@ from runner.system.signals import uninterrupted
 INPUTS, OUTPUTS = "/inputs", "/outputs"
 _SLEEP = ("sleep", "infinity")
 _LIMITS = Limits(name="keeper", cpus=1, memory_bytes=128 * 2**20, pids=32, threads=1)
-# The folder itself takes a place among the files.
+# The folder itself counts as a file.
 _INODES = MOST_FILES + 2
 
 
@@ -57,9 +56,9 @@ class Keeper:
         self._container.put_archive(INPUTS, _pack(directory))
 
     def full(self) -> Failure | None:
-        """Whether the launch met an end of its output directory, and which.
+        """The limit of its output directory that the launch reached, or None.
 
-        Told from the daemon's archive, as everything here: an image need not hold a program that could say.
+        The daemon's archive tells, because an image need not hold a program that could count files.
         """
         intake = Intake(self._most_bytes)
         with contextlib.suppress(tarfile.TarError), _archive(self._container, OUTPUTS) as entries:
@@ -72,7 +71,7 @@ class Keeper:
         return None
 
     def fetch(self, directory: Path) -> Failure | None:
-        """Unpack what the launch wrote into ``directory``; or leave that empty and say why it is refused.
+        """Unpack the launch's output files into ``directory``; or leave it empty and return why they are refused.
 
         Raises:
             OSError: this machine cannot take it.
@@ -95,9 +94,9 @@ class Keeper:
             refused = Failure(kind=FailureKind.UNREADABLE_OUTPUT, detail=f"the daemon's archive: {error}")
         self._container.reload()
         if self._container.status != "running":
-            # The daemon mounts the volume anew for us then, and it is empty: nothing of that is the launch's doing.
+            # The daemon then mounts an empty new volume for this call; the launch is not at fault.
             refused = Failure(
-                kind=FailureKind.LOST, detail="its keeper was killed, and what it wrote went with it"
+                kind=FailureKind.LOST, detail="its keeper was killed, and its output files were lost with it"
             )
         if refused is not None:
             empty(directory)
@@ -118,8 +117,8 @@ def keeper(
     Args:
         client: the daemon.
         image: whose ``sleep`` it runs.
-        labels: what tells this runner's containers and volumes from others.
-        limits: the launch's: they bound what its outputs may hold.
+        labels: the labels that tell this runner's containers and volumes from others.
+        limits: the launch's limits, which bound its output directory.
         inputs: whether there are inputs.
 
     Raises:
@@ -140,7 +139,7 @@ def keeper(
         mounts.append(Mount(target=INPUTS, source=None, type="volume", labels=dict(labels)))
     container: Container | None = None
     try:
-        # A wish to stop that comes meanwhile is heard once we know what is to be removed.
+        # An interrupt during this block waits until the container's id is known for the removal.
         with uninterrupted():
             container = create_container(
                 client,
@@ -177,19 +176,19 @@ def _pack(directory: Path) -> bytes:
 
 @contextlib.contextmanager
 def _archive(container: Container, path: str) -> Iterator[tarfile.TarFile]:
-    """The daemon's archive of a folder, as a stream that may be left before its end."""
+    """The daemon's archive of a folder, as a stream that need not be read to its end."""
     chunks: Any
     chunks, _ = container.get_archive(path)
     try:
         with tarfile.open(fileobj=_Chunks(chunks), mode="r|", tarinfo=BoundedTarInfo) as archive:
             yield archive
     finally:
-        # The daemon holds the container's lock until somebody has read it all, or hangs up.
+        # The daemon holds the container's lock until the client has read the whole archive or disconnects.
         chunks.close()
 
 
 def _type(entry: tarfile.TarInfo) -> int:
-    """An entry's type, as ``st_mode`` has it. A hard link to another entry is a link too."""
+    """An entry's type, in the form of ``st_mode``. A hard link to another entry counts as a link."""
     if entry.isfile():
         return stat.S_IFREG
     if entry.isdir():

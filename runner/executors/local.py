@@ -1,8 +1,8 @@
 """The local executor: launches are processes beside the runner, inside the pinned image or on a bare host.
 
-It is no sandbox. Of the limits the kernel enforces the CPU set (macOS has none) and the size of a file; the deadline,
-the size of the output directory, memory and the number of processes are looked at once a second, and a launch that is
-beyond one is killed. In between it may go further. A child that made a session of its own is not counted; it is killed
+It is no sandbox. The kernel enforces only the CPU set (macOS has none) and the size of a file. Once a second the
+runner checks the deadline, the output directory, memory and the number of processes, and kills a launch beyond a
+limit. Between two checks a launch may exceed a limit. A child with a session of its own is not counted; it is killed
 when the launch ends.
 """
 
@@ -49,13 +49,14 @@ _OOM_SCORE = Path("/proc/self/oom_score_adj")
 EXECUTION_VARIABLE = "FORGE_BENCH_EXECUTION"
 _GRACE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
-# Less than this at the end of a launch is a full disk: a part of what it wrote may have found no place.
+# Less free space than this at the end of a launch is a full disk: its output files may be cut off.
 _ROOM_BYTES = 2**20
-# What keeps any program from being started, and says nothing about this one.
+# The system errors that stop every program from starting, and say nothing about this one.
 _OF_THE_HOST = frozenset({errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.EIO})
-# Where a launch takes more than the host has before it is looked at, the kernel is to end it and nothing else.
+# Where a launch exhausts the host's memory between two checks, the kernel should kill the launch and no other
+# process.
 _FIRST_TO_GO = "1000"
-# What grows while it is asked to end is not asked.
+# A launch that is still growing gets no time to end by itself.
 _GROWING = frozenset({FailureKind.OUT_OF_MEMORY, FailureKind.TOO_MANY_PROCESSES})
 
 
@@ -74,11 +75,11 @@ class LocalExecutor:
         return self._image is not None
 
     def execution(self, platform: Platform) -> Execution:
-        """Inside an image only whoever started the container knows; a bare host is itself."""
+        """Inside an image only the program that started the container knows the execution; a bare host is native."""
         del platform
         if self._image is None:
             return Execution(kind=ExecutionKind.NATIVE, emulator=None)
-        # Given by whoever started the container as "native", or "emulated:qemu-aarch64 10.0.2".
+        # The program that starts the container sets it to "native", or to "emulated:qemu-aarch64 10.0.2".
         kind, _, emulator = os.environ.get(EXECUTION_VARIABLE, "unknown").partition(":")
         try:
             return Execution(kind=ExecutionKind(kind), emulator=emulator or None)
@@ -86,15 +87,15 @@ class LocalExecutor:
             return Execution(kind=ExecutionKind.UNKNOWN, emulator=None)
 
     def machine(self) -> dict[str, Any]:
-        """This one."""
+        """This machine."""
         return machine.describe()
 
     def state(self) -> dict[str, Any]:
-        """What this one does."""
+        """The state of this machine."""
         return machine.state()
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
-        """Another architecture, another image's implementation, or a program that is not there."""
+        """Why not: another architecture, another image's implementation, or a missing program."""
         if platform.architecture != machine.architecture():
             return f"this is {machine.architecture()}; the local executor runs what the host is"
         if self._image is not None and implementation.image.name not in (
@@ -106,7 +107,7 @@ class LocalExecutor:
         program = implementation.command[0]
         if shutil.which(program, path=environment.get("PATH")) is None:
             return f'no program "{program}" here'
-        # An image holds what it needs; a host may lack any of it.
+        # An image holds all that it needs; a host may lack any part.
         missing = () if self.inside_image else missing_modules(implementation.command, environment)
         if missing:
             return f"{program} has no module {', '.join(missing)}"
@@ -116,7 +117,7 @@ class LocalExecutor:
         """The image's own hash, or that of the checkout on a bare host."""
         if self._image is not None:
             return str(self._image["execution_hash"])
-        # What only a record describes is not here: the checkout stands for it, and counts as another image.
+        # An image that only a record describes is not here. The checkout replaces it, and counts as another image.
         here = CORE if target.source is None else target
         spec = ImageSpec(target=here, architecture=platform.architecture, toolchain=toolchain)
         return f"host:{identify(spec, self._root).execution_hash}"
@@ -124,7 +125,7 @@ class LocalExecutor:
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:
-        """Nothing is built here."""
+        """The image around the runner, or the host; nothing is built."""
         del say
         image = self._image
         return ImageFacts(
@@ -132,13 +133,13 @@ class LocalExecutor:
             architecture=platform.architecture,
             identity=str(image["identity"]) if image else None,
             execution_hash=self.identify(target, toolchain, platform),
-            # A container cannot know the digest of its own image; it knows what it was made from.
+            # A container cannot know the digest of its own image; it knows the identity.
             config_digest=None,
             manifest_digest=None,
         )
 
     def sweep(self, say: Callable[[str], None]) -> None:
-        """End the processes of runners that are gone."""
+        """End the processes of dead runners."""
         ended = end_orphans()
         if ended:
             say(f"ended what an earlier runner left behind: {len(ended)} processes")
@@ -161,7 +162,7 @@ class LocalExecutor:
         confine = _confinement(cpus, request.limits)
         with no_survivors():
             result = _start(request, command, environment, confine, limits)
-        # Only now does nobody write there any more.
+        # Only now no process writes there any more.
         return result if result.not_started is not None else _with_outputs(request, result)
 
     def _environment(self) -> dict[str, str]:
@@ -174,15 +175,15 @@ def _can_pin() -> bool:
 
 
 def _enforced() -> tuple[str, ...]:
-    """Which limits are enforced here, by whomever."""
+    """The limits that the kernel or the runner enforces here."""
     pinned = ("cpuset",) if _can_pin() else ()
     seen = ("memory_bytes", "pids") if can_be_seen() else ()
     return (*pinned, "deadline", "file-size", "outputs", *seen)
 
 
 def _confinement(cpus: tuple[int, ...], limits: Limits) -> Callable[[], None]:
-    """What a child does to itself before its program starts, so that no child of its own escapes."""
-    # What the caller of the runner may not go beyond, no child may.
+    """The function that a child calls before its program starts, so that the limits hold for its children too."""
+    # A limit of the runner's caller holds for the child too.
     _, hardest = resource.getrlimit(resource.RLIMIT_FSIZE)
     most = most_bytes(limits) if hardest == resource.RLIM_INFINITY else min(hardest, most_bytes(limits))
     die_with_runner = die_with_parent()
@@ -239,7 +240,7 @@ def _watch(
     if request.on_open is not None:
         request.on_open(ProcessStdin(process))
     stopped = _follow(request, process, streams, started)
-    # It may go on after it closed both of its streams.
+    # The process may go on after it closed both streams.
     while stopped is None and process.poll() is None:
         left = request.deadline_seconds - (time.monotonic() - started)
         if left <= 0:
@@ -266,7 +267,7 @@ def _watch(
 def _follow(
     request: LaunchRequest, process: "subprocess.Popen[bytes]", streams: Streams, started: float
 ) -> Failure | None:
-    """Read both streams to their ends; or say why the process must be ended before."""
+    """Read both streams to their ends; or return why the process must be ended first."""
     next_look = started + _LOOK_SECONDS
     with selectors.DefaultSelector() as selector:
         for stream in (process.stdout, process.stderr):
@@ -298,7 +299,7 @@ def _follow(
 
 
 def _beyond_limits(request: LaunchRequest, session: int) -> Failure | None:
-    """Which limit a launch that still runs is beyond, of those that no kernel enforces here."""
+    """The limit that a running launch exceeds, of those that no kernel enforces here."""
     beyond = usage_of(session, exact_beyond=request.limits.memory_bytes).over(request.limits)
     if beyond is None and request.output_directory is not None:
         beyond = overfull_directory(request.output_directory, most_bytes(request.limits))
@@ -306,10 +307,10 @@ def _beyond_limits(request: LaunchRequest, session: int) -> Failure | None:
 
 
 def _with_outputs(request: LaunchRequest, result: LaunchResult) -> LaunchResult:
-    """The launch, with a look at what it wrote.
+    """The result of the launch, with its output directory checked.
 
     Raises:
-        NoSpace: that may be cut off, whatever its exit code: no word about the implementation.
+        NoSpace: the output may be cut off with any exit code, so it says nothing about the implementation.
     """
     if request.output_directory is None:
         return result
@@ -321,7 +322,7 @@ def _with_outputs(request: LaunchRequest, result: LaunchResult) -> LaunchResult:
 
 
 def _take_outputs(request: LaunchRequest, *, ended_well: bool) -> Failure | None:
-    """Look at what was written; what is refused, or of a launch that failed anyway, is removed."""
+    """Check the output files. Refused files, and those of a failed launch, are removed."""
     directory = request.output_directory
     if directory is None:
         return None

@@ -1,4 +1,4 @@
-"""Which modules an implementation in Python would look for in vain: read from its sources, which are not executed."""
+"""The modules that a Python implementation imports and the host lacks. Its sources are read, not executed."""
 
 import json
 import subprocess
@@ -9,9 +9,10 @@ from pathlib import Path
 
 _SECONDS = 20.0
 
-# Run by the implementation's own interpreter, which may be another than ours. It follows the imports that stand at
-# the top of our own modules; of any other package it only asks whether it is there: importing PyTorch takes seconds.
-# An import inside try, if or a function may have a substitute, and is left to the launch itself.
+# The implementation's interpreter runs this text, which may be another Python than the runner's. It follows the
+# imports at the top of the implementation's own package. For other packages it only checks that they exist, because
+# importing PyTorch takes seconds. An import inside try, if or a function may have a substitute, so the launch itself
+# decides.
 _SCRIPT = """
 import ast, importlib.util, json, sys
 
@@ -65,11 +66,11 @@ print(json.dumps(sorted(missing)))
 
 
 def missing_modules(command: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The modules that ``python -m MODULE`` imports at its top and that are not there.
+    """The modules that ``python -m MODULE`` imports at its top and that do not exist.
 
     Args:
-        command: an implementation's; whatever is not of that form has none missing, as far as can be told.
-        environment: what the launch would get.
+        command: an implementation's command. A command of another form is assumed to miss no module.
+        environment: the environment of the launch.
     """
     match command:
         case [program, "-m", module, *_] if Path(program).name.startswith("python"):
@@ -91,7 +92,7 @@ def _missing(program: str, module: str, environment: tuple[tuple[str, str], ...]
         )
         found = json.loads(result.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
-        # It could not be told: the launch itself will.
+        # The check failed; the launch itself will show a missing module.
         return ()
     return tuple(str(each) for each in found) if isinstance(found, list) else ()
 

@@ -1,6 +1,6 @@
-"""What a launch may leave in its output directory: plain files in plain folders, so many and so large, and nothing else.
+"""The rules for a launch's output directory: a bounded number of bounded plain files in plain folders.
 
-The same rules for both executors, whether the entries come from a directory or from an archive.
+Both executors use them, for entries of a directory or of an archive.
 """
 
 import contextlib
@@ -19,28 +19,28 @@ from runner.system.printable import one_line
 MOST_FILES = 10_000
 _MOST_BYTES = 2**30
 _PAGE = 4096
-# case/file, with room for an implementation's own order.
+# case/file, and room for folders of the implementation's own.
 _DEEPEST = 8
 _LONGEST_NAME = 200
 
 
 def most_bytes(limits: Limits) -> int:
-    """How much the output directory holds. In a container it is memory of the launch: half of it may go there."""
+    """The size of the output directory. In a container it counts as the launch's memory, and may take half of it."""
     return min(_MOST_BYTES, limits.memory_bytes // 2)
 
 
 class Intake:
-    """Looks at each entry in turn, and says at the first that is not taken why the whole is refused."""
+    """Checks the entries in turn. The first refused entry makes the whole directory refused."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._bytes = 0
         self._files = 0
-        # By how a file system knows them to which letters' case makes no difference.
+        # The paths as a file system stores them that ignores case.
         self._seen: dict[str, str] = {}
 
     def refuse(self, parts: Sequence[str], mode: int, size: int, link: str = "") -> Failure | None:
-        """Why an entry is not taken, or None.
+        """Why an entry is refused, or None.
 
         Args:
             parts: its path below the output directory.
@@ -48,7 +48,7 @@ class Intake:
             size: bytes of a file's content, holes included.
             link: where a link points.
         """
-        # Names and targets are whatever bytes an implementation chose.
+        # An implementation may choose any bytes for names and targets.
         name = one_line("/".join(parts), _LONGEST_NAME)
         if stat.S_ISLNK(mode):
             return _forbidden(f"{name} is a link to {one_line(link, _LONGEST_NAME)}")
@@ -65,17 +65,17 @@ class Intake:
         return self.overfull(mode, size)
 
     def overfull(self, mode: int, size: int) -> Failure | None:
-        """Why there is no room for an entry any more, or None."""
+        """Why the directory has no room for the entry, or None."""
         self._files += 1
         if self._files > MOST_FILES:
             return too_many_files()
-        # A file takes whole pages: when these fill the directory, the next byte had no place.
+        # A file uses whole pages. When the pages fill the directory, the next byte did not fit.
         self._bytes += -(-size // _PAGE) * _PAGE if stat.S_ISREG(mode) else 0
         return too_large(self._most_bytes) if self._bytes >= self._most_bytes else None
 
 
 def too_many_files() -> Failure:
-    """The failure of a launch that wrote more files than are taken."""
+    """The failure of a launch that wrote too many files."""
     return Failure(kind=FailureKind.TOO_MANY_FILES, detail=f"wrote {MOST_FILES} files and folders, and more")
 
 
@@ -88,7 +88,7 @@ def too_large(most_bytes: int) -> Failure:
 
 
 def refuse_directory(directory: Path, most_bytes: int) -> Failure | None:
-    """Why what lies in ``directory`` is refused, or None. No link is followed."""
+    """Why the content of ``directory`` is refused, or None. No link is followed."""
     intake = Intake(most_bytes)
     unreadable: list[Path] = []
     for path, status in _entries(directory, unreadable.append):
@@ -109,7 +109,7 @@ def refuse_directory(directory: Path, most_bytes: int) -> Failure | None:
 
 
 def overfull_directory(directory: Path, most_bytes: int) -> Failure | None:
-    """Whether ``directory`` holds more than it may, at this moment; whatever else lies there is not judged."""
+    """Whether ``directory`` holds too much at this moment. Its entries are not checked otherwise."""
     intake = Intake(most_bytes)
     for _, status in _entries(directory, lambda _: None):
         overfull = intake.overfull(status.st_mode, status.st_size)
@@ -119,13 +119,13 @@ def overfull_directory(directory: Path, most_bytes: int) -> Failure | None:
 
 
 def empty(directory: Path) -> None:
-    """Remove everything below ``directory``, however deep, whatever its modes, and whatever is written meanwhile."""
+    """Remove everything below ``directory``, at any depth, with any modes, even while processes write there."""
     for child in list(directory.iterdir()):
         if child.is_dir() and not child.is_symlink():
             with contextlib.suppress(OSError, RecursionError):
                 shutil.rmtree(child)
             if child.exists():
-                # Python's own gives up on what is nested thousands deep, or may not be entered.
+                # Python's own function fails on folders that are nested thousands deep or may not be entered.
                 subprocess.run(["chmod", "-R", "u+rwX", "--", child], check=False, capture_output=True)
                 subprocess.run(["rm", "-rf", "--", child], check=False, capture_output=True)
         else:
@@ -133,7 +133,7 @@ def empty(directory: Path) -> None:
 
 
 def _entries(directory: Path, unreadable: Callable[[Path], None]) -> Iterator[tuple[Path, os.stat_result]]:
-    """What lies below a directory; a folder that shows nothing of what it holds is handed to ``unreadable``."""
+    """The entries below a directory. A folder that cannot be listed is handed to ``unreadable``."""
     waiting = [directory]
     while waiting:
         folder = waiting.pop()

@@ -1,8 +1,9 @@
-"""Containers and volumes that runners left behind: whose they are, and the removal of what nobody will need again.
+"""Containers and volumes that runners left behind: their owners, and their removal.
 
 Each carries the token of its runner (system/owner.py) and its launch's deadline. Where the owner can be judged from
-here its fate decides. Where it cannot (a runner on another host or inside another container that shares this daemon)
-only age does, by the daemon's own clock: every runner kills a container at its deadline, so long after it nobody waits.
+here, it decides. A runner on another host or in another container that shares this daemon cannot be judged. Then only
+the age decides, by the daemon's clock. Every runner kills a container at its deadline, so no runner waits long after
+it.
 """
 
 import contextlib
@@ -19,25 +20,28 @@ if TYPE_CHECKING:
 
 OWNER_LABEL = "forge-bench.runner"
 DEADLINE_LABEL = "forge-bench.deadline"
-# On top of the deadline: to copy files in and out, to be suspended for a while.
+# Time on top of the deadline: for copying files in and out, and for a suspended machine.
 _MARGIN_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Remains:
-    """What was left behind: ids of containers (their anonymous volumes go with them), names of further volumes."""
+    """The leftovers: ids of containers (removed with their anonymous volumes), and names of other volumes."""
 
     containers: tuple[str, ...]
     volumes: tuple[str, ...]
 
 
 def owner_labels(deadline_seconds: float) -> dict[str, str]:
-    """The labels of whatever this process makes for a launch."""
+    """The labels of all containers and volumes that this process makes for a launch."""
     return {OWNER_LABEL: str(Owner.current()), DEADLINE_LABEL: f"{deadline_seconds:.0f}"}
 
 
 def is_abandoned(labels: Mapping[str, str], age_seconds: float) -> bool:
-    """Whether nobody can still want a thing with these labels. What carries no readable ones is never abandoned."""
+    """Whether no runner can still use a thing with these labels.
+
+    A thing without readable labels is never abandoned.
+    """
     owner = Owner.named_in(labels.get(OWNER_LABEL, ""))
     if owner is None:
         return False
@@ -51,7 +55,7 @@ def is_abandoned(labels: Mapping[str, str], age_seconds: float) -> bool:
 
 
 def find_remains(client: "DockerClient") -> Remains:
-    """What runners that are gone left behind on this daemon. Nothing is removed.
+    """The leftovers of dead runners on this daemon. Nothing is removed.
 
     Raises:
         BROKEN_CONNECTION: the daemon does not answer.
@@ -70,10 +74,10 @@ def find_remains(client: "DockerClient") -> Remains:
 
 
 def sweep(client: "DockerClient") -> Remains:
-    """Remove what runners that are gone left behind; returns what this call removed.
+    """Remove the leftovers of dead runners; return what this call removed.
 
-    Another runner may be sweeping too, and a container may be going away by itself: what cannot be removed is left
-    to the next call, and is no failure of this one.
+    Another runner may be sweeping too, and a container may be ending by itself. A leftover that cannot be removed is
+    left to the next call, and is no failure.
     """
     containers, volumes = [], []
     with contextlib.suppress(*BROKEN_CONNECTION):
@@ -83,7 +87,8 @@ def sweep(client: "DockerClient") -> Remains:
                 client.api.remove_container(container, v=True, force=True)
                 containers.append(container)
         for volume in found.volumes:
-            # Most have gone with their container; one that a container still holds is refused by the daemon.
+            # Most volumes were removed with their container. The daemon refuses to remove one that a container still
+            # uses.
             with contextlib.suppress(*BROKEN_CONNECTION):
                 client.api.remove_volume(volume)
                 volumes.append(volume)

@@ -1,7 +1,8 @@
-"""A launch's number of threads: what every library is told, each by a variable of its own.
+"""A launch's number of threads.
 
-A library that is not told counts processors, and some (candle) those of the machine, not those that the launch may use.
-Threads that wait for each other on one processor then take many times as long.
+Each library reads it from a variable of its own. Without the variable a library counts processors, and some (candle)
+count those that the launch may not use. Threads that wait for each other on one processor then take many times as
+long.
 """
 
 from collections.abc import Mapping
@@ -15,11 +16,11 @@ _VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
     "MKL_NUM_THREADS",
-    # candle, burn and whatever else uses Rust's thread pools.
+    # candle, burn and other users of Rust's thread pools.
     "RAYON_NUM_THREADS",
 )
 
 
 def environment(limits: Limits) -> Mapping[str, str]:
-    """The variables of a launch under these limits."""
+    """The environment variables of a launch under these limits."""
     return dict.fromkeys(_VARIABLES, str(limits.threads))

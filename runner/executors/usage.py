@@ -1,6 +1,6 @@
-"""What the processes of a launch take together, looked at from outside: there is no container to count for us.
+"""The memory and processes of a local launch, counted from outside because there is no container.
 
-The kernel's own limits do not fit. RLIMIT_AS bounds addresses, of which PyTorch maps far more than it touches, and
+The kernel's own limits do not fit. RLIMIT_AS bounds addresses, and PyTorch maps far more addresses than it touches.
 RLIMIT_NPROC counts all processes of a user, and none of root's.
 """
 
@@ -26,7 +26,7 @@ class Usage:
     tasks: int
 
     def over(self, limits: Limits) -> Failure | None:
-        """Which of the limits this is beyond, or None."""
+        """The limit that this usage exceeds, or None."""
         if self.memory_bytes > limits.memory_bytes:
             return Failure(
                 kind=FailureKind.OUT_OF_MEMORY,
@@ -42,17 +42,17 @@ class Usage:
 
 
 def can_be_seen() -> bool:
-    """Whether this system shows what its processes take (Linux does)."""
+    """Whether this system shows the memory of its processes (Linux does)."""
     return (_PROC / "self" / "stat").exists()
 
 
 def usage_of(session: int, *, exact_beyond: int = 0) -> Usage:
-    """What the processes of the session that ``session`` leads take; nothing where the system does not show it.
+    """The usage of all processes of one session; zero where the system does not show it.
 
     Args:
         session: the process that leads it.
-        exact_beyond: bytes up to which pages that processes share may count with each of them: to count them once
-            takes the kernel longer, and stops the process meanwhile.
+        exact_beyond: the bytes up to which shared pages may count with each process. Counting them once is slower,
+            and stops the process meanwhile.
     """
     members = tuple(_members(session))
     resident = sum(each.resident_bytes for each in members)
@@ -72,7 +72,7 @@ def _members(session: int) -> Iterator[_Member]:
     page = os.sysconf("SC_PAGE_SIZE")
     for pid in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):  # noqa: PTH208 (once a second: the fastest)
         text = _read(f"{pid}/stat")
-        # A name may hold anything, blanks and parentheses too.
+        # A name may hold any character, even blanks and parentheses.
         fields = text.rpartition(")")[2].split()
         if fields and int(fields[_SESSION]) == session:
             resident = int(fields[_RESIDENT]) * page
@@ -80,7 +80,7 @@ def _members(session: int) -> Iterator[_Member]:
 
 
 def _proportional_bytes(member: _Member) -> int:
-    """Its memory, with its share alone of each page that it shares."""
+    """The memory of a process, with only its share of each shared page."""
     for line in _read(f"{member.pid}/smaps_rollup").splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024
@@ -88,7 +88,7 @@ def _proportional_bytes(member: _Member) -> int:
 
 
 def _read(name: str) -> str:
-    """A file of /proc; empty where the process has ended, or is not ours to look into."""
+    """A file of /proc; empty where the process has ended or belongs to another user."""
     try:
         with open(f"{_PROC}/{name}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 (as above)
             return file.read()

@@ -1,4 +1,4 @@
-"""Reading a launch's two streams with a bound on each, whatever is printed."""
+"""Read a launch's two streams, with a bound on each."""
 
 import codecs
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from runner.records.failure import Failure, FailureKind
 
-# More than this on stdout is not a measurement any more, and on stderr not a log.
+# A larger output is no measurement on stdout, and no log on stderr.
 MOST_STDOUT_BYTES = 64 * 2**20
 MOST_STDERR_BYTES = 256 * 2**20
 KEPT_STDERR_BYTES = 2**20
@@ -20,14 +20,14 @@ class Streams:
         self.stderr = StderrTail()
 
     def feed(self, stdout: bytes | None, stderr: bytes | None) -> None:
-        """Take some bytes of either."""
+        """Take some bytes of one stream."""
         if stdout:
             self.stdout.feed(stdout)
         if stderr:
             self.stderr.feed(stderr)
 
     def close(self, *, whole: bool) -> None:
-        """Nothing is handed on afterwards. ``whole`` says that the streams ended, and nobody feeds any more."""
+        """Hand on nothing afterwards. ``whole`` says that the streams ended and no thread feeds them any more."""
         self.stdout.close(whole=whole)
 
     @property
@@ -44,14 +44,14 @@ class Streams:
 
 
 class StdoutLines:
-    """Cuts a byte stream into lines and hands each on with the time at which its end was read (time.monotonic).
+    """Cuts a byte stream into lines, and hands each on with the time at which its end was read (time.monotonic).
 
-    It stops taking any after the allowed number of bytes.
+    It ignores all bytes after the allowed number.
     """
 
     def __init__(self, on_line: Callable[[str, float], None]) -> None:
         self._on_line = on_line
-        # What is not UTF-8 becomes U+FFFD, which the protocol refuses.
+        # Bytes that are not UTF-8 become U+FFFD, which the protocol refuses.
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._rest: list[str] = []
         self._taken = 0
@@ -78,7 +78,10 @@ class StdoutLines:
         self._rest.append(rest)
 
     def close(self, *, whole: bool) -> None:
-        """Hand on no more, whoever still feeds; but first, where the stream is ``whole``, a last line without an end."""
+        """Hand on no more, even if a thread still feeds.
+
+        A ``whole`` stream first hands on a last line without an end.
+        """
         if whole and not self.overflowed and not self._closed:
             rest = "".join([*self._rest, self._decoder.decode(b"", final=True)])
             if rest:
@@ -106,7 +109,7 @@ class StderrTail:
             del self._kept[:-KEPT_STDERR_BYTES]
 
     def text(self) -> str:
-        """The last mebibyte, as text; a first line says how much stood before it."""
+        """The last mebibyte, as text. A first line says how many bytes are missing before it."""
         kept = bytes(self._kept[-KEPT_STDERR_BYTES:])
         lost = self._taken - len(kept)
         text = kept.decode("utf-8", errors="replace")

@@ -16,7 +16,7 @@ from runner.system.errors import NothingToCompare
 
 
 class Direction(Enum):
-    """Which end of a metric is the better one."""
+    """Whether a metric is better when it is higher or lower."""
 
     LESS = "less is better"
     MORE = "more is better"
@@ -26,9 +26,9 @@ class Direction(Enum):
 class Comparison:
     """One case on one platform: ``against`` is ``ratio`` times as fast as ``base``.
 
-    ``ratio`` is base / against where less is better and against / base where more is: above 1 always means
-    that ``against`` is the better one. ``low`` and ``high`` bound its 95 % interval (None with a single
-    process a side), ``n`` is the number of independent processes on the side that has fewer.
+    ``ratio`` is base / against where less is better, and against / base where more is better. So above 1 always means
+    that ``against`` is better. ``low`` and ``high`` bound its 95 % interval (None where a side has a single process).
+    ``n`` is the smaller number of independent processes.
     """
 
     benchmark: str
@@ -52,7 +52,7 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class _Setting:
-    """What two records must share before their times may meet."""
+    """The facts that two records must share before their times are compared."""
 
     platform: str
     toolchain: str
@@ -64,26 +64,26 @@ class _Setting:
 
 
 def direction(metric: str) -> Direction:
-    """Which end of ``metric`` is better: less of seconds and bytes, more of anything else."""
+    """Whether less or more of ``metric`` is better: less of seconds and bytes, more of any other unit."""
     return Direction.LESS if metric.endswith(("seconds", "bytes")) else Direction.MORE
 
 
 def improvement(base: Processes, against: Processes, metric: str) -> Interval:
-    """How many times better ``against`` is than ``base``: above 1 is better, whatever the direction."""
+    """How many times better ``against`` is than ``base``. Above 1 is better in either direction."""
     if direction(metric) is Direction.LESS:
         return ratio_interval(base, against)
     return ratio_interval(against, base)
 
 
 def machine_of(record: Record) -> tuple[Any, ...]:
-    """What tells one machine from another, as ``runner.system.machine.fingerprint`` has it."""
+    """The facts that tell one machine from another (see ``runner.system.machine.fingerprint``)."""
     return tuple(machine.fingerprint(record.machine.plain()).values())
 
 
 def image_of(record: Record) -> tuple[str, str]:
     """The image that a record's process executed: its target and its execution hash.
 
-    Without Docker every target is the host, under a hash of its own: there the one that was asked for counts.
+    Without Docker every target is the host, with its own hash, so the requested target counts.
     """
     target = record.work.target if record.work else record.image.target
     return target, record.image.execution_hash
@@ -95,19 +95,19 @@ def processes(records: Iterable[Record], metric: str) -> tuple[tuple[float, ...]
 
 
 def newest_work(records: Sequence[Record]) -> list[Record]:
-    """The same work (see `same_work`) of one place; of one cell the newest.
+    """The records of the same work (see `same_work`) and place, only the newest of each cell.
 
-    A failure replaces what passed before it: whoever wants no failures drops them afterwards.
+    A failure replaces an earlier pass, so a caller that wants no failures drops them afterwards.
     """
     kept = same_work(records)
     return list({(record.case, record.implementation, record.seed): record for record in kept}.values())
 
 
 def same_work(records: Sequence[Record]) -> list[Record]:
-    """Those records of a benchmark (oldest first) that belong together.
+    """The records of a benchmark (oldest first) that belong together.
 
-    An edited matrix leaves what ran before beside what runs now: its commands, limits and gates are in no image.
-    So what records must share is, for all of them, as the newest one has it.
+    After an edit of the matrix old records lie beside new ones, because no image holds commands, limits and gates. So
+    all returned records share these facts with the newest record.
     """
     terms = [_terms(record) for record in records]
     newest: dict[tuple[str, ...], str] = {}
@@ -117,13 +117,14 @@ def same_work(records: Sequence[Record]) -> list[Record]:
 
 
 def _terms(record: Record) -> dict[tuple[str, ...], str]:
-    """What a record must share, each under a name that says with which others.
+    """The facts that a record must share, each under a name that says with which other records.
 
-    The image with its target's on that architecture; inputs, counts and limits with everybody, for no ratio is of
-    different ones; what it ran and what judged it with its own implementation at that case.
+    The image is shared by records of one target and architecture. Inputs, counts and limits are shared by all
+    records, because a ratio of different ones means nothing. The command and the gate are shared by records of one
+    implementation and case.
     """
     target, execution_hash = image_of(record)
-    # A record of the first schema has no work: there the command alone is known.
+    # A record of the first schema has no work, so only its command is known.
     work = record.work.plain() if record.work else {}
     inputs, reference = (work.get(part, {}).get("command") for part in ("inputs", "reference"))
     own = [work.get(part) for part in ("headline", "gate", "toolchain")]
@@ -149,21 +150,21 @@ def compare(
 ) -> list[Comparison]:
     """How many times faster ``against`` is than ``base``, for each case and platform that has both.
 
-    Times meet only within one platform, machine, way of execution, toolchain, limits and set of parameters, and of
-    the newest work there (see `newest_work`). Where several sets of parameters were run (profiles), the one with at
-    least five processes counts, and among those the newest.
+    Times are compared only within one platform, machine, execution, toolchain, limits and set of parameters, and
+    within the newest work (see `newest_work`). Several profiles may have run several sets of parameters. Then a set
+    with at least five processes counts, and of several such sets the newest.
 
     Args:
         records: the store's, in any order.
         benchmark: the benchmark's name.
         base: the implementation that is 1.
         against: the implementation that is compared with it.
-        metric: the metric's name; the benchmark's headline is what a user means by default.
+        metric: the metric's name. By default a user means the benchmark's headline.
         case: this case only.
-        architectures: these only, as the images name them; none for all.
+        architectures: these only, by Docker's names; empty for all.
 
     Raises:
-        NothingToCompare: no pair of records may be compared; the message says why.
+        NothingToCompare: no two records may be compared; the message says why.
     """
     found = oldest_first(
         record
@@ -206,10 +207,10 @@ def as_json(results: Sequence[Comparison]) -> str:
 
 
 def as_text(results: Sequence[Comparison], *, toolchain: str, limits: str) -> str:
-    """For people: a heading a benchmark and platform, a line a case, within 80 columns.
+    """The text for people, within 80 columns: a heading for each benchmark and platform, and a line for each case.
 
     Args:
-        results: what is shown.
+        results: the ratios to show.
         toolchain: the one that no heading names.
         limits: those that no heading names.
     """
@@ -339,7 +340,7 @@ def _require_ranked(
             raise NothingToCompare(
                 what=f"{subject}: the times of {name} cannot be compared",
                 why=_why_unranked(mine),
-                fix="run it natively on this architecture with python -m runner, and mend what failed",
+                fix="run it natively on this architecture with python -m runner, and correct the failed cells",
             )
 
 
@@ -352,7 +353,9 @@ def _why_unranked(records: Sequence[Record]) -> str:
     reasons = {
         f"failed ({kinds})": len(failed),
         "emulated (emulated times say nothing about hardware)": executed.count(ExecutionKind.EMULATED),
-        "of unknown execution (nobody said whether they ran natively)": executed.count(ExecutionKind.UNKNOWN),
+        "of unknown execution (the records do not say whether they ran natively)": executed.count(
+            ExecutionKind.UNKNOWN
+        ),
         "not the same work (its page says what differs)": sum(bool(record.differs) for record in passed),
     }
     return f"of {len(records)} records: " + ", ".join(

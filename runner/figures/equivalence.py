@@ -1,16 +1,17 @@
-"""Whether two implementations learn the same: their mean returns lie within a margin that was set before the runs.
+"""Whether two implementations learn equally well: whether their mean returns lie within a margin.
 
-"No difference found" says nothing at few seeds. So the burden is turned around: what is to be shown is that the
-difference is small. Two one-sided tests at 5 % each are a 90 % interval of the difference of the means, and the returns
-are equivalent where all of it lies within the margin.
+The margin was set before the runs. With few seeds "no difference found" says nothing, so the data must show that the
+difference is small. Two one-sided tests at 5 % each equal a 90 % interval of the difference of the means. The returns
+are equivalent where the whole interval lies within the margin.
 
-Returns at a ceiling are far from normal: nearly all seeds may reach 500 and one in twenty fail, which is a mean's whole
-margin, unseen among few seeds by Student's t and by the bootstrap alike. A return has bounds, and they are made use
-of: Gaffke (2005), "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
-variable"; Learned-Miller and Thomas (2020), "A new confidence interval for the mean of a bounded random variable".
-The means of values with random weights that sum to one are the means that the data leave possible, once the bound has
-been added to the values as if it had been seen. For yes-or-no values that is the exact interval of Clopper and Pearson;
-that it errs at most as often as it says is shown there by simulation, and for differences by this module's tests.
+Returns at a ceiling are far from normal. Nearly all seeds may reach 500 and one in twenty fail. The failures alone
+can move the mean by the whole margin. With few seeds Student's t and the bootstrap both miss them. The interval here
+uses the bounds of a return instead. Its sources are Gaffke (2005), "Three test statistics for a nonparametric
+one-sided hypothesis on the mean of a nonnegative variable", and Learned-Miller and Thomas (2020), "A new confidence
+interval for the mean of a bounded random variable". The bound is added to the values as if it had been observed. The
+values get random weights that sum to one. The weighted means are the means that the data leave possible. For
+yes-or-no values the interval is the exact one of Clopper and Pearson. The second paper shows by simulation that it
+errs no more often than stated. This module's tests show the same for differences.
 """
 
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ _SEED = 42
 
 
 class Equivalence(Enum):
-    """What is known of two implementations' returns."""
+    """The verdict on two implementations' returns."""
 
     EQUIVALENT = "equivalent"
     NOT_EQUIVALENT = "not equivalent"
@@ -37,7 +38,7 @@ class Equivalence(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """The mean of one side less that of the other, with its 90 % interval; ``n`` is the smaller number of seeds."""
+    """The difference of two means with its 90 % interval. ``n`` is the smaller number of seeds."""
 
     value: float
     low: float
@@ -48,9 +49,10 @@ class Difference:
 def difference(
     ours: Sequence[float], reference: Sequence[float], rule: EquivalenceRule, *, draws: int = DRAWS
 ) -> Difference:
-    """The mean of ``ours`` less that of ``reference``.
+    """The mean of ``ours`` minus the mean of ``reference``.
 
-    Depends on neither side's order. Swapping the sides turns the interval over, to the last draws' noise.
+    The order of the values changes nothing. Swapping the sides mirrors the interval, except for the noise of the
+    draws.
 
     Raises:
         ValueError: a side is empty.
@@ -77,9 +79,10 @@ def difference(
 
 
 def judged(found: Difference, rule: EquivalenceRule) -> Equivalence:
-    """The verdict; with fewer seeds than were planned there is none, whatever they show.
+    """The verdict.
 
-    Whoever looks again after each seed, and stops where the interval happens to fit, errs more often than 5 %.
+    It is inconclusive with fewer seeds than were planned. Looking again after each seed, and stopping when the
+    interval fits, would err more often than 5 %.
     """
     if found.n < rule.seeds:
         return Equivalence.INCONCLUSIVE

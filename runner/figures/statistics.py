@@ -1,12 +1,12 @@
 """Figures and their intervals: pure functions over the values that processes measured.
 
-A figure is the median over processes of each process's median over repetitions: repetitions inside one
-process share its memory layout and its moment, so only processes are independent. Intervals are 95 %
-percentile bootstrap, hierarchical (processes are drawn with replacement, then repetitions within each drawn
-process), with 10,000 resamples and a fixed seed. How often such an interval really holds the truth is
-simulated in ``tools.simulate_coverage`` and printed on the methodology page.
+A figure is the median over processes of each process's median over repetitions. Repetitions of one process share its
+memory layout and its moment, so only processes are independent. Intervals are 95 % percentile intervals of a
+hierarchical bootstrap, with 10,000 resamples and a fixed seed. Processes are drawn with replacement, then repetitions
+within each drawn process. ``tools.simulate_coverage`` simulates how often such an interval holds the truth. The
+methodology page shows the result.
 
-Nothing here depends on the order in which processes are given.
+The order of processes changes no result.
 """
 
 import math
@@ -35,8 +35,8 @@ _Frozen = tuple[tuple[float, ...], ...]
 class Interval:
     """A value with its 95 % interval, in the unit of what was measured.
 
-    ``n`` is the number of independent processes; of a ratio, of the side that has fewer. ``low`` and
-    ``high`` are None where n is 1: one process says nothing about another.
+    ``n`` is the number of independent processes; for a ratio, the smaller number. ``low`` and ``high`` are None where
+    n is 1: one process says nothing about another.
     """
 
     value: float
@@ -46,12 +46,12 @@ class Interval:
 
     @property
     def ranked(self) -> bool:
-        """Whether there are processes enough to rank by: below five it is shown and marked, no more."""
+        """Whether there are enough processes to rank by. A figure of fewer than five is shown and marked."""
         return self.n >= LEAST_PROCESSES
 
 
 class Verdict(Enum):
-    """What a ratio says, given its interval."""
+    """The verdict on a ratio, by its interval."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -92,25 +92,25 @@ def figure_interval(processes: Processes, *, resamples: int = RESAMPLES) -> Inte
 
 
 def ratio_interval(numerator: Processes, denominator: Processes, *, resamples: int = RESAMPLES) -> Interval:
-    """The ratio of two figures with its interval; the sides are resampled independently (unpaired processes).
+    """The ratio of two figures with its interval.
 
-    Swapping the sides gives the reciprocal, to the last bits: no verdict depends on which side was named
-    first.
+    The sides are resampled independently (unpaired processes). Swapping the sides gives the reciprocal, up to the
+    last bits, so the order of sides decides no verdict.
 
     Raises:
-        ValueError: a side is empty, has a value that is not above zero, or lies beyond all measure from the other.
+        ValueError: a side is empty, has a value that is not above zero, or is too far from the other for a float.
     """
     over, under = _freeze(numerator), _freeze(denominator)
     least = min(min(values) for values in (*over, *under))
     if least <= 0:
         raise ValueError("a ratio needs values above zero")
-    # Whoever wrote the values: from here on nothing leaves the range of floats.
+    # The values may have any origin; after this check no result leaves the range of floats.
     if max(max(values) for values in (*over, *under)) / _FARTHEST > least:
         raise ValueError("the values are too far apart for a ratio")
     value, n = figure(over) / figure(under), min(len(over), len(under))
     if n < 2:  # noqa: PLR2004 (an interval needs two)
         return Interval(value=value, low=None, high=None, n=n)
-    # The random stream belongs to the data and not to its place, so that the swapped ratio is the reciprocal.
+    # The data choose the random stream, and not their place, so that the swapped ratio is the reciprocal.
     first, second = (0, 1) if over <= under else (1, 0)
     logarithms = np.log(_resampled_figures(over, first, resamples)) - np.log(
         _resampled_figures(under, second, resamples)
@@ -120,7 +120,7 @@ def ratio_interval(numerator: Processes, denominator: Processes, *, resamples: i
 
 
 def verdict(ratio: Interval) -> Verdict:
-    """What a ratio "how many times faster" says: conclusive only where its interval excludes 1."""
+    """The verdict of a ratio "how many times faster". It is conclusive only where the interval excludes 1."""
     if not ratio.ranked or ratio.low is None or ratio.high is None:
         return Verdict.NOT_RANKED
     if ratio.low > 1:
@@ -131,10 +131,10 @@ def verdict(ratio: Interval) -> Verdict:
 
 
 def outliers(processes: Processes) -> tuple[int, ...]:
-    """The indexes, in ``processes``, of those whose medians lie apart: flagged, never dropped.
+    """The indexes of outliers in ``processes``, by their medians.
 
-    Modified z-score above 3.5: 0.6745 * |x - median| / MAD; where more than half of the medians are equal
-    (MAD 0), |x - median| / (1.2533 * mean absolute deviation).
+    Outliers are flagged, never dropped. An outlier's modified z-score 0.6745 * |x - median| / MAD is above 3.5. Where
+    more than half of the medians are equal (MAD 0), the score is |x - median| / (1.2533 * mean absolute deviation).
     """
     medians = np.array([np.median(values) for values in processes])
     distances = np.abs(medians - np.median(medians))
@@ -177,13 +177,12 @@ def interquartile_mean(values: Sequence[float], *, resamples: int = RESAMPLES) -
 
 
 def resampled_medians(ordered: Floats, size: int, generator: np.random.Generator) -> Floats:
-    """``size`` draws from the distribution that the median of a bootstrap resample of ``ordered`` has.
+    """``size`` draws from the distribution of the median of a bootstrap resample of ``ordered``.
 
-    A resample of R sorted values is R uniform draws mapped to indexes by floor(R * U), which keeps their
-    order, so its k-th smallest value is ``ordered[floor(R * U_k)]`` with U_k the k-th order statistic of R
-    uniforms: U_k ~ Beta(k, R + 1 - k). An even R needs the two in the middle: given U_k, the rest lie
-    uniformly above it, and the least of those R - k is U_k + (1 - U_k) * Beta(1, R - k). One or two draws
-    replace R; the result is exact.
+    A resample of R sorted values maps R uniform draws to indexes by floor(R * U), which keeps their order. So its
+    k-th smallest value is ``ordered[floor(R * U_k)]``. U_k is the k-th order statistic of R uniforms: U_k ~ Beta(k, R
+    + 1 - k). An even R needs the two middle values. Given U_k, the other R - k draws lie uniformly above it. The
+    least of these is U_k + (1 - U_k) * Beta(1, R - k). One or two draws replace R; the result is exact.
 
     Args:
         ordered: the values, ascending, shape (R,).
@@ -218,7 +217,10 @@ def resampled_figures(processes: Processes, generator: np.random.Generator, resa
 
 @lru_cache(maxsize=512)
 def _resampled_figures(processes: _Frozen, stream: int, resamples: int) -> Floats:
-    """From one of two random streams, and kept: in a table one side meets several others."""
+    """Draws from one of two random streams.
+
+    They are cached, because a table compares one side with several others.
+    """
     return resampled_figures(processes, np.random.default_rng([_SEED, stream]), resamples)
 
 
@@ -242,7 +244,7 @@ def _percentiles(resampled: Floats) -> tuple[float, float]:
 
 
 def _freeze(processes: Processes) -> _Frozen:
-    """In an order of their own: sorted repetitions in sorted processes."""
+    """The values in a canonical order: sorted repetitions in sorted processes."""
     frozen = tuple(sorted(tuple(sorted(float(value) for value in values)) for values in processes))
     if not frozen or not all(frozen):
         raise ValueError("a figure needs at least one process, and at least one value in each")

@@ -1,7 +1,7 @@
-"""The gate: what an implementation passes before its timings count.
+"""The gate: the checks that an implementation passes before its times count.
 
-Nobody's word is taken: the outputs are compared with the reference's, the counts with those that the runner works
-out itself, the times with the launch's own duration. Only files of the very launch that was timed are looked at.
+The gate compares the outputs with the reference's. It compares the counts with the runner's own arithmetic, and the
+times with the launch's duration. Only files of the timed launch count.
 """
 
 from runner.gate.check import Check

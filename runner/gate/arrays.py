@@ -1,4 +1,4 @@
-"""Reading the arrays that an implementation wrote: whatever is in such a file, it is either arrays or unreadable."""
+"""Read the arrays that an implementation wrote. A file with any content is either arrays or unreadable."""
 
 import warnings
 from pathlib import Path
@@ -21,20 +21,20 @@ class Unreadable(ValueError):
 
 
 def read_arrays(path: Path) -> dict[str, Array]:
-    """The arrays of a .safetensors file, or that of a .npy file under the empty name.
+    """The arrays of a .safetensors file, or the array of a .npy file under the empty name.
 
     Raises:
-        Unreadable: it is too large, damaged, of another format, or holds something else than real numbers.
+        Unreadable: the file is too large, damaged, of another format, or does not hold real numbers.
     """
     if path.stat().st_size > LARGEST:
         raise Unreadable(f"it is larger than {LARGEST} bytes")
     try:
         with warnings.catch_warnings():
-            # What is odd about the file is said by what becomes of it.
+            # The libraries' warnings are dropped: the result of reading shows the faults of a file.
             warnings.simplefilter("ignore")
             arrays = _safetensors(path) if path.suffix == ".safetensors" else {"": _npy(path)}
     except Exception as error:
-        # Both libraries raise whatever a broken file makes them stumble over.
+        # Both libraries may raise any exception for a broken file.
         raise Unreadable(one_line(f"{type(error).__name__}: {error}", _LONGEST_WHY)) from error
     for name, array in arrays.items():
         if array.dtype.kind not in "fiub":
@@ -57,7 +57,7 @@ def _safetensors(path: Path) -> dict[str, Array]:
 
 
 def _npy(path: Path) -> Array:
-    # A header may claim terabytes: mapping the file allocates nothing, and fails where the file is not that long.
+    # A header may claim terabytes. Mapping the file allocates nothing, and fails where the file is shorter.
     np.lib.format.open_memmap(path, mode="r")
     with path.open("rb") as file:
         array: Array = np.lib.format.read_array(file, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""What the gate finds: comparisons that were made, and outputs that cannot be judged."""
+"""The findings of the gate: the comparisons that it made, and the outputs that it cannot judge."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ _LONGEST_DETAIL = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One comparison that was made: what it was, whether it passed, and the figures that decided.
+    """One comparison: its subject, whether it passed, and the figures that decided.
 
-    ``share`` is the largest difference as a share of what is allowed, where the check is one of differences; 1 is
-    the bound.
+    ``share`` is the largest difference divided by the allowed difference, so 1 is the bound. Other checks have no
+    share.
     """
 
     check: str
@@ -35,5 +35,5 @@ class Refused(Exception):
 
     def __init__(self, kind: FailureKind, detail: str) -> None:
         super().__init__(detail)
-        # Names of tensors are whatever an implementation wrote.
+        # An implementation may give tensors any names.
         self.failure = Failure(kind=kind, detail=one_line(detail, _LONGEST_DETAIL))

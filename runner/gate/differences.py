@@ -1,4 +1,4 @@
-"""How far two arrays of numbers are apart, element by element, without rounding whole numbers to floats first."""
+"""The differences of two arrays, element by element, without rounding whole numbers to floats first."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,12 +6,12 @@ from numpy.typing import NDArray
 from runner.gate.arrays import Array
 
 _WHOLE_KINDS = "iub"
-# Whole numbers that are nearer to each other than this are told apart by their lowest 64 bits alone.
+# The lowest 64 bits give the exact difference of two whole numbers that are nearer to each other than this.
 _NEAR = 2.0**62
 
 
 def as_floats(array: Array) -> Array:
-    """The array in one dimension and in double precision, or in its own where that is wider."""
+    """The array in one dimension, in double precision or in its own wider precision."""
     return array.astype(np.result_type(array, np.float64)).ravel()
 
 
@@ -26,7 +26,7 @@ def differences(array: Array, reference: Array) -> Array:
 
 
 def _lowest_bits(flat: Array) -> NDArray[np.uint64]:
-    """Each number modulo 2**64; of a number with a fraction the fraction is cut off."""
+    """Each number modulo 2**64, with any fraction cut off."""
     if flat.dtype.kind in _WHOLE_KINDS:
         return flat.astype(np.uint64)
     magnitudes = np.fmod(np.abs(as_floats(flat)), 2.0**64).astype(np.uint64)

@@ -34,7 +34,7 @@ def read_episodes(path: Path) -> tuple[Episode, ...]:
         ) from error
     if not finite:
         raise Refused(FailureKind.NOT_FINITE, f"{path.name}: NaN or infinity in a return")
-    # What does not fit into a record must not get as far as one.
+    # Values that do not fit into a record are refused here.
     try:
         return convert([_as_recorded(each) for each in found], Episodes)
     except ValidationError as error:
@@ -42,7 +42,7 @@ def read_episodes(path: Path) -> tuple[Episode, ...]:
 
 
 def _as_recorded(episode: Mapping[str, Any]) -> dict[str, Any]:
-    """A program may write 20.0 for twenty steps, and 20 for a return of 20.0: a record holds each in one form."""
+    """A program may write 20.0 for twenty steps, and 20 for a return of 20.0. A record holds each in one form."""
     written = {
         name: int(value) if type(value) is float and value.is_integer() else value
         for name, value in episode.items()
@@ -58,7 +58,7 @@ def check_episodes(episodes: Sequence[Episode], *, environments: int, total: int
         episodes: as a record holds them. Environments that play side by side share the count of steps: their i-th
             step is step ``i * environments`` of the first, one more of the next.
         environments: how many there are.
-        total: the environment steps that were taken, of all together; None where nobody counts them.
+        total: the steps of all environments together; None where they are not counted.
     """
     played: Counter[int] = Counter()
     previous = -1

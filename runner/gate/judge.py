@@ -19,8 +19,8 @@ from runner.records.measured import Episode
 from runner.referee.claims import Claims
 from runner.referee.sizes import Plan
 
-# A repetition is the difference of two readings of a clock that counts whole nanoseconds. The division by the number
-# of calls may have rounded it down.
+# A repetition is the difference of two readings of a clock of whole nanoseconds. Dividing by the number of calls may
+# have rounded it down.
 _LEAST_SECONDS = 1e-9 * (1 - 1e-6)
 
 
@@ -34,7 +34,7 @@ class Judgement:
 
 
 def expected_counts(benchmark: Benchmark, parameters: Mapping[str, Any]) -> dict[str, int]:
-    """The counts that this work has, from the matrix's arithmetic over the cell's parameters."""
+    """The expected counts, from the matrix's arithmetic over the cell's parameters."""
     return {name: evaluate(text, parameters) for name, text in benchmark.counts.items()}
 
 
@@ -55,13 +55,13 @@ def judge(
         benchmark: whose gate applies.
         parameters: the cell's parameters.
         measurement: what the implementation printed, already valid by schema.
-        wall_seconds: how long the launch took as the runner saw it.
+        wall_seconds: the duration of the launch, measured by the runner.
         outputs: the directory with this case's output files.
         reference: the same of the reference implementation; None when this is the reference itself.
-        same_work: False for an implementation whose work the matrix says differs: there are no outputs to compare
-            then; its counts, times and episodes are judged all the same.
-        hearing: what the referee saw; None where there was none. Outputs are then of the repetitions that it asked
-            for, a folder each.
+        same_work: False for an implementation whose work differs, as the matrix says. The gate then compares no
+            outputs, and still judges counts, times and episodes.
+        hearing: what the referee saw; None where there was none. The outputs are then those of the repetitions that
+            the referee asked for, a folder each.
     """
     checks = [
         _counts(benchmark, parameters, measurement),
@@ -95,10 +95,10 @@ def judge(
             )
             kinds.append(FailureKind.WRONG_OUTPUT)
             if not checks[-1].passed:
-                # A record keeps what was played, not what was made up.
+                # A record keeps only episodes that passed the checks.
                 episodes = None
     except Refused as refused:
-        # Wrong counts tell more than files that do not fit because of them.
+        # Wrong counts explain more than the wrong files that they cause.
         failure = _first_failure(kinds, checks) or refused.failure
         return Judgement(checks=tuple(checks), episodes=episodes, failure=failure)
     return Judgement(checks=tuple(checks), episodes=episodes, failure=_first_failure(kinds, checks))
@@ -151,7 +151,7 @@ def _digest(
 
 
 def _first_failure(kinds: Sequence[FailureKind], checks: Sequence[Check]) -> Failure | None:
-    """The first check that failed, and how many others did."""
+    """The first check that failed, and the number of other failed checks."""
     failed = [(kind, check) for kind, check in zip(kinds, checks, strict=True) if not check.passed]
     if not failed:
         return None
@@ -180,7 +180,7 @@ def _counts(benchmark: Benchmark, parameters: Mapping[str, Any], measurement: Ma
 def _times(
     benchmark: Benchmark, parameters: Mapping[str, Any], measurement: Mapping[str, Any], wall_seconds: float
 ) -> Check:
-    """A headline beyond the life of its process was not measured, nor is one below a tick of its clock."""
+    """Check that the headline is not longer than its process lived, and not shorter than a tick of its clock."""
     value = measurement["metrics"].get(benchmark.headline)
     values = value if isinstance(value, list) else [0.0 if value is None else value]
     calls = int(parameters.get("calls", 1))

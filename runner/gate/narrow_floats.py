@@ -1,4 +1,4 @@
-"""Floats of 8 and 16 bits that NumPy has no type for: each is exactly a float32, so nothing is rounded."""
+"""Floats of 8 and 16 bits without a NumPy type. Each is exactly a float32, so no value is rounded."""
 
 from collections.abc import Callable, Mapping
 
@@ -23,7 +23,7 @@ def _e4m3(data: bytes | bytearray) -> NDArray[np.float32]:
     codes = np.arange(256)
     magnitudes = codes & 0x7F
     exponents, fractions = magnitudes >> _E4M3_MANTISSA_BITS, magnitudes & 0b111
-    # A number with the exponent 0 has no leading one, and the scale of the exponent 1.
+    # A number with exponent 0 has no leading one, and is scaled as with exponent 1.
     significands = fractions + np.where(exponents > 0, 1 << _E4M3_MANTISSA_BITS, 0)
     values = np.ldexp(
         significands.astype(np.float32), np.maximum(exponents, 1) - _E4M3_BIAS - _E4M3_MANTISSA_BITS
@@ -34,7 +34,7 @@ def _e4m3(data: bytes | bytearray) -> NDArray[np.float32]:
     return signed.take(np.frombuffer(data, "u1"))
 
 
-# By the names that a .safetensors file has for them.
+# The keys are the names in a .safetensors file.
 NARROW_FLOATS: Mapping[str, Callable[[bytes | bytearray], NDArray[np.float32]]] = {
     "BF16": _bfloat16,
     "F8_E5M2": _e5m2,

@@ -1,4 +1,4 @@
-"""Output files against the reference's: element by element, tensor by tensor, or by how far updates drift."""
+"""Compare output files with the reference's: element by element, tensor by tensor, or by drift."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -12,7 +12,7 @@ from runner.gate.differences import as_floats, differences
 from runner.matrix import OutputCheck
 from runner.records.failure import FailureKind
 
-# What consecutive updates have made of a tensor: in the precision that is measured, and in twice that.
+# The prefixes of tensors after many updates: in the measured precision, and in double precision.
 _AFTER, _EXACT = "after.", "exact."
 
 
@@ -20,7 +20,7 @@ def read_output(path: Path) -> dict[str, Array]:
     """The arrays of a .npy (under the empty name) or .safetensors file.
 
     Raises:
-        Refused: it is not there, holds no arrays, or NaN or infinity.
+        Refused: the file is missing, or holds no arrays, or holds NaN or infinity.
     """
     if path.is_symlink() or not path.is_file():
         raise Refused(FailureKind.MISSING_OUTPUT, f"{path.name} was not written")
@@ -37,7 +37,7 @@ def read_output(path: Path) -> dict[str, Array]:
 
 
 def compare(output: OutputCheck, mine: Mapping[str, Array], theirs: Mapping[str, Array]) -> list[Check]:
-    """A check for every array of the reference's file, and one for the drift where that is judged.
+    """One check for each array of the reference's file, and one for the drift where it is judged.
 
     Raises:
         Refused: an array is missing or of another shape.
@@ -50,7 +50,7 @@ def compare(output: OutputCheck, mine: Mapping[str, Array], theirs: Mapping[str,
         raise Refused(FailureKind.MISSING_OUTPUT, f"{output.file} lacks {', '.join(missing)}")
     for name in expected:
         _require_shape(output.file, name, mine[name], theirs[name])
-    # Two finite numbers may lie further apart than any number: infinity is a difference too, and no warning.
+    # The difference of two finite numbers may overflow. Infinity is then the difference, without a warning.
     with np.errstate(over="ignore", divide="ignore"):
         checks = [_difference(output, name, mine[name], theirs[name]) for name in sorted(plain)]
         if output.drift is not None:
@@ -59,17 +59,17 @@ def compare(output: OutputCheck, mine: Mapping[str, Array], theirs: Mapping[str,
 
 
 def bound_of(output: OutputCheck, name: str) -> float:
-    """The bound of one tensor: its own, that of the longest pattern that it matches, or that of the file."""
+    """The bound of one tensor: its own, else that of the longest matching pattern, else that of the file."""
     matching = [pattern for pattern in output.tensors if name == pattern or fnmatchcase(name, pattern)]
     if not matching:
         return output.scaled or 0.0
-    # Of two as long the stricter: no verdict hangs on the order in which they are written.
+    # Of two patterns of equal length the stricter counts, so that the order of patterns decides nothing.
     best = min(matching, key=lambda pattern: (pattern != name, -len(pattern), output.tensors[pattern]))
     return output.tensors[best]
 
 
 def _drifting(output: OutputCheck, theirs: Mapping[str, Array]) -> list[str]:
-    """The names, without prefix, of what the reference computed in both precisions."""
+    """The names, without prefix, of the tensors that the reference computed in both precisions."""
     after, exact = (
         {name.removeprefix(prefix) for name in theirs if name.startswith(prefix)}
         for prefix in (_AFTER, _EXACT)
@@ -90,7 +90,7 @@ def _drifting(output: OutputCheck, theirs: Mapping[str, Array]) -> list[str]:
 
 
 def _require_shape(file: str, name: str, array: Array, reference: Array) -> None:
-    # A scalar may be stored with the shape () or (1,): the same number.
+    # A scalar may be stored with the shape () or (1,).
     if array.shape != reference.shape and (array.size, reference.size) != (1, 1):
         raise Refused(
             FailureKind.WRONG_OUTPUT,
@@ -111,7 +111,7 @@ def _difference(output: OutputCheck, name: str, array: Array, reference: Array) 
         detail = (
             f"largest difference over largest magnitude {_relative(array, reference):.3g} (bound {bound:g})"
         )
-    # 0 / 0: equal where nothing may differ.
+    # 0 / 0 means equal values where no difference is allowed.
     shares = np.divide(difference, bounds, out=np.zeros_like(difference), where=difference > 0)
     share = float(shares.max(initial=0.0))
     if share > 1:
@@ -133,7 +133,7 @@ def _drift(
     mine: Mapping[str, Array],
     theirs: Mapping[str, Array],
 ) -> Check:
-    """After many updates rounding has grown: how much it may is what the reference's own has grown to."""
+    """Check the drift. Rounding grows over many updates, so the bound is a multiple of the reference's own growth."""
     own = {name: _relative(theirs[_AFTER + name], theirs[_EXACT + name]) for name in names}
     found = {name: _relative(mine[_AFTER + name], theirs[_AFTER + name]) for name in names}
     worst, loosest = max(found, key=found.__getitem__), max(own, key=own.__getitem__)
@@ -149,13 +149,13 @@ def _drift(
 
 
 def _relative(array: Array, reference: Array) -> float:
-    """The largest difference over the largest magnitude of the reference; the former alone where that is 0."""
+    """The largest difference over the reference's largest magnitude; the difference alone where the magnitude is 0."""
     worst = float(differences(array, reference).max(initial=0.0))
     magnitude = float(np.abs(as_floats(reference)).max(initial=0.0))
     return worst / magnitude if magnitude > 0 else worst
 
 
 def _exactly(array: Array, at: int) -> str:
-    """One number as a message shows it: a whole one to its last digit, by which alone it may differ."""
+    """One number for a message. A whole number keeps all digits, because only its last one may differ."""
     value = array.ravel()[at]
     return f"{value:.9g}" if array.dtype.kind == "f" else str(int(value))

@@ -1,1 +1,1 @@
-"""What a host needs before images can be built and run, and how it comes by what it lacks."""
+"""The needs of a host for building and running images, and the installation of what it lacks."""

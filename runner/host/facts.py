@@ -1,4 +1,4 @@
-"""What is known of the host: which Debian-like release it is, and what is already there."""
+"""The facts about the host: its Debian-like release, and its installed programs."""
 
 import os
 import platform
@@ -19,7 +19,7 @@ _KEYRINGS = Path("/usr/share/keyrings")
 
 @dataclass(frozen=True, kw_only=True)
 class Host:
-    """Facts that decide what is lacking. Read once by ``read_host``; invented by tests.
+    """The facts that decide what the host lacks. Read once by ``read_host``; invented by tests.
 
     ``has_base`` is False where no daemon can be asked; ``has_keyring`` is whether Debian's packages can be verified.
     """
@@ -39,9 +39,10 @@ class Host:
 
 
 def read_host(base: str, foreign: frozenset[str]) -> Host:
-    """Look at this machine. ``base`` is the base image's tag, ``foreign`` what is to be emulated.
+    """Read the facts of this machine.
 
-    Nothing of it needs Docker: what cannot be asked is not there.
+    ``base`` is the base image's tag, and ``foreign`` are the architectures to emulate. No fact needs Docker: without
+    Docker its facts count as absent.
     """
     return Host(
         codename=_codename(),
@@ -62,7 +63,7 @@ def read_host(base: str, foreign: frozenset[str]) -> Host:
 
 
 def configuration(architecture: str) -> Path:
-    """What QEMU's package ships for the kernel to be told."""
+    """The registration that QEMU's package ships for the kernel."""
     return Path(f"/usr/lib/binfmt.d/{emulator_name(architecture)}.conf")
 
 
@@ -77,20 +78,20 @@ def is_registered(architecture: str) -> bool:
 
 
 def containers_have_another_kernel() -> bool:
-    """Whether containers run on another kernel than this one's: on another machine, or in Docker Desktop's own.
+    """Whether containers run on another kernel: on another machine, or in Docker Desktop's virtual machine.
 
-    This kernel's registrations say nothing of that one, and nothing can be installed there from here.
+    This kernel's registrations say nothing about that kernel, and nothing can be installed there from here.
     """
     try:
         endpoint, said = current_endpoint(), information()
     except DockerUnavailable:
         return False
-    # One that says nothing of itself is judged by its address.
+    # A daemon that does not describe itself is judged by its address.
     return endpoint.socket is None if not said else whereabouts(said, endpoint) is not Whereabouts.HERE
 
 
 def _emulators_are_anothers(foreign: frozenset[str]) -> bool:
-    # Asked last: it costs a question to the daemon.
+    # This check comes last, because it asks the daemon.
     return not all(is_registered(each) for each in foreign) and containers_have_another_kernel()
 
 

@@ -1,4 +1,4 @@
-"""What one check of the host found, and what follows from all of them together."""
+"""The finding of one check of the host, and the exit code of all findings."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from runner.system.errors import ForgeBenchError, HostNotReady
 
 
 class State(Enum):
-    """How a thing stands."""
+    """The result of a check."""
 
     OK = "ok"
     MISSING = "missing"
     WARNING = "warning"
-    # It could not be looked at, or has no meaning here; ``why`` says which.
+    # The check could not be made, or has no meaning here; ``why`` says which.
     SKIPPED = "skipped"
 
 

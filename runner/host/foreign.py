@@ -1,4 +1,4 @@
-"""Whether this kernel really runs a foreign program: tried with the smallest one there is."""
+"""Whether this kernel really runs a foreign program. A minimal program is executed."""
 
 import platform
 import struct
@@ -32,7 +32,7 @@ def runs(architecture: str) -> bool | None:
                 [str(path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
             )
         except PermissionError:
-            # A temporary directory from which nothing may be executed.
+            # Programs in this temporary directory may not be executed.
             return None
         except (OSError, subprocess.TimeoutExpired):
             return False

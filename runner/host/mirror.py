@@ -18,7 +18,7 @@ _MOST_INDEX_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class Mirror:
-    """What asking a mirror for a suite came to. ``problem`` is None where it answered.
+    """The answer of a mirror about a suite. ``problem`` is None where the mirror answered.
 
     ``served`` gives, by pin (rust, python, pytorch), the upstream versions that the suite has; None where its index
     was not read.
@@ -39,7 +39,7 @@ def ask(url: str, suite: str, *, architecture: str | None = None, python: str = 
         architecture: whose index of packages is read (some 10 MB); None for none.
         python: the pinned Python, which names its package.
 
-    This takes a bounded time, whatever the network does.
+    The time is bounded in every state of the network.
     """
     release = f"{url}/dists/{suite}/Release"
     problem = _bounded(lambda: _head(release), _ANSWER_SECONDS)
@@ -57,7 +57,7 @@ def packages_of_pins(python: str) -> Mapping[str, str]:
 
 
 def _bounded(work: Callable[[], object], seconds: float) -> str | None:
-    """Do ``work``; what went wrong with it, in words. A resolver's own patience is longer than any socket's."""
+    """Do ``work``; return its error as text, or None. A resolver's timeout is longer than a socket's."""
     ended: list[str | None] = []
 
     def body() -> None:

@@ -1,4 +1,7 @@
-"""What a host lacks to build and run images: findings whose steps setup carries out and doctor prints."""
+"""The things that a host lacks to build and run images, as findings.
+
+Setup carries out their steps, and doctor prints them.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +11,7 @@ from runner.host.finding import Finding, State
 from runner.host.step import RunCommand, Step, WriteFile
 from runner.system.errors import BuildxMissing, EmulationMissing, HostNotReady
 
-# The first words of what can be lacking.
+# The first words of the possible needs.
 BUILDX, BOOTSTRAP, EMULATION = "docker buildx", "mmdebstrap", "emulation"
 _KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _SOURCES = Path("/etc/apt/sources.list.d")
@@ -23,7 +26,7 @@ def needs(host: Host, foreign: frozenset[str], *, pulled: bool = False) -> list[
         pulled: whether the base comes from a registry by its digest, so that nothing is needed to bootstrap it.
     """
     found = []
-    # A plugin of a command that is not there cannot be missed yet.
+    # Without the docker command its plugin is not a need yet.
     if host.has_docker and not host.has_buildx:
         steps = tuple(_buildx(host))
         found.append(_missing(host, BUILDX, "images are built with it", steps, BuildxMissing))
@@ -50,7 +53,7 @@ def needs(host: Host, foreign: frozenset[str], *, pulled: bool = False) -> list[
 def _missing(
     host: Host, what: str, why: str, steps: tuple[Step, ...], error: type[HostNotReady] = HostNotReady
 ) -> Finding:
-    """The finding that ``what`` is missing; the steps are apt's, and without apt they are the user's own."""
+    """The finding that ``what`` is missing. The steps use apt; without apt the user has to install it."""
     known = steps if host.has_apt else ()
     return Finding(
         check=what,

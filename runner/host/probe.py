@@ -1,4 +1,4 @@
-"""Reading a situation off this machine. Nothing is started that lasts, nothing is written that stays."""
+"""Read the state of this host. No process and no file stays behind."""
 
 import contextlib
 import errno
@@ -20,7 +20,7 @@ from runner.daemon.whereabouts import Whereabouts, whereabouts
 from runner.host.facts import read_host
 from runner.host.foreign import runs
 from runner.host.mirror import Mirror, ask, packages_of_pins, upstream
-from runner.host.state import Daemon, Machine, Place, Remedy, Results, Situation, Wanted
+from runner.host.state import Daemon, HostState, Machine, Place, Remedy, Results, Wanted
 from runner.images.base import base_tag
 from runner.images.build import locks_of
 from runner.images.lock import require_lock
@@ -46,7 +46,7 @@ _CGROUP_LIMITS = (
 )
 
 
-def look(
+def read_host_state(
     wanted: Wanted,
     specs: tuple[ImageSpec, ...],
     *,
@@ -55,8 +55,8 @@ def look(
     root: Path,
     store: Store,
     left_out: Mapping[str, str],
-) -> Situation:
-    """The situation of this machine.
+) -> HostState:
+    """The state of this host.
 
     Args:
         wanted: what is to be run.
@@ -72,7 +72,7 @@ def look(
     there = _there(specs) if daemon is not None and daemon.problem is None else None
     missing = None if there is None else tuple(spec.tag for spec in specs if spec.tag not in there)
     faults = store.record_faults()
-    return Situation(
+    return HostState(
         executor=executor,
         inside_image=inside_image,
         wanted=wanted,
@@ -124,7 +124,7 @@ def _there(specs: Iterable[ImageSpec]) -> Mapping[str, Any] | None:
 
 
 def _mirrors(wanted: Wanted, missing: tuple[str, ...] | None) -> tuple[Mirror, ...]:
-    # The index costs ten megabytes: it is read only where something is to be built from it.
+    # The index has ten megabytes, so it is read only where an image has to be built.
     architecture = machine.architecture() if missing is None or missing else None
     suites = {(toolchain.mirror, toolchain.suite): toolchain for toolchain in wanted.toolchains}
     return tuple(
@@ -155,7 +155,7 @@ def _places(
 ) -> tuple[Place, ...]:
     needs: list[tuple[Path, str, int]] = []
     if daemon is not None and not daemon.on_another_kernel:
-        # Another machine's directories are not here to be asked.
+        # The directories of another machine cannot be read from here.
         root = Path(str(daemon.information.get("DockerRootDir") or "/var/lib/docker"))
         if _existing(root) is not None and root.exists():
             needs.append((root, "images and build caches", _image_bytes(specs, there)))
@@ -178,13 +178,13 @@ def _places(
 
 
 def _image_bytes(specs: tuple[ImageSpec, ...], there: Mapping[str, Any] | None) -> int:
-    """What the images that are still to be built add to the disk, with all that their builds keep."""
+    """The disk space of the missing images, with all that their builds keep."""
     built = there or {}
     total = 0 if built else _TOOLS_BYTES
     done = {spec.architecture for spec in specs if spec.tag in built}
     for spec in specs:
         if spec.tag in built:
-            # Most often its last layers alone are made anew.
+            # Usually only its last layers are built again.
             total += _TARGET_BYTES
         elif spec.architecture in done:
             total += _TARGET_BYTES
@@ -195,7 +195,7 @@ def _image_bytes(specs: tuple[ImageSpec, ...], there: Mapping[str, Any] | None) 
 
 
 def results_of(store: Store) -> Results:
-    """Whether records can be written; a directory that is not there yet is made in the nearest one that is."""
+    """Whether records can be written. A missing directory would be made in its nearest existing parent."""
     nearest = _existing(store.root) or Path("/")
     try:
         if not nearest.is_dir():
@@ -226,7 +226,7 @@ def _foreign_files(store: Store) -> tuple[Path, ...]:
 
 def _remedy(store: Store, nearest: Path) -> Remedy | None:
     if nearest != store.root:
-        # What lies in a directory that may not be entered is not known: it may be there.
+        # A directory that may not be entered may hold the file.
         return Remedy.MAKE if os.access(nearest, os.X_OK) else None
     return Remedy.TAKE if store.holds_only_results() else None
 
@@ -242,7 +242,7 @@ def _existing(path: Path) -> Path | None:
 
 
 def _unprivileged() -> str | None:
-    """Why mmdebstrap could not map user ids for somebody who is not root; None where it could."""
+    """Why mmdebstrap could not map user ids without root; None where it could."""
     if os.geteuid() == 0:
         return None
     if shutil.which("newuidmap") is None:

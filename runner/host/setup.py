@@ -1,4 +1,4 @@
-"""Setting a host up: what is lacking is installed where we may, named with its commands where we may not."""
+"""Set a host up. With the rights setup installs what is missing; without them it prints the commands."""
 
 import os
 import subprocess
@@ -18,31 +18,33 @@ from runner.system.errors import ForgeBenchError, HostNotReady
 def set_up(
     architectures: Sequence[str], toolchain: Toolchain, *, say: Callable[[str], None], fix: bool
 ) -> None:
-    """See that images of these architectures can be built and run here.
+    """Check that images of these architectures can be built and run here.
 
     Args:
         architectures: Docker's names of them.
         toolchain: whose base is needed.
         say: takes a line about each thing that is done.
-        fix: install what is lacking, if we are root; otherwise only look.
+        fix: install what is missing, as root; otherwise only check.
 
     Raises:
-        DockerUnavailable: no daemon answers; nothing can be done about that here.
-        HostNotReady: something is lacking; the message ends in the exact commands.
+        DockerUnavailable: no daemon answers, and setup cannot start one.
+        HostNotReady: something is missing; the message ends in the exact commands.
     """
     require_daemon()
-    still = mend(architectures, toolchain, say=say) if fix else lacking(architectures, toolchain)
+    still = install_missing(architectures, toolchain, say=say) if fix else lacking(architectures, toolchain)
     if still:
         raise not_ready(still)
 
 
 def lacking(architectures: Sequence[str], toolchain: Toolchain) -> list[Finding]:
-    """What this host lacks for images of these architectures; a daemon is no part of it."""
+    """What this host lacks for images of these architectures, without the daemon."""
     return _look(architectures, toolchain)[1]
 
 
-def mend(architectures: Sequence[str], toolchain: Toolchain, *, say: Callable[[str], None]) -> list[Finding]:
-    """Install what is lacking, as far as we may and know how; returns what is lacking still.
+def install_missing(
+    architectures: Sequence[str], toolchain: Toolchain, *, say: Callable[[str], None]
+) -> list[Finding]:
+    """Install what is missing where rights and commands allow it; return what is still missing.
 
     Raises:
         HostNotReady: a step failed.
@@ -85,7 +87,7 @@ def _take(step: Step, need: Finding) -> None:
 
 
 def not_ready(found: Sequence[Finding]) -> ForgeBenchError:
-    """The error for all that is lacking, of the one kind where there is but one."""
+    """The error for all missing things. With a single one its own type of error is used."""
     commands = [command for need in found for command in need.commands]
     by_hand = [need.check for need in found if not need.steps]
     advice = []

@@ -1,4 +1,4 @@
-"""Everything about a host that decides whether a run would work, as plain values: read once, invented by tests."""
+"""All facts about a host that decide whether a run would work, as plain values. Tests invent them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from runner.system.errors import DockerUnavailable, ForgeBenchError, PackagesDri
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What is to be run here: the images that it takes, and the largest limits of its launches."""
+    """The requested run: its images, and the largest limits of its launches."""
 
     toolchains: tuple[Toolchain, ...]
     images: tuple[str, ...]
@@ -26,11 +26,11 @@ class Wanted:
 
 @dataclass(frozen=True, kw_only=True)
 class Daemon:
-    """The daemon, as far as it could be asked.
+    """The facts about the daemon.
 
     Attributes:
-        problem: why it cannot be spoken to; None where it answers.
-        host: its address; empty where not even that is known.
+        problem: why it cannot be used; None where it answers.
+        host: its address; empty where it is unknown.
         place: where its containers run.
         sdk: why the Python library cannot be used; None where it can.
         client: the version of the command line; None where there is none.
@@ -52,7 +52,7 @@ class Daemon:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A file system: what of ours lies on it, how much is free, how much is needed. In bytes."""
+    """A file system: the project's data on it, the free bytes and the needed bytes."""
 
     path: Path
     holds: tuple[str, ...]
@@ -61,17 +61,17 @@ class Place:
 
 
 class Remedy(Enum):
-    """What opens a closed results directory to this user. There is none that touches what is not ours."""
+    """The action that opens a closed results directory to this user. No action touches foreign files."""
 
-    # It is not there, and its parent is closed.
+    # The directory does not exist, and its parent is closed.
     MAKE = "make"
-    # It is there, and holds nothing but results.
+    # The directory exists, and holds only results.
     TAKE = "take"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """The results directory, which need not be there yet; why nothing can be written in it, and what mends that."""
+    """The results directory, which need not exist yet: why it cannot be written, and the action that opens it."""
 
     path: Path
     problem: ForgeBenchError | None = None
@@ -80,7 +80,7 @@ class Results:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What the machine is and does just now; None where unknown. ``memory_bytes`` is what this process may have."""
+    """The machine and its state at this moment; None where unknown. ``memory_bytes`` is what this process may use."""
 
     cpus: int
     memory_bytes: int
@@ -91,7 +91,7 @@ class Machine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Situation:
+class HostState:
     """All of it.
 
     Attributes:

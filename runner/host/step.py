@@ -1,4 +1,4 @@
-"""What setup may do to a host, as data: files to write and commands to run; printed, each is a line for a shell."""
+"""The steps of setup, as data: files to write and commands to run. Printed, each step is a line for a shell."""
 
 import shlex
 from dataclasses import dataclass

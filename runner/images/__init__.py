@@ -1,1 +1,1 @@
-"""Images: what goes into them, how they are built, and by what they are known."""
+"""Images: their inputs, their builds, and their identities."""

@@ -1,4 +1,4 @@
-"""The base that images are built on: a local image, else a pull by digest, else a bootstrap from packages."""
+"""The base image of our images: a local image, else a pull by digest, else a bootstrap from packages."""
 
 import os
 import shlex
@@ -18,7 +18,7 @@ from runner.system.scratch import scratch_directory
 from runner.system.signals import end_group, uninterrupted
 
 _KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-# For its mounts to be undone and some hundred megabytes to be removed.
+# The time to undo mounts and to remove some hundred megabytes.
 _GRACE_SECONDS = 15.0
 
 
@@ -29,7 +29,7 @@ def base_tag(toolchain: Toolchain) -> str:
 
 
 def ensure_base(toolchain: Toolchain, *, log_directory: Path, say: Callable[[str], None]) -> str:
-    """The tag of the base, which is there when this returns.
+    """The tag of the base image, which exists when this returns.
 
     Raises:
         ImageBuildFailed: none of the three ways led to one.
@@ -56,14 +56,14 @@ def ensure_base(toolchain: Toolchain, *, log_directory: Path, say: Callable[[str
 
 
 def _way(toolchain: Toolchain) -> str:
-    """How a base is to be had: setup installs what bootstraps one only where none is named by its digest."""
+    """The advice to get a base image. Setup installs mmdebstrap only where the matrix names no base by digest."""
     if toolchain.base is None:
         return "run make setup, see that the Debian mirror is reachable"
     return f"see that docker pull {shlex.quote(toolchain.base)} works, install mmdebstrap"
 
 
 def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callable[[str], None]) -> str:
-    """Make the base from the suite's packages with mmdebstrap; returns what happened, in words."""
+    """Make the base image from the suite's packages with mmdebstrap; return a line about it."""
     if shutil.which("mmdebstrap") is None:
         return "no mmdebstrap here to bootstrap one"
     started = time.monotonic()
@@ -75,14 +75,14 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
             *_private_mounts(),
             "mmdebstrap",
             "--variant=minbase",
-            # A mirror out of reach is given up within seconds, and not after minutes.
+            # apt gives up an unreachable mirror within seconds, not minutes.
             '--aptopt=Acquire::Retries "1"',
             '--aptopt=Acquire::http::Timeout "10"',
             f"--architectures={machine.architecture()}",
             *([f"--keyring={_KEYRING}"] if _KEYRING.exists() else []),
             toolchain.suite,
             str(archive),
-            # A dated archive's index has run out; its signature still counts.
+            # The index of a dated archive has expired; its signature still counts.
             f"deb {'[check-valid-until=no] ' if toolchain.snapshot else ''}{toolchain.mirror} {toolchain.suite} main",
         ]
         if _run(command, log=log, temporary=temporary) != 0:
@@ -97,10 +97,10 @@ def _bootstrap(toolchain: Toolchain, tag: str, log_directory: Path, say: Callabl
 
 
 def _run(command: Sequence[str], *, log: Path, temporary: Path) -> int:
-    """Run mmdebstrap to its end; one that is stopped removes what it made, and what it cannot is in ``temporary``."""
+    """Run mmdebstrap to its end. A stopped mmdebstrap removes its files; all others lie in ``temporary``."""
     chroots = temporary / "chroots"
     chroots.mkdir()
-    # Its own users work in there: apt's, and without root all of those that it maps.
+    # Other users write there too: apt's user, and without root all users that mmdebstrap maps.
     chroots.chmod(0o1777)
     temporary.chmod(0o711)
     process: subprocess.Popen[bytes] | None = None
@@ -118,16 +118,16 @@ def _run(command: Sequence[str], *, log: Path, temporary: Path) -> int:
     finally:
         if process is not None:
             with uninterrupted():
-                # It waits for its children whatever it is told: the wish to stop must reach those.
+                # mmdebstrap always waits for its children, so the interrupt must reach the children.
                 end_group(process, grace_seconds=_GRACE_SECONDS)
 
 
 def _private_mounts() -> tuple[str, ...]:
-    """For root, what mmdebstrap is to be started by: a mount namespace of its own.
+    """For root, the command that starts mmdebstrap in a separate mount namespace.
 
-    Root's mmdebstrap mounts /dev/shm and others of this machine into its chroot. Were it killed, whoever removes that
-    chroot would remove what lies there; mounts of its own namespace are gone with it. Others have one anyway, and who
-    may not have one may not mount either.
+    Root's mmdebstrap mounts this machine's /dev/shm and others into its chroot. After a kill, removing that chroot
+    would also remove the mounted files. The mounts of a namespace end with its process. Other users always get a
+    namespace; a user who may not have one may not mount either.
     """
     own = ("unshare", "--mount")
     if os.geteuid() != 0 or shutil.which(own[0]) is None:
@@ -137,6 +137,6 @@ def _private_mounts() -> tuple[str, ...]:
 
 
 def _raise_if_known(said: str, toolchain: Toolchain, log: Path) -> None:
-    """A full disk, a mirror out of reach, a daemon that has gone: each has a remedy of its own."""
+    """The typed errors of a bootstrap: a full disk, an unreachable mirror, a lost daemon."""
     if known := diagnose(said, what=f"making the base of {toolchain.suite}", log=log):
         raise known

@@ -1,4 +1,4 @@
-"""Building an image, or finding that nothing is to be done."""
+"""Build an image, or find that it exists already."""
 
 import os
 import re
@@ -36,10 +36,10 @@ _NOT_SERVED = "forge-bench: not served: "
 
 
 def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Callable[[str], None]) -> Image:
-    """The image of ``spec``, built unless it is there already.
+    """The image of ``spec``, built unless it exists already.
 
     Args:
-        spec: what is wanted.
+        spec: the image to build.
         root: the checkout, from whose files ours are built.
         log_directory: where the build's output goes.
         say: takes a line about what is done.
@@ -47,7 +47,7 @@ def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Calla
     Raises:
         PackagesDrifted: the packages are not locked for what is asked, or no longer served as locked.
         PinMismatch: the packages serve other versions than the toolchain pins.
-        EmulationMissing: a step of somebody else's build runs a program of another architecture.
+        EmulationMissing: a step of a competitor's build runs a program of another architecture.
         ImageBuildFailed: the build failed for another reason; the message ends in the build's last lines.
     """
     for each in locks_of(spec):
@@ -58,7 +58,7 @@ def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Calla
     if all(identity_of(found.get(tag)) == identity.identity for tag in tags):
         return _image(spec, identity, found[spec.tag], None)
     if identity_of(found.get(spec.tag)) == identity.identity:
-        # Only a short name is gone, or stands for something else.
+        # Only a short name is missing, or names another image.
         for alias in tags[1:]:
             docker("tag", spec.tag, alias)
         return _image(spec, identity, found[spec.tag], None)
@@ -92,7 +92,7 @@ def build_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]
 
 
 def their_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]:
-    """The same for somebody else's image: the base that it may build on, and the labels that our images have."""
+    """The same arguments for a competitor's image: the base that it may build on, and our labels."""
     labels = {
         TARGET_LABEL: spec.target.name,
         IDENTITY_LABEL: identity.identity,
@@ -134,7 +134,10 @@ def _build(spec: ImageSpec, identity: Identity, root: Path, log: Path, say: Call
 
 @contextmanager
 def _what(spec: ImageSpec, identity: Identity, base: str, root: Path) -> Iterator[list[str]]:
-    """The arguments that say what is built, its files last: the checkout, or a copy of theirs that is gone afterwards."""
+    """The arguments that say what is built.
+
+    The last is the folder: the checkout, or a temporary copy of a competitor's files.
+    """
     source = spec.target.source
     if isinstance(source, TheirDockerfile | TheirImage):
         with build_files(source) as files:
@@ -170,9 +173,9 @@ def _failure(spec: ImageSpec, root: Path, log: Path, say: Callable[[str], None])
 def _refused_packages(
     spec: ImageSpec, text: str, root: Path, log_directory: Path, say: Callable[[str], None]
 ) -> ForgeBenchError | None:
-    """What our own scripts said of packages that are not as locked or as pinned."""
+    """The error that our build scripts printed about packages that are not as locked or pinned."""
     lines = text.splitlines()
-    # The script itself may be shown too; what it printed has its values filled in.
+    # The log may show the script itself too; only the printed line has the values filled in.
     if any("$" not in line.partition(_NOT_SERVED)[2] for line in lines if _NOT_SERVED in line):
         drift = _drift(spec, root, log_directory, say)
         if drift is not None:
@@ -191,7 +194,7 @@ def _refused_packages(
 def _drift(
     spec: ImageSpec, root: Path, log_directory: Path, say: Callable[[str], None]
 ) -> PackagesDrifted | None:
-    """What is served instead of what is locked; None where it is the same, so that the mirror must be at fault."""
+    """The error for packages that differ from the lock; None where they are equal, so that the mirror is at fault."""
     served = resolve(spec.toolchain, root=root, log_directory=log_directory, say=say)
     found = {}
     for kind, architecture in locks_of(spec):
@@ -210,7 +213,7 @@ def _aliases(spec: ImageSpec) -> tuple[str, ...]:
     """Short names, for people."""
     own = spec.architecture == machine.architecture()
     if not isinstance(spec.target.source, Stage):
-        # Theirs may be called anything, such as the name of an architecture.
+        # A competitor's image may have any name, even that of an architecture.
         return ()
     if spec.target == CORE:
         return (f"forge-bench:{spec.architecture}", *(("forge-bench:latest",) if own else ()))
@@ -218,7 +221,7 @@ def _aliases(spec: ImageSpec) -> tuple[str, ...]:
 
 
 def identity_of(image: Mapping[str, Any] | None) -> str | None:
-    """The identity that an image of the daemon bears; None where it bears none, or is not there."""
+    """The identity on an image's label; None where the daemon has no such image or label."""
     labels = (image or {}).get("Config", {}).get("Labels") or {}
     value = labels.get(IDENTITY_LABEL)
     return None if value is None else str(value)
@@ -251,7 +254,7 @@ def _image(spec: ImageSpec, identity: Identity, found: dict[str, Any], seconds: 
 
 
 def _refuse_unfit(spec: ImageSpec, found: Mapping[str, Any]) -> None:
-    """See that an image of somebody else's is one that a launch can be held to its limits in.
+    """Check that a competitor's image lets the runner enforce a launch's limits.
 
     Raises:
         ImageBuildFailed: it is of another architecture, or declares volumes.

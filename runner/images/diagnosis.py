@@ -1,4 +1,4 @@
-"""Reasons of a failed build that a user can do something about, found in what the build printed."""
+"""Causes of a failed build that a user can remove, found in the build's output."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from runner.daemon.unavailable import is_connection_trouble
 from runner.system.errors import DockerUnavailable, ForgeBenchError, MirrorUnreachable
 from runner.system.space import is_full, no_space
 
-# How apt, pip, uv, cargo and mmdebstrap (which is apt) say that a name or a server was not there.
+# How apt, pip, uv, cargo and mmdebstrap (which runs apt) report an unknown name or an unreachable server.
 _UNREACHABLE = re.compile(
     r"temporary failure (?:in name resolution|resolving)|could not resolve|couldn't resolve|name or service not known"
     r"|could not connect to|unable to connect to|cannot initiate the connection|connection (?:timed out|refused|reset)"
@@ -29,10 +29,10 @@ _LONGEST = 300
 
 
 def diagnose(text: str, *, what: str, log: Path) -> ForgeBenchError | None:
-    """The typed reason that a build's output gives, or None where it gives none that is known.
+    """The typed cause in a build's output, or None where no known cause occurs.
 
     Args:
-        text: all that the build printed.
+        text: the whole output of the build.
         what: what failed, for the message.
         log: where the output lies.
     """
@@ -43,20 +43,20 @@ def diagnose(text: str, *, what: str, log: Path) -> ForgeBenchError | None:
         return DockerUnavailable(
             what=f"{what}: the connection to the Docker daemon broke",
             why=found,
-            fix="see that the daemon runs (docker info), then call again: finished steps are cached",
+            fix="check that the daemon runs (docker info), then run again: finished steps are cached",
         )
     if found := _first(lines, _UNREACHABLE.search):
         return MirrorUnreachable(
             what=f"{what}: {_server(lines, found)} could not be reached",
             why=found,
-            fix="see that this machine has a network and resolves names, then call again: finished steps are cached; "
+            fix="check that this machine has a network and resolves names, then run again: finished steps are cached; "
             f"log: {log}",
         )
     if found := _first(lines, _GONE.search):
         return MirrorUnreachable(
             what=f"{what}: {_server(lines, found)} does not have what was asked for",
             why=found,
-            fix=f"call again (a mirror may be in the middle of an update); log: {log}",
+            fix=f"run again (a mirror may be in the middle of an update); log: {log}",
         )
     return None
 
@@ -66,7 +66,7 @@ def _first(lines: list[str], matches: Callable[[str], object]) -> str | None:
 
 
 def _server(lines: list[str], found: str) -> str:
-    """The server that the line speaks of, or the first that any line names."""
+    """The server that the line names, or the first that any line names."""
     named = _HOST.search(found) or _ADDRESS.search(found)
     if named is None:
         named = next((match for line in lines if (match := _ADDRESS.search(line))), None)

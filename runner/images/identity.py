@@ -1,4 +1,4 @@
-"""By what an image is known before it is built: the hash of all its files, pins and packages."""
+"""The identity of an image, known before its build: the hash of all its files, pins and packages."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from runner.matrix.toolchain import ARCHITECTURES
 from runner.records.record import content_hash
 from runner.system.errors import ImageNotFound
 
-# What an implementation executes, and what only the runner inside the image reads.
+# The files that an implementation executes, and the files that only the runner inside the image reads.
 EXECUTED = (".dockerignore", "docker", "rust", "baselines")
 READ_BY_THE_RUNNER = ("runner", "templates", "matrix.yaml", "pyproject.toml", "uv.lock", "LICENSE")
 # Never part of the build context: .dockerignore says the same. Cargo's folder goes by its path, because
@@ -39,11 +39,11 @@ def identify(spec: ImageSpec, root: Path) -> Identity:
     """The identity of the image that ``spec`` would give, from its files as they are now.
 
     Args:
-        spec: the image; of somebody else's the files are those that its target names.
+        spec: the image. The target of a competitor's image names its files.
         root: the checkout, from which ours are built.
 
     Raises:
-        ImageBuildFailed: a file of somebody else's cannot be read.
+        ImageBuildFailed: a file of a competitor's image cannot be read.
         ImageNotFound: nothing says what the image would be built from.
     """
     asked = _asked(spec)
@@ -51,7 +51,7 @@ def identify(spec: ImageSpec, root: Path) -> Identity:
     if source is None:
         raise ImageNotFound(
             what=f"nothing here says what the image {spec.target.name} is built from",
-            why="it is an image of somebody else's, which a record names and its matrix described",
+            why="it is a competitor's image, which a record names and its matrix described",
             fix="give the image itself: --image DIGEST, FILE or REGISTRY/REPOSITORY@sha256:…, with --executor docker",
         )
     if isinstance(source, Stage):
@@ -59,7 +59,7 @@ def identify(spec: ImageSpec, root: Path) -> Identity:
         more: dict[str, Any] = {"runner": _hashes(root, READ_BY_THE_RUNNER)}
     else:
         executed = {"spec": asked, **inputs_of(source)}
-        # How its versions are asked runs nothing again, but they are asked anew.
+        # A new versions command runs no cell again, but the versions are asked again.
         more = {"versions": spec.target.versions}
     return Identity(identity=content_hash({**executed, **more}), execution_hash=content_hash(executed))
 

@@ -1,4 +1,4 @@
-"""The labels of an image that the runner built. They are hints: anybody may write any label."""
+"""The labels of an image that the runner built. They are hints, because any program can write any label."""
 
 IDENTITY_LABEL = "forge-bench.identity"
 TARGET_LABEL = "forge-bench.target"

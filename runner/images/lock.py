@@ -1,9 +1,9 @@
 """Lock files: the exact Debian packages that an image is assembled from, and those that build it.
 
-``docker/lock/TOOLCHAIN/`` holds six of them: ``image-ARCH.txt`` for an image of that architecture,
-``compile-ARCH.txt`` for what a compile image has beyond that, and ``tools-ARCH.txt`` for the stage that compiles on
-a machine of that architecture. A line a package, so that git shows what changed and a shell can read it. A build
-installs what is written there and nothing else.
+``docker/lock/TOOLCHAIN/`` holds six files. ``image-ARCH.txt`` is for an image of that architecture.
+``compile-ARCH.txt`` lists the additional packages of a compile image. ``tools-ARCH.txt`` is for the stage that
+compiles on a machine of that architecture. Each package has one line, so that git shows a change and a shell can read
+it. A build installs only these packages.
 """
 
 import re
@@ -17,7 +17,7 @@ from runner.matrix.toolchain import Toolchain
 from runner.system.errors import PackagesDrifted
 
 KINDS = ("image", "compile", "tools")
-# What is asked of apt, by kind, relative to docker/.
+# The lists of packages that apt is asked for, by kind, relative to docker/.
 REQUESTS = {"image": "packages.txt", "compile": "compile.txt", "tools": "tools.txt"}
 _SHOWN = 20
 _HEADER = "# Written by `python -m runner lock`: review its changes in git, edit nothing by hand."
@@ -70,7 +70,7 @@ class Lock:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A package whose version or file differs. None: it is not there."""
+    """A package whose version or file differs. None: the package is absent."""
 
     name: str
     before: str | None
@@ -83,20 +83,20 @@ class Change:
 
 
 def lock_file(root: Path, toolchain: str, kind: str, architecture: str) -> Path:
-    """Where this lock lies."""
+    """The path of this lock."""
     return root / "docker" / "lock" / toolchain / f"{kind}-{architecture}.txt"
 
 
 def asked_for(root: Path, kind: str) -> tuple[str, ...]:
-    """What apt is asked to install, as it stands beside the Dockerfile."""
+    """The packages that apt is asked to install, from the lists beside the Dockerfile."""
     return tuple((root / "docker" / REQUESTS[kind]).read_text(encoding="utf-8").split())
 
 
 def parse_lock(text: str, *, name: str) -> Lock:
-    """The lock that ``text`` is; ``name`` is what an error calls it.
+    """The lock in ``text``. An error calls it ``name``.
 
     Raises:
-        PackagesDrifted: it is not such a file, or two lines hold the same package.
+        PackagesDrifted: the text is not a lock, or two lines hold the same package.
     """
     lines = text.splitlines()
     head = dict(
@@ -127,7 +127,7 @@ def parse_lock(text: str, *, name: str) -> Lock:
     if not packages:
         raise _unusable(name, "it holds no package")
     if len({(each.name, each.architecture) for each in packages}) < len(packages):
-        raise _unusable(name, "a package stands there twice")
+        raise _unusable(name, "a package is listed twice")
     return Lock(
         suite=head["suite"],
         mirror=head["mirror"],
@@ -166,7 +166,7 @@ def parse_uris(text: str, *, mirror: str) -> tuple[Package, ...]:
 
 
 def beyond(image: Iterable[Package], more: Iterable[Package]) -> tuple[Package, ...]:
-    """The packages of ``more`` that ``image`` lacks; it is unpacked on top of the other.
+    """The packages of ``more`` that ``image`` lacks. They are unpacked on top of ``image``.
 
     Raises:
         ValueError: ``more`` lacks one of ``image``, so that it cannot lie on top.
@@ -179,7 +179,7 @@ def beyond(image: Iterable[Package], more: Iterable[Package]) -> tuple[Package, 
 
 
 def changes(before: Iterable[Package], after: Iterable[Package]) -> list[Change]:
-    """What differs, by name; of a package on two architectures each."""
+    """The packages that differ, by name; a package on two architectures is compared on each."""
     old, new = _by_name(before), _by_name(after)
     return [
         Change(
@@ -209,7 +209,7 @@ def read_lock(root: Path, toolchain: str, kind: str, architecture: str) -> Lock 
 
 
 def require_lock(root: Path, toolchain: Toolchain, kind: str, architecture: str) -> Lock:
-    """The committed lock, which fits what the matrix and the package lists ask for.
+    """The committed lock, checked against the matrix and the package lists.
 
     Raises:
         PackagesDrifted: there is none, it is damaged, or it was made for something else.
@@ -233,7 +233,7 @@ def require_lock(root: Path, toolchain: Toolchain, kind: str, architecture: str)
 
 
 def drifted(toolchain: str, found: dict[str, list[Change]], *, why: str) -> PackagesDrifted:
-    """The error that says which packages of which lock are served otherwise than locked."""
+    """The error that names the packages whose served version differs from the lock."""
     lines = [f"{name}: {change}" for name, each in found.items() for change in each]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     listing = "\n".join(f"    {line}" for line in (*lines[:_SHOWN], *more))
@@ -246,7 +246,7 @@ def drifted(toolchain: str, found: dict[str, list[Change]], *, why: str) -> Pack
 
 
 def write_locks(root: Path, toolchain: str, locks: dict[tuple[str, str], Lock]) -> list[Path]:
-    """Write the locks whose packages or origin changed; returns their files. An equal lock keeps its moment."""
+    """Write the locks whose packages or origin changed; return their files. An equal lock keeps its moment."""
     written = []
     for (kind, architecture), lock in locks.items():
         path = lock_file(root, toolchain, kind, architecture)
@@ -254,7 +254,7 @@ def write_locks(root: Path, toolchain: str, locks: dict[tuple[str, str], Lock]) 
             if not _renewed(read_lock(root, toolchain, kind, architecture), lock):
                 continue
         except PackagesDrifted:
-            # It is damaged: that is what writing mends.
+            # The lock is damaged, and writing it repairs it.
             pass
         path.parent.mkdir(parents=True, exist_ok=True)
         new = path.with_suffix(".new")
@@ -302,7 +302,7 @@ def _unusable(name: str, why: str) -> PackagesDrifted:
     return PackagesDrifted(
         what=f"the lock {name} cannot be used",
         why=why,
-        fix=f"git restore {shlex.quote(name)}, or write it anew: python -m runner lock",
+        fix=f"git restore {shlex.quote(name)}, or write it again: python -m runner lock",
     )
 
 

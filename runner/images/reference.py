@@ -1,7 +1,6 @@
-"""An image that somebody names: by digest, as an archive of ``docker save``, or by its place in a registry.
+"""An image that a user names: by digest, as an archive of ``docker save``, or by its place in a registry.
 
-Whatever can be known of it before it is here (its config digest, its labels) is read first, so that a wrong image is
-refused before a gigabyte travels.
+Its config digest and labels are read first, so that a wrong image is refused before a gigabyte is transferred.
 """
 
 import hashlib
@@ -32,11 +31,11 @@ _LARGEST_JSON = 2**24
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """An image that may be meant, before it is necessarily here.
+    """An image that may be the named one. The daemon need not have it yet.
 
-    ``facts.config_digest`` is that of the image's own configuration. ``pull`` is the reference to pull it by, by its
-    own digest and not its index's: a daemon keeps one image a digest, whatever the architecture. ``archive`` is the
-    file to load it from. With neither it is here.
+    ``facts.config_digest`` is that of the image's own configuration. ``pull`` is the reference to pull it by. It
+    holds the image's digest and not its index's, because a daemon keeps one image for each digest, of any
+    architecture. ``archive`` is the file to load it from. With neither the daemon has it already.
     """
 
     facts: ImageFacts
@@ -46,15 +45,15 @@ class Candidate:
 
 
 def candidates(asked: str, architectures: Iterable[str]) -> tuple[Candidate, ...]:
-    """The images that ``asked`` names, one an architecture where it names an index.
+    """The images that ``asked`` names: one for each architecture where it names an index.
 
     Args:
         asked: a config digest ``sha256:…``, the path of a docker-archive, a name that the daemon knows, or
             ``registry/repository`` with ``:tag`` or ``@sha256:…``.
-        architectures: those that are of interest.
+        architectures: the wanted architectures.
 
     Raises:
-        ImageNotFound: there is no such image, or no answer from where it should be.
+        ImageNotFound: there is no such image, or its registry does not answer.
     """
     if _DIGEST.match(asked):
         found = inspect(asked)
@@ -81,7 +80,7 @@ def candidates(asked: str, architectures: Iterable[str]) -> tuple[Candidate, ...
 
 
 def obtain(candidate: Candidate) -> ImageFacts:
-    """Have the daemon hold the image; returns its facts, with the digest by which the daemon starts it.
+    """Pull or load the image into the daemon; return its facts, with the digest by which the daemon starts it.
 
     Raises:
         ImageNotFound: it could not be pulled or loaded.
@@ -96,13 +95,13 @@ def obtain(candidate: Candidate) -> ImageFacts:
         raise ImageNotFound(
             what=f"the image of {candidate.where} did not arrive",
             why=f"the daemon has nothing with the digest {facts.config_digest}",
-            fix="see with docker image ls --digests what it has, and call again",
+            fix="see its images with docker image ls --digests, and run again",
         )
     return facts_of(here)
 
 
 def inspect(reference: str) -> dict[str, Any] | None:
-    """What the daemon knows of one image, by whatever it is named, or None."""
+    """The daemon's facts about one image, by any of its names, or None."""
     result = docker("image", "inspect", reference)
     if result.returncode != 0 and is_connection_trouble(result.stderr):
         raise unavailable(result.stderr)
@@ -111,7 +110,7 @@ def inspect(reference: str) -> dict[str, Any] | None:
 
 
 def with_label(name: str, value: str) -> dict[str, Any] | None:
-    """The newest image in the daemon that bears this label, or None."""
+    """The newest image in the daemon with this label, or None."""
     listing = docker("image", "ls", "--no-trunc", "--quiet", "--filter", f"label={name}={value}")
     first = next(iter(listing.stdout.split()), None)
     return inspect(first) if first else None
@@ -135,7 +134,7 @@ def _facts(
         target=labels.get(TARGET_LABEL, "unknown"),
         architecture=architecture,
         identity=labels.get(IDENTITY_LABEL),
-        # One without the label is like no other.
+        # An image without the label matches no other.
         execution_hash=labels.get(EXECUTION_HASH_LABEL, config_digest),
         config_digest=config_digest,
         manifest_digest=manifest_digest,
@@ -160,7 +159,7 @@ def _in_archive(path: Path) -> Iterator[Candidate]:
                 facts=_facts(
                     (configuration.get("config") or {}).get("Labels"),
                     architecture=str(configuration.get("architecture")),
-                    # Worked out here: a name inside an archive proves nothing.
+                    # The digest is computed here, because a name inside an archive proves nothing.
                     config_digest=f"sha256:{hashlib.sha256(text).hexdigest()}",
                     manifest_digest=None,
                 ),
@@ -199,7 +198,7 @@ def _member(path: Path, archive: tarfile.TarFile, name: str) -> bytes:
 
 
 def _load(path: Path, facts: ImageFacts) -> dict[str, Any] | None:
-    """Load the archive, and give every name that it took from another image back to that one."""
+    """Load the archive, and give every name that it took back to the former image."""
     with _archive(path) as archive:
         tags = [tag for entry in _manifest(path, archive) for tag in entry.get("RepoTags") or []]
     before = {tag: str(image["Id"]) for tag, image in (inspect_images(tags) if tags else {}).items()}
@@ -214,7 +213,7 @@ def _load(path: Path, facts: ImageFacts) -> dict[str, Any] | None:
             found = image
             break
     if found is not None:
-        # A name of its own: without one it would be swept away with what nobody needs.
+        # The image gets a name, because docker image prune removes unnamed images.
         docker("tag", str(found["Id"]), f"forge-bench:verify-{str(found['Id']).partition(':')[2][:12]}")
     for tag, image_id in before.items():
         docker("tag", image_id, tag)
@@ -222,7 +221,7 @@ def _load(path: Path, facts: ImageFacts) -> dict[str, Any] | None:
 
 
 def _same(one: ImageFacts, other: ImageFacts) -> bool:
-    """By the digest; by the labels where the daemon's store goes by manifests instead."""
+    """The image by its digest, or by its labels where the daemon's store uses manifest digests."""
     if one.config_digest == other.config_digest:
         return True
     return one.identity is not None and (one.identity, one.target) == (other.identity, other.target)
@@ -281,7 +280,7 @@ def _of_manifest(reference: str, manifest: Mapping[str, Any]) -> Candidate:
 
 
 def _ask(reference: str, *how: str) -> dict[str, Any]:
-    """Buildx asks with the user's own credentials, and over plain HTTP on loopback alone."""
+    """Buildx asks with the user's credentials, and uses plain HTTP only on loopback."""
     result = docker("buildx", "imagetools", "inspect", *how, reference, timeout=120)
     found = _json(result.stdout) if result.returncode == 0 else None
     if not isinstance(found, dict):

@@ -1,4 +1,4 @@
-"""What the archive serves now: apt is asked inside the base, and nothing is downloaded or installed."""
+"""The packages that the archive serves now. apt answers inside the base image, and downloads or installs nothing."""
 
 import re
 import tempfile
@@ -24,7 +24,7 @@ _STEP = re.compile(r"#\d+ (\d+\.\d+ )?")
 def resolve(
     toolchain: Toolchain, *, root: Path, log_directory: Path, say: Callable[[str], None]
 ) -> dict[tuple[str, str], Lock]:
-    """What a lock written now would hold, by kind (image, compile, tools) and architecture.
+    """The content of a lock written now, by kind (image, compile, tools) and architecture.
 
     Raises:
         MirrorUnreachable: the archive does not answer, or has no such suite or moment.
@@ -39,7 +39,7 @@ def resolve(
             "BASE": base,
             "SUITE": toolchain.suite,
             "MIRROR": toolchain.mirror,
-            # Never the layer of an earlier question.
+            # This argument keeps Docker from reusing the layer of an earlier question.
             "ASKED_AT": datetime.now(tz=UTC).isoformat(),
         }
         result = docker(
@@ -90,7 +90,7 @@ def _failure(toolchain: Toolchain, log: Path) -> ForgeBenchError:
     tail = "\n".join(f"    {line}" for line in (refused or lines)[-_TAIL_LINES:])
     if refused:
         why = f"{toolchain.mirror} lacks a package that docker/packages.txt or docker/tools.txt names"
-        fix = f"mend those lists, or take another suite or moment; log: {log}"
+        fix = f"correct those lists, or take another suite or moment; log: {log}"
     else:
         why, fix = "apt ended with an error", f"read {log}"
     return ImageBuildFailed(

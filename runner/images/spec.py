@@ -1,4 +1,4 @@
-"""What an image is asked for, and what came of it."""
+"""A requested image, and the result."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ class ImageSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """An image that is there. ``built_seconds`` is None where nothing was to be done."""
+    """An existing image. ``built_seconds`` is None where no build was needed."""
 
     spec: ImageSpec
     config_digest: str

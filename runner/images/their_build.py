@@ -1,7 +1,7 @@
-"""What an image of somebody else's is built from: hashed for its identity, and laid out as its build reads it.
+"""The files of a competitor's image: hashed for its identity, and copied for its build.
 
-A build reads exactly what was hashed: regular files and links of its context, with the permissions that are hashed,
-and none of the history that a checkout of theirs may hold.
+A build reads exactly the hashed files: regular files and links of its context, with the hashed permissions. A build
+never reads a checkout's history.
 """
 
 import os
@@ -31,7 +31,7 @@ class BuildFiles:
 
 
 def inputs_of(source: TheirDockerfile | TheirImage) -> dict[str, Any]:
-    """Everything that decides what a build of ``source`` gives, but for what its steps download.
+    """The hashes of all inputs to a build of ``source``, except the downloads of its steps.
 
     Raises:
         ImageBuildFailed: a file cannot be read.
@@ -47,7 +47,7 @@ def inputs_of(source: TheirDockerfile | TheirImage) -> dict[str, Any]:
 
 @contextmanager
 def build_files(source: TheirDockerfile | TheirImage) -> Iterator[BuildFiles]:
-    """A copy of what `inputs_of` hashes, for one build.
+    """A copy of the files that `inputs_of` hashes, for one build.
 
     Raises:
         ImageBuildFailed: a file cannot be read.
@@ -73,7 +73,7 @@ def _copy(source: TheirDockerfile, files: BuildFiles) -> None:
             target.symlink_to(path.readlink())
         else:
             shutil.copyfile(path, target)
-            # A launch's user reads them whatever umask they were checked out under.
+            # A launch's user can read the files, under any umask of their checkout.
             target.chmod(0o755 if _is_executable(path) else 0o644)
     for folder in (files.context, *(path for path in files.context.rglob("*") if path.is_dir())):
         if not folder.is_symlink():

@@ -1,7 +1,7 @@
-"""The small arithmetic in which a matrix states expected counts: integers, names, ``+ - * //``, parentheses.
+"""The arithmetic in which a matrix states expected counts: integers, names, ``+ - * //``, parentheses.
 
-It is parsed by Python's own parser and evaluated over a closed list of node types, so that nothing else can run.
-Texts are short, numbers are below 2**53 at every step: no text takes long or needs much.
+Python's own parser parses the text. The evaluator accepts a closed list of node types, so no other code can run.
+Texts are short and numbers stay below 2**53 at every step, so time and memory are bounded.
 """
 
 import ast
@@ -22,7 +22,7 @@ def names_in(text: str) -> frozenset[str]:
     """The parameter names that ``text`` uses.
 
     Raises:
-        ExpressionError: ``text`` is not an expression of this kind, whatever the parameters are.
+        ExpressionError: ``text`` is not an expression of this kind.
     """
     return frozenset(_names(_parse(text)))
 
@@ -31,8 +31,8 @@ def evaluate(text: str, parameters: Mapping[str, Any]) -> int:
     """The value of ``text`` with ``parameters`` for its names.
 
     Raises:
-        ExpressionError: ``text`` is not an expression of this kind, a name is missing or is no integer, or the
-            value of a part of it is not below 2**53 or is divided by zero.
+        ExpressionError: ``text`` is not an expression of this kind, a name is missing or not an integer, a
+            value reaches 2**53, or a divisor is zero.
     """
     return _value(_parse(text), parameters)
 
@@ -43,7 +43,7 @@ def _parse(text: str) -> ast.expr:
         raise ExpressionError(f"longer than {_LONGEST} characters")
     try:
         with warnings.catch_warnings():
-            # "1if" makes the parser warn on stderr; what it is will be said here.
+            # "1if" makes the parser warn on stderr; this module reports the fault itself.
             warnings.simplefilter("ignore")
             return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -51,7 +51,7 @@ def _parse(text: str) -> ast.expr:
 
 
 def _names(node: ast.expr) -> set[str]:
-    """Walks what `_value` walks, without values: there is nothing yet to divide by."""
+    """Check the nodes that `_value` accepts, before any parameter has a value."""
     match node:
         case ast.Constant(value=int() as value) if not isinstance(value, bool):
             return set()

@@ -1,4 +1,4 @@
-"""What is wrong with a matrix, said in one line each."""
+"""The faults of a matrix, one line each."""
 
 import difflib
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from runner.system.printable import one_line
 
 _LONGEST_KEY = 200
 _LONGEST_MESSAGE = 400
-# Nobody misspells more than this, and comparing long texts takes long.
+# Longer words are not compared: a misspelt word is shorter, and comparing long texts is slow.
 _LONGEST_WORD = 100
 _MOST_WORDS = 1000
 _MOST_LISTED = 20
@@ -23,15 +23,15 @@ class Fault:
     message: str
 
     def __str__(self) -> str:
-        # A matrix may come from anywhere, and this goes to a terminal.
+        # A matrix may come from an unknown author, and this text goes to a terminal.
         where = f"line {self.line}" + (f", {one_line(self.key, _LONGEST_KEY)}" if self.key else "")
         return f"{where}: {one_line(self.message, _LONGEST_MESSAGE)}"
 
 
 def did_you_mean(word: str, known: Iterable[str], *, listed: Iterable[str] | None = None) -> str:
-    """``; did you mean "x"?`` for the nearest known word, or a list that a reader gets to the end of.
+    """``; did you mean "x"?`` for the nearest known word, or a short list of known words.
 
-    ``listed`` stands for the known words in that list, where it says the same in fewer.
+    ``listed`` is a shorter way to write the known words in that list.
     """
     words = sorted(each for each in known if len(each) <= _LONGEST_WORD)[:_MOST_WORDS]
     near = difflib.get_close_matches(word, words, n=1, cutoff=0.6) if len(word) <= _LONGEST_WORD else []

@@ -1,6 +1,6 @@
-"""Image targets: a table with a row for each of ours, and the type of those that a matrix describes.
+"""Image targets: the table of our own targets, and the type that a matrix's targets share.
 
-The row of a target holds whatever distinguishes it. No other module knows a target by its name.
+The row of a target holds all that distinguishes it. No other module knows a target by its name.
 """
 
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """The stage of docker/Dockerfile that bears the target's name.
+    """The stage of docker/Dockerfile that has the target's name.
 
-    ``packages`` are the kinds of the locks whose packages are in it.
+    ``packages`` are the kinds of package locks that it installs.
     """
 
     packages: tuple[str, ...]
@@ -21,7 +21,7 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class TheirDockerfile:
-    """Somebody else's Dockerfile, and the folder whose files its build may copy."""
+    """A competitor's Dockerfile, and the folder whose files its build may copy."""
 
     dockerfile: Path
     context: Path
@@ -29,7 +29,7 @@ class TheirDockerfile:
 
 @dataclass(frozen=True, kw_only=True)
 class TheirImage:
-    """Somebody else's image in a registry: ``REPOSITORY@sha256:…``."""
+    """A competitor's image in a registry: ``REPOSITORY@sha256:…``."""
 
     reference: str
 
@@ -40,9 +40,10 @@ class ImageTarget:
 
     Attributes:
         name: what the matrix, records and tags call it.
-        source: what it is built from; None where a record names it, whose image is given and never built.
-        versions: the command that prints the versions inside it as JSON; None where nothing can say them.
-        pins: each version that the image prints and a toolchain pins, with the name of that pin.
+        source: what the image is built from; None for a target that only a record names, whose image is given and
+            never built.
+        versions: the command that prints the versions inside it as JSON; None where there is no such command.
+        pins: the name of the toolchain's pin for each version that the image prints.
         executable_tmp: whether a launch may execute what it writes to /tmp, as a compiler's caller does.
     """
 
@@ -54,7 +55,7 @@ class ImageTarget:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The kinds of the locks whose packages are in it: none are in somebody else's."""
+        """The kinds of package locks that the image installs; none for a competitor's image."""
         return self.source.packages if isinstance(self.source, Stage) else ()
 
 
@@ -68,7 +69,7 @@ def _with_python(name: str, *more_packages: str, executable_tmp: bool = False) -
     )
 
 
-# Inputs are made and references run in this one, whatever image an implementation asks for.
+# This image makes the inputs and runs the references, even where an implementation uses another image.
 CORE = _with_python("core")
 
 OURS: Mapping[str, ImageTarget] = MappingProxyType(
@@ -78,9 +79,9 @@ OURS: Mapping[str, ImageTarget] = MappingProxyType(
             CORE,
             _with_python("peers"),
             _with_python("backends"),
-            # torch.compile calls g++ and loads what that makes.
+            # torch.compile calls g++ and loads the compiled file.
             _with_python("compile", "compile", executable_tmp=True),
-            # One static program, and no Python.
+            # This image holds one static program, and no Python.
             ImageTarget(
                 name="edge",
                 source=Stage(packages=()),

@@ -1,4 +1,4 @@
-"""From the text of a matrix to its types, or to the list of everything that is wrong with it."""
+"""From the text of a matrix to its types, or to the list of all its faults."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "matrix.schema.json"
-# Pages that every run has: a benchmark of that name would overwrite one.
+# Every run writes pages of these names: a benchmark of such a name would overwrite one.
 _PAGES = frozenset({"overview", "methodology"})
 _MOST_FAULTS = 100
 _DEVICE = "this is the name of a device on some systems; choose another"
@@ -33,8 +33,9 @@ def load_matrix(path: Path, *, builds: bool = True) -> model.Matrix:
     """Read the matrix at ``path``.
 
     Args:
-        path: the file; what its ``images`` are built from lies in its folder.
-        builds: whether images can be built here. Inside an image none can, and their files are not looked for.
+        path: the file. The sources of its ``images`` lie in its folder.
+        builds: whether images can be built here. No image can be built inside an image, so their files are not
+            checked there.
 
     Raises:
         MatrixError: with every fault of the file, each on its line.
@@ -49,7 +50,7 @@ def load_matrix(path: Path, *, builds: bool = True) -> model.Matrix:
         ) from error
     source = read_source(text)
     folder = path.absolute().parent
-    # A file that is no matrix at all has thousands; nobody reads those.
+    # A file that is not a matrix has thousands of faults; no reader needs them all.
     faults = sorted(set(islice(source.faults or _faults(source, folder if builds else None), _MOST_FAULTS)))
     if faults:
         listing = "\n".join(f"    {fault}" for fault in faults)
@@ -59,7 +60,7 @@ def load_matrix(path: Path, *, builds: bool = True) -> model.Matrix:
         raise MatrixError(
             what=f"{path.name} has {count}; nothing was started\n{listing}",
             why="a matrix runs only when every part of it is valid",
-            fix=f"mend the lines named above in {path} (schema: runner/schemas/matrix.schema.json)",
+            fix=f"correct the lines named above in {path} (schema: runner/schemas/matrix.schema.json)",
         )
     return _build(source.data, folder)
 
@@ -69,7 +70,7 @@ def _faults(source: Source, folder: Path | None) -> Iterator[Fault]:
     errors = [] if rules.allows(source.data) else list(rules.faults(source.data))
     for error in errors:
         yield from _schema_faults(source, error)
-    # The semantic checks walk the data by its shape: what the schema refused is left out of them.
+    # The semantic checks need data of the right shape, so they leave out the parts that the schema refused.
     broken = {tuple(error.absolute_path)[:2] for error in errors}
     if isinstance(source.data, dict):
         yield from _semantic_faults(source, broken, folder)
@@ -78,7 +79,7 @@ def _faults(source: Source, folder: Path | None) -> Iterator[Fault]:
 def _schema_faults(source: Source, error: "ValidationError") -> Iterator[Fault]:
     path = tuple(error.absolute_path)
     dotted = ".".join(str(part) for part in path)
-    # What the rule in question says: a type's name or names, a list of words, a pattern.
+    # The value of the rule that failed: a type's name or names, a list of words, or a pattern.
     rule: Any = error.validator_value
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         schema: Any = error.schema
@@ -118,7 +119,10 @@ _FaultAt = Callable[..., Fault]
 
 
 def _semantic_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path | None) -> Iterator[Fault]:
-    """What a schema cannot say: names that must exist elsewhere, keys that exclude or need one another."""
+    """The checks that a schema cannot express.
+
+    Names must exist elsewhere, and some keys exclude or need each other.
+    """
     data = source.data
     yield from _profile_name_faults(source)
     yield from _image_faults(source, broken, folder)
@@ -127,7 +131,7 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path 
     benchmarks = data.get("benchmarks")
     if not isinstance(benchmarks, dict):
         return
-    # What one says of another; of one that has faults of its own nothing more is asked.
+    # The checks between benchmarks. A benchmark with its own faults is not checked further.
     sound = {each: None if ("benchmarks", each) in broken else benchmarks[each] for each in benchmarks}
     for name, benchmark in benchmarks.items():
         if ("benchmarks", name) in broken or not isinstance(benchmark, dict):
@@ -193,7 +197,7 @@ def _unknown_images(benchmark: _Benchmark, known: set[str], fault: _FaultAt) -> 
 
 
 def _name_faults(name: str, benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
-    """Names that become files, on systems where letters' case makes no difference and some names are devices."""
+    """Check names that become files: some systems ignore case, and some reserve names for devices."""
     if not portable(name):
         yield fault(message="this is the name of a device on some systems; choose another")
     gate = benchmark["gate"]
@@ -280,7 +284,7 @@ def _roofline_faults(
                 *here, "copied", message=f'"{roofline["bytes"]}" has no case "{work["copied"]}"{hint}'
             )
         for unit in ("operations", "bytes"):
-            # The parameters of the case alone: what a call does depends on no profile.
+            # Only the parameters of the case count: the work of a call depends on no profile.
             try:
                 least = evaluate(work[unit], benchmark["cases"][case])
             except ExpressionError as error:
@@ -369,10 +373,10 @@ def _implementation_faults(
 def _headline_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
     headline = benchmark["headline"]
     if headline != "seconds" and not headline.endswith("_seconds"):
-        # Of anything else the gate could not tell what was measured from what was made up.
+        # With any other headline the gate could not tell a measured value from an invented one.
         message = (
-            f'"{headline}" is no time in seconds, and the gate holds a headline against the life of its process; '
-            "name such a time (seconds, or ending in _seconds): compare --metric takes any other metric"
+            f'"{headline}" is not a time in seconds, and the gate compares a headline with the life of its process. '
+            "Name a time (seconds, or a name ending in _seconds); compare --metric takes any other metric"
         )
         yield fault("headline", message=message)
 
@@ -406,13 +410,13 @@ def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
         if rule["best"] - rule["worst"] <= rule["margin"]:
             yield fault(
                 *("returns", "equivalence", case),
-                message="whatever lies from worst to best would be equivalent; give a smaller margin",
+                message="every return from worst to best would be equivalent; give a smaller margin",
             )
 
 
 def _decision_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
     if benchmark["kind"] == "training":
-        yield fault("decision", message="only an operation's page decides something; drop this")
+        yield fault("decision", message="only the page of an operation supports a decision; drop this")
     for case, parameters in benchmark["cases"].items():
         if benchmark["decision"] == "crossing" and type(parameters.get("environments")) is not int:
             yield fault("decision", message=f"a call needs environments to step; case {case} has none")
@@ -428,7 +432,7 @@ def _parameter_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
                         profile,
                         execution,
                         key,
-                        message=f'also stands in the case "{case}"; keep one',
+                        message=f'is also given in the case "{case}"; keep one',
                     )
     for count, text in benchmark["counts"].items():
         try:
@@ -444,13 +448,13 @@ def _parameter_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
                     continue
                 told.add((name, case))
                 hint = did_you_mean(name, known)
-                yield fault("counts", count, message=f'"{name}" is no whole number in case "{case}"{hint}')
+                yield fault("counts", count, message=f'"{name}" is not a whole number in case "{case}"{hint}')
             if not lacking and (why := _no_count(text, known)):
                 yield fault("counts", count, message=f'{why} in case "{case}"')
 
 
 def _known_parameters(benchmark: _Benchmark) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every set of parameters that a cell of this benchmark can have, with the case's name."""
+    """All sets of parameters that a cell of this benchmark can have, each with the case's name."""
     for case, parameters in benchmark["cases"].items():
         for sizes in benchmark["profiles"].values():
             for execution in ("native", "emulated"):
@@ -458,7 +462,7 @@ def _known_parameters(benchmark: _Benchmark) -> Iterator[tuple[str, dict[str, An
 
 
 def _no_count(text: str, parameters: dict[str, Any]) -> str | None:
-    """Why this is no number of anything; found now, and not when the first launch has ended."""
+    """Why this expression is not a count. The check runs now, and not after the first launch."""
     try:
         value = evaluate(text, parameters)
     except ExpressionError as error:

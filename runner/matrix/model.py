@@ -1,4 +1,4 @@
-"""The types that a valid matrix becomes. Nothing here reads a file or checks anything."""
+"""The types that a valid matrix becomes. This module reads no file and checks nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,19 +13,19 @@ T = TypeVar("T")
 
 
 class Kind(Enum):
-    """What sort of work a benchmark is."""
+    """The kind of work that a benchmark does."""
 
     OPERATION = "operation"
     TRAINING = "training"
 
 
 class Decision(Enum):
-    """What a benchmark's page decides, beside its figures."""
+    """The decision that a benchmark's page helps to make."""
 
     CROSSING = "crossing"
-    """How many environments a call from Python to Rust is to step, and what staying in Rust saves."""
+    """How many environments one call from Python to Rust should step, and what staying in Rust saves."""
     BACKEND = "backend"
-    """Which library is to compute the networks."""
+    """Which library should compute the networks."""
 
 
 class Determinism(Enum):
@@ -42,7 +42,7 @@ class Side(Enum):
     OURS = "ours"
     """Our implementation as its users call it. A headline compares the best of these with the reference's side."""
     KERNEL = "kernel"
-    """Our code without the crossing from Python that its users pay: compared, and never the headline."""
+    """Our code without the call from Python that its users pay for. It is compared, and is never the headline."""
     REFERENCE = "reference"
     """The reference and its variants."""
     PEER = "peer"
@@ -51,7 +51,7 @@ class Side(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Platform:
-    """An architecture plus where it runs (so far: this machine's Docker)."""
+    """An architecture together with the place where it runs (so far this machine's Docker)."""
 
     name: str
     architecture: str
@@ -67,7 +67,7 @@ class Instructions(Enum):
 class Limits:
     """What one launch may use. ``memory_bytes`` is also the limit of memory plus swap.
 
-    ``instructions`` are the best that it computes with (None: the processor's).
+    ``instructions`` are the best instructions that the launch computes with (None: the processor's best).
     """
 
     name: str
@@ -78,7 +78,7 @@ class Limits:
     instructions: Instructions | None = None
 
     def facts(self) -> dict[str, Any]:
-        """What decides a figure, as content keys and records hold it. What does not limit is left out."""
+        """The limits that influence a figure, as content keys and records hold them. An absent limit is left out."""
         facts = {"cpus": self.cpus, "memory_bytes": self.memory_bytes}
         return {**facts, "pids": self.pids, "threads": self.threads} | (
             {} if self.instructions is None else {"instructions": self.instructions.value}
@@ -87,7 +87,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class ByExecution(Generic[T]):
-    """A value that is smaller where execution is emulated."""
+    """A value with a second, smaller value for emulated execution."""
 
     native: T
     emulated: T
@@ -99,7 +99,7 @@ class ByExecution(Generic[T]):
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """How much is run. ``minutes`` is what the author of the matrix expects on two cores."""
+    """How much is run. ``minutes`` is the time that the matrix's author expects on two cores."""
 
     name: str
     minutes: float
@@ -111,10 +111,10 @@ class Profile:
 class OutputCheck:
     """How one output file is compared with the reference's.
 
-    Either element by element, ``|x - r| <= atol + rtol * |r|``, or ``scaled``: per tensor, the largest difference
-    over the largest magnitude of the reference, with bounds of its own for tensors whose names match a pattern of
-    ``tensors``. With ``drift``, tensors ``after.NAME`` are left out of that: the largest such figure of all of them
-    is at most so many times that of the reference's ``after.NAME`` against its ``exact.NAME``.
+    One rule goes element by element: ``|x - r| <= atol + rtol * |r|``. The rule ``scaled`` bounds, for each tensor,
+    the largest difference divided by the reference's largest magnitude. ``tensors`` holds separate bounds for tensors
+    whose names match a pattern. With ``drift``, tensors ``after.NAME`` have another rule. Their largest scaled
+    difference is at most ``drift`` times that of the reference's ``after.NAME`` from its ``exact.NAME``.
 
     ``depends_on`` names the parameters of a profile that the file's bytes depend on.
     """
@@ -128,7 +128,10 @@ class OutputCheck:
     depends_on: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
-        """What decides a verdict. A rule that is not used is left out: it may be younger than a record's key."""
+        """The rules that influence a verdict.
+
+        A rule that is not used is left out, because it may be newer than a record's key.
+        """
         facts = {"file": self.file, "rtol": self.rtol, "atol": self.atol, "scaled": self.scaled}
         return {**facts, "tensors": dict(self.tensors)} | (
             {} if self.drift is None else {"drift": self.drift}
@@ -137,24 +140,24 @@ class OutputCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """What an implementation passes before its timings count."""
+    """The checks that an implementation passes before its times count."""
 
     outputs: tuple[OutputCheck, ...]
     episodes: str | None
 
     def facts(self) -> dict[str, Any]:
-        """What decides a verdict, as content keys and records hold it."""
+        """The rules that influence a verdict, as content keys and records hold them."""
         return {"outputs": [output.facts() for output in self.outputs], "episodes": self.episodes}
 
 
 @dataclass(frozen=True, kw_only=True)
 class EquivalenceRule:
-    """What counts as the same returns: settled before any run, in the unit of the return.
+    """The rule for equivalent returns, fixed before any run, in the unit of the return.
 
-    ``margin`` is the largest difference of two means that does not matter. ``worst`` and ``best`` bound what a seed can
-    come out at; values beyond them, should there be any, widen the bounds. ``seeds`` is how many a side is judged by:
-    so many that two implementations that are the same are found so nine times in ten, where the returns of seeds
-    deviate by ``deviation``.
+    ``margin`` is the largest difference of two means that does not matter. ``worst`` and ``best`` bound the return of
+    a seed. A value beyond a bound widens it. ``seeds`` is the number of seeds for each side. With it, two equal
+    implementations are found equivalent nine times in ten, where ``deviation`` is the standard deviation between
+    seeds.
     """
 
     margin: float
@@ -166,9 +169,10 @@ class EquivalenceRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Returns:
-    """How a training's episode returns are summarised: the last ``episodes``, and by case the mean that is a goal.
+    """How a training's episode returns are summarised.
 
-    ``equivalence`` holds by case what counts as the same returns.
+    ``episodes`` is how many of the last episodes count. ``thresholds`` holds the mean return that each case aims at.
+    ``equivalence`` holds the rule for equivalent returns of each case.
     """
 
     episodes: int
@@ -178,7 +182,7 @@ class Returns:
 
 @dataclass(frozen=True, kw_only=True)
 class LeastWork:
-    """What a call does at least: operations, bytes read and written, and the case of copying whose size comes near."""
+    """The least work of a call: operations, bytes read and written, and the copying case of the nearest size."""
 
     operations: int
     bytes: int
@@ -187,9 +191,9 @@ class LeastWork:
 
 @dataclass(frozen=True, kw_only=True)
 class Roofline:
-    """An operation's least work by case, and the benchmarks that say how fast the machine is at such.
+    """An operation's least work by case, and the benchmarks that measure the machine's best rates.
 
-    The one counts ``operations``, the other ``bytes`` (Williams et al., 2009).
+    One benchmark counts ``operations``, the other ``bytes`` (Williams et al., 2009).
     """
 
     operations: str
@@ -199,10 +203,10 @@ class Roofline:
 
 @dataclass(frozen=True, kw_only=True)
 class EnvironmentSteps:
-    """The steps of an environment that some implementations of a training cannot but make.
+    """The environment steps that some implementations of a training must make.
 
-    By such an implementation, that of the operation ``benchmark`` which steps the same environment: one call of its
-    ``case`` is a step. ``count`` names how many a training makes.
+    It maps each such implementation to the implementation of the operation ``benchmark`` that steps the same
+    environment. One call of its ``case`` is a step. ``count`` names the training's number of steps.
     """
 
     benchmark: str
@@ -213,9 +217,10 @@ class EnvironmentSteps:
 
 @dataclass(frozen=True, kw_only=True)
 class Updates:
-    """What a training's learning is made of, for its page to hold against the machine.
+    """The updates of a training, for its page to compare with the machine's lower bound.
 
-    By its case, that of the operation ``benchmark`` which is one update; ``count`` names how many it makes.
+    It maps each case of the training to the case of the operation ``benchmark`` that is one update. ``count`` names
+    the training's number of updates.
     """
 
     benchmark: str
@@ -236,9 +241,9 @@ class Case:
 class Implementation:
     """A command that does a benchmark's work.
 
-    ``platforms`` is where it exists (None: everywhere), ``limits`` are those that it can be held to (None: all),
-    ``without`` the cases that it cannot do, each with the reason.
-    ``differs`` says in words what it does another way than the reference; then its work is not the same.
+    ``platforms`` are the platforms where it exists (None: all). ``limits`` are the limits that it can run under
+    (None: all). ``without`` holds the cases that it cannot do, each with the reason. ``differs`` says how its work
+    differs from the reference's; such an implementation is unranked.
     """
 
     name: str
@@ -253,7 +258,7 @@ class Implementation:
     side: Side = Side.PEER
 
     def left_out(self, platform: str, case: str, limits: str) -> str | None:
-        """Why the matrix asks for no such cell, or None."""
+        """Why the matrix excludes such a cell, or None."""
         if self.platforms is not None and platform not in self.platforms:
             return f"offered on {', '.join(self.platforms)} only"
         if self.limits is not None and limits not in self.limits:
@@ -265,8 +270,8 @@ class Implementation:
 class Benchmark:
     """A named piece of work with a reference.
 
-    ``limits`` are the names of those that it runs under (none: the first of the matrix): the first of them, and the
-    others where a selection names them. One ``on_request`` runs only where a selection names it.
+    ``limits`` names its limits (empty: the first of the matrix). It runs under the first, and under the others where
+    a selection names them. A benchmark ``on_request`` runs only where a selection names it.
     """
 
     name: str
@@ -281,7 +286,7 @@ class Benchmark:
     sizes: Mapping[str, ByExecution[Parameters]]
     implementations: Mapping[str, Implementation]
     without: Mapping[str, ByExecution[frozenset[str]]] = field(default_factory=dict)
-    """By profile, the cases and implementations that it leaves to longer ones."""
+    """The cases and implementations that each profile leaves to longer profiles."""
     limits: tuple[str, ...] = ()
     on_request: bool = False
     refereed: bool = False
@@ -291,7 +296,7 @@ class Benchmark:
     decision: Decision | None = None
 
     def left_to_longer(self, profile: str, *, emulated: bool) -> frozenset[str]:
-        """The cases and implementations that a profile leaves to longer ones."""
+        """The cases and implementations that this profile leaves to longer profiles."""
         found = self.without.get(profile)
         return found.of(emulated=emulated) if found else frozenset()
 
@@ -312,7 +317,7 @@ class Matrix:
     benchmarks: Mapping[str, Benchmark]
 
     def limits_of(self, benchmark: Benchmark) -> tuple[Limits, ...]:
-        """The limits that this benchmark runs under: the first always, the others on request."""
+        """The limits of this benchmark. It always runs under the first, and under the others on request."""
         return tuple(self.limits[name] for name in benchmark.limits or tuple(self.limits)[:1])
 
     @property

@@ -1,8 +1,8 @@
 """YAML read safely, with the line of every key and value kept.
 
-The data comes out as plain dictionaries and lists of texts, booleans, nulls and finite numbers; ``lines`` maps a
-path of keys and indices to the line (counted from 1) where that key stands, so that every later fault can point at
-it. Whatever the text is, that takes seconds and megabytes at most.
+The data are plain dictionaries and lists of texts, booleans, nulls and finite numbers. ``lines`` maps a path of keys
+and indices to the line of that key, counted from 1. So every later fault can name its line. Parsing any text takes
+seconds and megabytes at most.
 """
 
 import math
@@ -17,18 +17,18 @@ from runner.matrix.faults import Fault
 
 Path = tuple[str | int, ...]
 
-# The parser manages some 100 kB a second. A matrix of ours has 5 kB, some hundred parts and a depth of seven.
+# The parser reads about 100 kB a second. A usual matrix has 5 kB, and its depth is seven.
 MOST_BYTES = 256 * 2**10
-# Aliases can make a short text unfold without end: this is what may come out.
+# Aliases can expand a short text without end, so this bounds the number of parts.
 _DEEPEST = 20
 _MOST_PARTS = 20_000
 _MOST_CHARACTERS = 2**20
 _LONGEST_KEY = 200
-# Longer ones are no numbers of ours, and take long to read: YAML counts in base 60 too.
+# No matrix needs longer numbers, and YAML's base 60 makes them slow to parse.
 _LONGEST_NUMBER = 40
-# What JSON readers of every language take.
+# The largest integer that JSON readers of every language accept.
 _LARGEST_INTEGER = 2**63 - 1
-# Control characters but for tabs and ends of lines, what reorders text, and halves of surrogate pairs.
+# Control characters except tabs and line ends, characters that reorder text, and lone surrogates.
 _NO_TEXT = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -38,7 +38,7 @@ _PLAIN = frozenset({"str", "int", "float", "bool", "null", "timestamp"})
 
 @dataclass(frozen=True)
 class Source:
-    """A document, where each of its parts stands, and what was wrong with its form."""
+    """A document, the line of each of its parts, and the faults of its form."""
 
     data: Any
     lines: Mapping[Path, int]
@@ -78,12 +78,12 @@ def read_source(text: str) -> Source:
 
 
 class _TooLarge(Exception):
-    """More, or more deeply nested, than any matrix is."""
+    """The text has more parts, or a greater depth, than any matrix."""
 
 
 @dataclass
 class _Reader:
-    """Turns the parser's nodes into data, and keeps count of how much came out."""
+    """Turn the parser's nodes into data, and count the parts."""
 
     loader: yaml.SafeLoader
     lines: dict[Path, int] = field(default_factory=dict)
@@ -115,11 +115,11 @@ class _Reader:
             if not isinstance(key_node, yaml.ScalarNode) or len(key_node.value) > _LONGEST_KEY:
                 self.fault(line, path, "a key here is no name, or a very long one")
                 continue
-            # Names such as 8x128 or 2048 are names, whatever YAML takes a bare scalar for.
+            # Keys such as 8x128 or 2048 are names, even where YAML reads a bare scalar as a number.
             key = str(key_node.value)
             self._count(key)
             if not _is_text(key):
-                self.fault(line, path, "a key here holds what is no text")
+                self.fault(line, path, "a key here holds a character that is not text")
                 continue
             if key in result:
                 self.fault(line, (*path, key), "this key is given twice; keep one")
@@ -137,7 +137,7 @@ class _Reader:
         """The value of a scalar.
 
         Raises:
-            ValueError: it is of a kind that a matrix has no use for, or not what its tag says.
+            ValueError: a matrix does not use this kind of value, or the value does not fit its tag.
         """
         kind = node.tag.removeprefix(_TAG)
         if kind not in _PLAIN:
@@ -147,10 +147,12 @@ class _Reader:
         try:
             value = self.loader.construct_object(node)
         except (ValueError, KeyError, IndexError, AttributeError, OverflowError) as error:
-            # The parser's own, where a tag is forced onto a text that it does not fit.
+            # The parser raises this error where a tag does not fit its text.
             raise ValueError(f"this is no {kind}") from error
         if isinstance(value, str) and not _is_text(value):
-            raise ValueError("this holds what is no text: a control character, or half of a surrogate pair")
+            raise ValueError(
+                "this holds a character that is not text: a control character, or half of a surrogate pair"
+            )
         if isinstance(value, float) and not math.isfinite(value):
             raise ValueError("this is not a finite number")
         if isinstance(value, int) and abs(value) > _LARGEST_INTEGER:
@@ -159,5 +161,8 @@ class _Reader:
 
 
 def _is_text(value: str) -> bool:
-    """Whether a process can be given it, a file can hold it and a terminal show it: escapes can spell what cannot."""
+    """Whether a process can receive a text, a file can hold it and a terminal can show it.
+
+    YAML escapes can spell other characters.
+    """
     return _NO_TEXT.search(value) is None

@@ -1,4 +1,4 @@
-"""The ``images`` of a matrix: what is wrong with them, and the targets that they become."""
+"""The ``images`` of a matrix: their faults, and the targets that they become."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -12,12 +12,12 @@ _FaultAt = Callable[..., Fault]
 
 
 def image_faults(images: Mapping[str, _Image], fault: _FaultAt, folder: Path | None) -> Iterator[Fault]:
-    """What a schema cannot say of ``images``.
+    """The checks of ``images`` that a schema cannot express.
 
     Args:
-        images: those that the schema allows.
-        fault: makes a fault of a path below ``images`` and a message.
-        folder: the matrix's own, where files are looked for; None where no image is built.
+        images: the entries that the schema allows.
+        fault: makes a fault from a path below ``images`` and a message.
+        folder: the matrix's own folder, in which files must exist; None where no image is built.
     """
     for name, image in images.items():
         if name in OURS:
@@ -56,12 +56,14 @@ def _file_faults(name: str, image: _Image, fault: _FaultAt, folder: Path) -> Ite
     source = _dockerfile(image, folder)
     if not _is_below(source.dockerfile, folder):
         yield fault(
-            name, "dockerfile", message="this leads out of the folder of the matrix; move it in there"
+            name,
+            "dockerfile",
+            message="this leads out of the folder of the matrix; move the file into that folder",
         )
     elif not _answers(source.dockerfile.is_file):
         yield fault(name, "dockerfile", message=f"there is no file {source.dockerfile} that can be read")
     elif not _is_below(source.context, folder):
-        # Without a folder of its own the matrix and all results would be part of the image's identity.
+        # In the matrix's own folder, the matrix and all results would be part of the image's identity.
         place = "context" if "context" in image else "dockerfile"
         yield fault(name, place, message="a build needs a folder of its own, below that of the matrix")
     elif not _answers(source.context.is_dir):

@@ -1,11 +1,11 @@
-"""The pinned versions that an image is built with, and the architectures that there are."""
+"""The pinned versions that an image is built with, and the known architectures."""
 
 from dataclasses import dataclass
 
-# By the names that Docker has for them.
+# These are Docker's names.
 ARCHITECTURES = ("amd64", "arm64")
 MIRROR = "http://deb.debian.org/debian"
-# Plain HTTP both: the index is signed, and every package is compared with the lock's checksum.
+# Plain HTTP is safe: the index is signed, and every package is compared with the lock's checksum.
 SNAPSHOTS = "http://snapshot.debian.org/archive/debian"
 
 
@@ -13,9 +13,9 @@ SNAPSHOTS = "http://snapshot.debian.org/archive/debian"
 class Toolchain:
     """The pinned Rust, Python and PyTorch versions that an image is built with.
 
-    ``suite`` is the Debian suite that serves the packages; ``base`` an image by digest to start from
-    instead of a bootstrap from that suite's packages. ``snapshot`` is the moment (20261101T000000Z) whose
-    packages are taken, from ``archive``, instead of those that the mirror serves today.
+    ``suite`` is the Debian suite of the packages. ``base`` is the digest of an image to start from, instead of a
+    bootstrap from the suite's packages. ``snapshot`` is a moment (20261101T000000Z): ``archive`` then serves the
+    packages of that moment, instead of the mirror's newest.
     """
 
     name: str
@@ -29,9 +29,9 @@ class Toolchain:
 
     @property
     def mirror(self) -> str:
-        """Where packages come from."""
+        """The address that packages come from."""
         return MIRROR if self.snapshot is None else self.archive_of(self.snapshot)
 
     def archive_of(self, moment: str) -> str:
-        """Where the packages lie that were served at ``moment``."""
+        """The address of the packages that were served at ``moment``."""
         return f"{self.archive or SNAPSHOTS}/{moment}"

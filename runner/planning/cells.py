@@ -1,4 +1,4 @@
-"""Cells, and the content key by which a finished one is found again."""
+"""Cells, and the content key that finds a finished cell again."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -18,8 +18,8 @@ Content = Mapping[str, Any]
 class Cell:
     """One point of the matrix. ``parameters`` are the case's with the profile's sizes added.
 
-    ``aside`` are the names of its toolchain and limits, each where it is not the first that there is: what a line
-    about it has to add.
+    ``aside`` holds the names of its toolchain and limits, each only where it is not the first. A line about the cell
+    has to add these names.
     """
 
     benchmark: Benchmark
@@ -34,7 +34,7 @@ class Cell:
 
     @property
     def place(self) -> str:
-        """Its platform, and what stands aside, in words."""
+        """Its platform and the names in ``aside``, in words."""
         return " ".join((self.platform.name, *self.aside))
 
     def names(self) -> dict[str, str | int]:
@@ -66,25 +66,25 @@ class Selection:
     limits: tuple[str, ...] = ()
 
     def takes(self, benchmark: str, implementation: str, case: str) -> bool:
-        """Whether ``--only BENCHMARK[/IMPLEMENTATION[/CASE]]`` names this one (globs)."""
+        """Whether ``--only BENCHMARK[/IMPLEMENTATION[/CASE]]`` selects these names (globs)."""
         name = (benchmark, implementation, case)
         return not self.only or any(_names(pattern, name) for pattern in self.only)
 
     def takes_some_of(self, matrix: Matrix, benchmark: Benchmark) -> bool:
-        """Whether any of a benchmark is selected, by its names and by its limits."""
+        """Whether any cell of a benchmark is selected, by its names and its limits."""
         names = product(benchmark.implementations, benchmark.cases)
         return bool(self.limits_of(matrix, benchmark)) and any(
             self.takes(benchmark.name, *each) for each in names
         )
 
     def limits_of(self, matrix: Matrix, benchmark: Benchmark) -> tuple[Limits, ...]:
-        """Those of a benchmark's limits that are selected: what ``--limits`` names, else the first."""
+        """The selected limits of a benchmark: those that ``--limits`` names, else the first."""
         every = matrix.limits_of(benchmark)
         return tuple(each for each in every if each.name in self.limits) if self.limits else every[:1]
 
 
 def _names(pattern: str, name: tuple[str, ...]) -> bool:
-    """Whether each part of the pattern takes that of the name; what it leaves out may be anything."""
+    """Whether each part of the pattern matches that part of the name. A missing part matches every name."""
     parts = pattern.split("/")
     return len(parts) <= len(name) and all(map(fnmatchcase, name, parts))
 
@@ -95,7 +95,7 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
     Args:
         matrix: the whole.
         selection: what of it.
-        executions: how each platform executes here, by its name; it decides sizes and seeds.
+        executions: how each platform executes here, by the platform's name. The execution decides sizes and seeds.
     """
     profile = matrix.profiles[selection.profile]
     for toolchain in matrix.toolchains.values():
@@ -149,7 +149,7 @@ def _of_benchmark(
 def content_key(
     cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
 ) -> str:
-    """What a new record is keyed on: the hash of its content by the newest rules."""
+    """The content key of a new record: the hash of its content by the newest rules."""
     found = contents(
         cell, execution_hash=execution_hash, execution=execution, executor=executor, machine=machine
     )
@@ -159,9 +159,9 @@ def content_key(
 def contents(
     cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
 ) -> Mapping[int, Content]:
-    """Everything that a cell's figures and its verdict depend on, by each version of the rules, the newest first.
+    """All that a cell's figures and verdict depend on, by each version of the rules, the newest first.
 
-    The runner's own code and the templates are not in it: editing a table runs nothing again.
+    The content leaves out the runner's code and the templates, so editing a table runs no cell again.
     """
     return {
         version: KEY_VERSIONS[version](
@@ -172,7 +172,7 @@ def contents(
 
 
 def newest_key_version() -> int:
-    """The version of the rules that a new record's key is made by."""
+    """The version of the rules that make a new record's key."""
     return max(KEY_VERSIONS)
 
 
@@ -186,13 +186,13 @@ class _Rules(Protocol):
         executor: str,
         machine: Mapping[str, Any],
     ) -> Content:
-        """What a key is the hash of."""
+        """The content that a key is the hash of."""
 
 
 def _content_1(
     cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
 ) -> Content:
-    # How the difference is worded changes nothing; that there is one decides what is judged.
+    # The wording of a difference changes nothing; its existence decides what the gate judges.
     other_work = {"other_work": True} if cell.implementation.differs else {}
     refereed = {"refereed": True} if cell.benchmark.refereed else {}
     return (
@@ -221,6 +221,6 @@ def _content_1(
     )
 
 
-# A record says by which of these its key was made; one that does not say so has the first. Whoever changes what a key
-# depends on adds a function under a new number: records of the earlier ones are found by their own rules.
+# A record names the version that made its key; a record without one has version 1. A change of what a key depends on
+# needs a new function under a new number. Records of earlier versions are still found by their own rules.
 KEY_VERSIONS: dict[int, _Rules] = {1: _content_1}

@@ -1,6 +1,6 @@
-"""How long launches take, learnt from the earlier ones of the same store: what the plan says and the progress shows.
+"""How long launches take, learnt from earlier launches of the same store, for the plan and the progress.
 
-Nothing is scaled and nothing is guessed: the time of other sizes, or of another machine, says nothing about these.
+No estimate is scaled or guessed: the time of other sizes, or of another machine, says nothing about a launch.
 """
 
 import json
@@ -16,7 +16,7 @@ from runner.system import machine
 if TYPE_CHECKING:
     from runner.planning.plan import Launch
 
-# The median of the newest few: an implementation gets faster or slower as it is worked on.
+# The median of the newest few launches counts, because a developer makes an implementation faster or slower.
 _NEWEST = 5
 _Kind = tuple[str, ...]
 _Cases = frozenset[tuple[str, str]]
@@ -24,7 +24,7 @@ _Cases = frozenset[tuple[str, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """Seconds of wall time that a launch takes. ``at_most``: learnt from launches of these cases and more."""
+    """Seconds of wall time that a launch takes. ``at_most``: the launches it was learnt from had more cases."""
 
     seconds: float
     at_most: bool = False
@@ -46,13 +46,13 @@ class Total:
 
 
 class Durations:
-    """What earlier launches on one machine took, by what they did."""
+    """The times of earlier launches on one machine, by their work."""
 
     def __init__(self, records: Iterable[Record] = (), *, here: Mapping[str, Any] | None = None) -> None:
-        """Learn from ``records``, oldest first. Launches that did not end well say nothing of a good one's time.
+        """Learn from ``records``, oldest first. A failed launch says nothing about the time of a good launch.
 
         Args:
-            records: of whatever machine.
+            records: of any machine.
             here: the machine that counts, as a record describes it; None for this one.
         """
         self._seen: dict[_Kind, dict[_Cases, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -68,7 +68,7 @@ class Durations:
             self._seen[_kind_of(first)][cases].append(first.launch.wall_seconds)
 
     def of(self, launch: "Launch") -> Estimate | None:
-        """The estimate for ``launch``: as long as launches of its own cases took, or of these and more."""
+        """The estimate for ``launch``, from launches of its own cases, or of these and more."""
         wanted = _cases(launch)
         known = self._seen.get(_kind(launch), {})
         holding = [cases for cases in known if cases >= wanted]
@@ -84,12 +84,12 @@ class Durations:
         return Total(launches=len(estimates), seconds=sum(known), unknown=len(estimates) - len(known))
 
     def learn(self, launch: "Launch", seconds: float) -> None:
-        """A launch ended well after ``seconds``: the next seed of it will take about as long."""
+        """Learn that a launch passed after ``seconds``, for the launches of its next seeds."""
         self._seen[_kind(launch)][_cases(launch)].append(seconds)
 
 
 def duration(seconds: float) -> str:
-    """Seconds as a person reads them: in seconds, minutes, or hours."""
+    """A duration for people: in seconds, minutes or hours."""
     if seconds < 90:  # noqa: PLR2004 (as people say it)
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""How much disk a plan will take, learnt from what is there: images of the same target, files of earlier records."""
+"""How much disk a plan will take, learnt from images of the same target and files of earlier records."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ _Work = tuple[str, str, str, str]
 class ImageNeed:
     """An image that the plan needs.
 
-    ``size_bytes`` is that of the image itself; what a build adds to the disk is less by the layers that other images
-    share. None where no image of this target is there to learn from.
+    ``size_bytes`` is the size of the image itself. A build adds less to the disk where other images share its layers.
+    None where there is no image of this target to learn from.
     """
 
     tag: str
@@ -37,14 +37,17 @@ class ImageNeed:
 
 @dataclass(frozen=True, kw_only=True)
 class Files:
-    """Bytes of records, logs, reference outputs and input files to come, and how many cells nothing is known of."""
+    """The expected bytes of records, logs, reference outputs and input files.
+
+    Cells of unknown size are counted apart.
+    """
 
     known_bytes: int
     unknown: int
 
 
 def images_needed(plan: Plan, root: Path) -> tuple[ImageNeed, ...]:
-    """The images of ``plan``, and whether the daemon has them as the files below ``root`` make them."""
+    """The images of ``plan``, and whether the daemon has them, built from the files below ``root``."""
     specs = [
         ImageSpec(target=target, architecture=cell.platform.architecture, toolchain=cell.toolchain)
         for target, cell in plan.images()
@@ -52,7 +55,7 @@ def images_needed(plan: Plan, root: Path) -> tuple[ImageNeed, ...]:
     specs = list(dict.fromkeys(specs))
     if not specs:
         return ()
-    # Those of other architectures too: about as large, where there is no older one of the same.
+    # Images of other architectures count too: they are about as large.
     others = [
         ImageSpec(target=spec.target, architecture=architecture, toolchain=spec.toolchain)
         for spec in specs
@@ -70,7 +73,7 @@ def images_needed(plan: Plan, root: Path) -> tuple[ImageNeed, ...]:
 
 
 def files_of(plan: Plan, store: Store, *, executor: str) -> Files:
-    """What the launches of ``plan`` will leave in ``store``, by what such cells left there before."""
+    """The files that the launches of ``plan`` will leave in ``store``, learnt from earlier cells."""
     earlier = {_work_of(record): record for record in plan.records}
     sizes = [_of_cell(planned, store, earlier) for launch in plan.launches for planned in launch.cells]
     logs = [_log(launch, store, earlier) for launch in plan.launches]
@@ -83,7 +86,7 @@ def files_of(plan: Plan, store: Store, *, executor: str) -> Files:
 
 
 def size(count: int) -> str:
-    """Bytes as a person reads them, by the powers of ten that Docker and disks are told in."""
+    """Bytes for people, in powers of ten, as Docker and disks are measured."""
     for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= factor:
             value = count / factor
@@ -92,7 +95,7 @@ def size(count: int) -> str:
 
 
 def _of_cell(planned: PlannedCell, store: Store, earlier: Mapping[_Work, Record]) -> int | None:
-    """The record of one cell and, where it is the one that gates compare with, its kept outputs."""
+    """The bytes of one cell's record and, where gates compare with the cell, of its kept outputs."""
     record = earlier.get(_work(planned.cell))
     if record is None:
         return None
@@ -111,7 +114,7 @@ def _log(launch: Launch, store: Store, earlier: Mapping[_Work, Record]) -> int:
 
 
 def _inputs(plan: Plan, store: Store, executor: str) -> Sequence[int | None]:
-    """For each benchmark and platform whose input files are to be made: their size, as those made before."""
+    """The size of each benchmark's input files that the plan will make, as large as those made before."""
     kept = {
         frozenset(case.name for case in directory.iterdir()): directory
         for directory in sorted((store.root / "inputs").glob("[!.]*"))
@@ -148,7 +151,7 @@ def _work_of(record: Record) -> _Work:
 
 
 def _size(spec: ImageSpec, found: Mapping[str, Mapping[str, Any]]) -> int | None:
-    """Of this very image, or of the other architecture's."""
+    """The size of this exact image, or of the other architecture's."""
     same_target = [tag for tag in found if tag.rpartition("-")[0] == spec.tag.rpartition("-")[0]]
     for tag in (spec.tag, *same_target):
         if tag in found:

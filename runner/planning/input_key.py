@@ -1,4 +1,4 @@
-"""What the input files of a benchmark are kept under."""
+"""The key that the input files of a benchmark are kept under."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from runner.records.record import content_hash
 
 
 def inputs_key(cell: Cell, *, execution_hash: str, executor: str) -> str:
-    """What the input files of a cell's benchmark are kept under, once an image of this hash has made them."""
+    """The key of the input files of a cell's benchmark, made by an image of this hash."""
     return content_hash(
         {
             "command": cell.benchmark.inputs,
@@ -20,5 +20,5 @@ def inputs_key(cell: Cell, *, execution_hash: str, executor: str) -> str:
 
 
 def generated_cases(cell: Cell) -> list[tuple[str, dict[str, Any]]]:
-    """Every case of the cell's benchmark with its parameters: the generator is started once for all of them."""
+    """Every case of the cell's benchmark with its parameters. The generator is started once for all cases."""
     return [(case.name, dict(case.parameters)) for case in cell.benchmark.cases.values()]

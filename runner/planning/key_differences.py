@@ -1,4 +1,4 @@
-"""Why a cell runs although a record of it is there: what of its content is not what it was then."""
+"""Why a cell runs although it has a record: the parts of its content that have changed."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from runner.system.printable import one_line
 
 Place = tuple[str, str, str, str, int]
 
-# In words, in the order in which they are told.
+# The words for each part, in the order of the message.
 _SUBJECTS = {
     "machine": "another machine",
     "executor": "another executor",
@@ -31,7 +31,7 @@ _SUBJECTS = {
     "headline": "another headline metric",
     "reference": "the reference's command changed",
 }
-# Their new and old values are short and say more than that they differ.
+# For these parts the message shows the new and old values, which are short.
 _WITH_VALUES = frozenset(
     {"machine", "executor", "execution", "architecture", "toolchain", "parameters", "limits", "headline"}
 )
@@ -42,7 +42,7 @@ _GIB = 2**30
 
 
 class Earlier:
-    """The records of a store by the cell that they are of, whatever their content was."""
+    """The records of a store by their cell, with any content."""
 
     def __init__(self, records: Iterable[Record]) -> None:
         self._of: dict[Place, list[Record]] = {}
@@ -51,7 +51,7 @@ class Earlier:
             self._of.setdefault(place, []).append(record)
 
     def changes(self, cell: Cell, now: Mapping[int, Content]) -> tuple[Record, tuple[str, ...]] | None:
-        """The record of ``cell`` that is nearest to its content ``now``, and what differs; None without one."""
+        """The record of ``cell`` nearest to its content ``now``, and the differences; None without a record."""
         place = (
             cell.benchmark.name,
             cell.case.name,
@@ -64,27 +64,27 @@ class Earlier:
 
 
 def differences(record: Record, contents_now: Mapping[int, Content]) -> tuple[str, ...]:
-    """What of ``record``'s content is not as now, in words; for a record of another key never empty.
+    """The parts of ``record``'s content that have changed, in words; never empty for a record of another key.
 
     Args:
         record: an earlier one.
         contents_now: the content of its cell by each version of the rules.
     """
-    # A later program may have written it by rules that are not known here.
+    # A later version may have written the record by rules that this version does not know.
     version = record.made_by_rules if record.made_by_rules in contents_now else max(contents_now)
     then, now = _content_of(record, version), _plain(contents_now[version])
     found = tuple(
-        # What a record says may be anything, and this goes to a terminal.
+        # A record may hold any text, and this message goes to a terminal.
         one_line(_in_words(part, now[part], then[part]), _LONGEST_CHANGE)
         for part in _SUBJECTS
         if part in then and then[part] != now[part]
     )
-    # A record of the first schema does not hold all that its key was made of.
+    # A record of the first schema lacks some parts of its key's content.
     return found or (_UNSEEN if lacks(record) else _OTHER_RULES,)
 
 
 def _content_of(record: Record, version: int) -> Content:
-    """What the record's key was made of, as far as the record holds it."""
+    """The content of the record's key, as far as the record holds it."""
     known: Content = {
         "command": record.command,
         "parameters": record.parameters,
@@ -95,7 +95,7 @@ def _content_of(record: Record, version: int) -> Content:
         "machine": fingerprint(record.machine.plain()),
     }
     if lacks(record) is None:
-        # Where its work makes no sense, what stands beside the work still does.
+        # Where its work is invalid, the other parts of the record still count.
         with suppress(StoreError):
             known = contents(
                 load_work(record).cell,
@@ -108,7 +108,7 @@ def _content_of(record: Record, version: int) -> Content:
 
 
 def _plain(value: Content) -> Content:
-    """As it comes back from JSON: no tuples."""
+    """The value as JSON returns it, without tuples."""
     return json.loads(json.dumps(value))  # type: ignore[no-any-return]  # what went in comes out
 
 
@@ -130,7 +130,7 @@ def _in_words(part: str, now: Any, then: Any) -> str:
 
 def _difference(key: str, now: Any, then: Any) -> str:
     if _value(key, now) == _value(key, then):
-        # A few MiB of many GiB: only the exact figures tell them apart.
+        # The values differ by a few MiB of many GiB, so only exact figures show the difference.
         return f"{key} {now}, was {then}"
     return f"{key.removesuffix('_bytes')} {_value(key, now)}, was {_value(key, then)}"
 

@@ -1,4 +1,4 @@
-"""A plan as text: a page, whatever the number of its cells."""
+"""A plan as text: one page for any number of cells."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ _MOST_NAMES = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outlook:
-    """A plan with what it will cost. ``minutes`` is what the matrix says of its whole profile."""
+class CostedPlan:
+    """A plan with its costs. ``minutes`` is the matrix's time for the whole profile."""
 
     plan: Plan
     durations: Durations
@@ -22,16 +22,16 @@ class Outlook:
     minutes: float
 
 
-def plan_page(outlook: Outlook, *, width: int | None, every_cell: bool) -> str:
+def plan_page(costed: CostedPlan, *, width: int | None, every_cell: bool) -> str:
     """The page.
 
     Args:
-        outlook: what is shown.
-        width: columns there are; None where lines are not to be broken.
-        every_cell: a line a cell, instead of one for all cells of an implementation on a platform.
+        costed: the plan and its costs.
+        width: the number of columns; None where lines are not broken.
+        every_cell: one line for each cell, instead of one for all cells of an implementation on a platform.
     """
-    cells = _every_cell(outlook.plan, width) if every_cell else _grouped(outlook, width)
-    totals = [wrap(line, width) for line in _totals(outlook)]
+    cells = _every_cell(costed.plan, width) if every_cell else _grouped(costed, width)
+    totals = [wrap(line, width) for line in _totals(costed)]
     return "\n".join([*cells, *totals])
 
 
@@ -45,8 +45,8 @@ def _every_cell(plan: Plan, width: int | None) -> Iterator[str]:
         yield wrap(f"{each.decision.value:<9} {each.cell}: {each.why}", width, hang=10)
 
 
-def _grouped(outlook: Outlook, width: int | None) -> Iterator[str]:
-    plan = outlook.plan
+def _grouped(costed: CostedPlan, width: int | None) -> Iterator[str]:
+    plan = costed.plan
     launches: dict[tuple[str, ...], list[Launch]] = {}
     for launch in plan.launches:
         launches.setdefault(_group_of(launch.cells[0]), []).append(launch)
@@ -60,16 +60,16 @@ def _grouped(outlook: Outlook, width: int | None) -> Iterator[str]:
         if group[0] != platform:
             platform = group[0]
             yield f"{platform}, {_execution(plan, platform)}"
-        lines = _of_group(members, launches.get(group, []), outlook.durations)
+        lines = _of_group(members, launches.get(group, []), costed.durations)
         for index, line in enumerate(lines):
             name = f"  {names[group]}" if index == 0 else ""
-            # The margin stands within the line, so that a broken one goes on below the text and not the name.
+            # The margin is part of the line, so that a broken line goes on below the text and not below the name.
             yield wrap(f"{name:<{margin}}{line}", width, hang=margin if index == 0 else 2)
     yield ""
 
 
 def _group_of(each: PlannedCell) -> tuple[str, ...]:
-    """Platform, benchmark and implementation; toolchain and limits where they are not the first."""
+    """The group's platform, benchmark and implementation, with toolchain and limits that are not the first."""
     cell = each.cell
     return (cell.platform.name, cell.benchmark.name, cell.implementation.name, *cell.aside)
 
@@ -105,7 +105,7 @@ def _by_reason(members: Iterable[PlannedCell]) -> dict[str, list[PlannedCell]]:
 
 
 def _which(those: Sequence[PlannedCell], members: Sequence[PlannedCell]) -> str:
-    """Which of the group's cells these are, where they are not all: by case, by seed, or by both."""
+    """Which of the group's cells these are, by case, seed or both; empty where they are all."""
     told = []
     for word, names in (
         ("", lambda each: each.cell.case.name),
@@ -129,8 +129,8 @@ def _execution(plan: Plan, platform: str) -> str:
     return execution.kind.value + (f" by {execution.emulator}" if execution.emulator else "")
 
 
-def _totals(outlook: Outlook) -> Iterator[str]:
-    plan, durations = outlook.plan, outlook.durations
+def _totals(costed: CostedPlan) -> Iterator[str]:
+    plan, durations = costed.plan, costed.durations
     by_platform: dict[str, list[Launch]] = {}
     for launch in plan.launches:
         by_platform.setdefault(launch.first.platform.name, []).append(launch)
@@ -141,11 +141,11 @@ def _totals(outlook: Outlook) -> Iterator[str]:
         total = durations.total(plan.launches)
         line = f"time: {launches_in_words(total.launches)}, {total}"
         if total.unknown == total.launches:
-            line += f"; the matrix says {duration(60 * outlook.minutes)} for all of {plan.profile}"
+            line += f"; the matrix says {duration(60 * costed.minutes)} for all of {plan.profile}"
         yield line
-    yield from _images(outlook.images)
+    yield from _images(costed.images)
     if plan.launches:
-        yield f"files: {_files(outlook.files)}"
+        yield f"files: {_files(costed.files)}"
     counts = (
         f"{sum(each.decision is decision for each in plan.cells)} {decision.value}" for decision in Decision
     )

@@ -1,4 +1,4 @@
-"""The plan: what of the selected cells runs, in which launches and in which order, and why the rest does not."""
+"""The plan: which selected cells run, in which launches and in which order, and why the others do not."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ ImageKey = tuple[str, str, str]
 
 
 class Decision(Enum):
-    """What becomes of a cell."""
+    """Whether a cell runs, is reused or is left out."""
 
     RUN = "run"
     REUSE = "reuse"
@@ -43,8 +43,8 @@ class PlannedCell:
     """A cell, its content key, and the decision with its reason.
 
     ``reference`` is the cell whose outputs the gate compares with; a reference may be its own. ``record`` is the
-    identifier of the record that is reused, that failed, or that ``why`` compares with. ``handed`` is what a referee
-    draws for it, where an earlier run drew it.
+    identifier of the record that is reused, has failed, or is compared with in ``why``. ``handed`` is what an earlier
+    run's referee drew for it.
     """
 
     cell: Cell
@@ -67,7 +67,7 @@ class PlannedCell:
 
     @property
     def is_compared_with(self) -> bool:
-        """Whether gates compare with the outputs of this very cell."""
+        """Whether gates compare with the outputs of this exact cell."""
         return self.key == self.reference.key
 
 
@@ -81,7 +81,7 @@ class Launch:
 
     @property
     def first(self) -> Cell:
-        """A cell that stands for the launch: all of them differ in the case alone."""
+        """One cell of the launch; its cells differ only in the case."""
         return self.cells[0].cell
 
     def __str__(self) -> str:
@@ -93,8 +93,8 @@ class Launch:
 class Plan:
     """All selected cells with their decisions, and the launches in their order.
 
-    ``executions`` by a platform's name; ``execution_hashes`` by an image's target, toolchain and platform;
-    ``records`` are those of the store that it was made with, oldest first.
+    ``executions`` go by a platform's name, and ``execution_hashes`` by an image's target, toolchain and platform.
+    ``records`` are the store's records at the time of planning, oldest first.
     """
 
     profile: str
@@ -105,7 +105,7 @@ class Plan:
     records: tuple[Record, ...] = ()
 
     def keys(self) -> frozenset[str]:
-        """The content keys of everything that is not left out."""
+        """The content keys of all cells that are not left out."""
         return frozenset(each.key for each in self.cells if each.decision is not Decision.LEAVE_OUT)
 
     def images(self) -> tuple[tuple[ImageTarget, Cell], ...]:
@@ -123,14 +123,14 @@ class Plan:
 def make_plan(
     matrix: Matrix, selection: Selection, executor: Executor, store: Store, *, fresh: bool = False
 ) -> Plan:
-    """Decide for every selected cell; start nothing, write nothing.
+    """Decide for every selected cell whether it runs. This starts and writes nothing.
 
     Args:
-        matrix: what can be run.
-        selection: what of it is wanted.
-        executor: where it would run.
-        store: what has been run already.
-        fresh: run again what could be reused.
+        matrix: all that can be run.
+        selection: the wanted part of the matrix.
+        executor: where the cells would run.
+        store: the records of earlier runs.
+        fresh: whether to run again the cells whose records could be reused.
     """
     executions = _executions(matrix, executor)
     hashes: dict[ImageKey, str] = {}
@@ -167,13 +167,13 @@ def make_plan(
 def content_keys(
     matrix: Matrix, selection: Selection, executor: Executor, hashes: Mapping[ImageKey, str] | None = None
 ) -> frozenset[str]:
-    """The content keys of all selected cells: which records are of today's matrix, machine and images.
+    """The content keys of all selected cells, which tell the records of today's matrix, machine and images.
 
     Args:
-        matrix: what can be run.
-        selection: what of it is meant.
-        executor: where it would run.
-        hashes: those execution hashes that are known already (see `Plan`).
+        matrix: all that can be run.
+        selection: the wanted part of the matrix.
+        executor: where the cells would run.
+        hashes: the execution hashes that are known already (see `Plan`).
     """
     executions = _executions(matrix, executor)
     return frozenset(
@@ -194,7 +194,7 @@ def _contents(
     executions: Mapping[str, Execution],
     hashes: dict[ImageKey, str],
 ) -> Iterable[tuple[Cell, Mapping[int, Content]]]:
-    """Each selected cell with what its keys are the hashes of; ``hashes`` is filled as images are met."""
+    """Each selected cell with the contents of its keys. ``hashes`` gains the hash of each new image."""
     fingerprint = machine.fingerprint(executor.machine())
     for cell in _with_references(list(select(matrix, selection, executions))):
         image = (cell.implementation.image.name, cell.toolchain.name, cell.platform.name)
@@ -213,7 +213,10 @@ def _contents(
 
 
 def _keyed(cell: Cell, parts: Mapping[int, Content], known: Mapping[str, Record]) -> KeyedCell:
-    """The cell under the key of a record that can be reused, by whatever rules; else under that of the newest rules."""
+    """The cell under the key of a reusable record, by any version of the rules.
+
+    Without such a record the newest rules make the key.
+    """
     keys = {version: content_hash(part) for version, part in parts.items()}
     for version, key in keys.items():
         record = known.get(key)
@@ -224,7 +227,7 @@ def _keyed(cell: Cell, parts: Mapping[int, Content], known: Mapping[str, Record]
 
 
 def _with_references(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells, and for each benchmark and platform the first seed of the reference, which the gate needs."""
+    """The cells, and for each benchmark and platform the reference's cell at its first seed, which the gate needs."""
     result: list[Cell] = []
     for _, group in groupby(cells, key=_room):
         members = list(group)
@@ -262,7 +265,7 @@ def _decide(
         nearest = earlier.changes(cell, parts)
         record, why = (nearest[0], "; ".join(nearest[1])) if nearest else (None, "no record of this cell")
     elif fresh:
-        why = "asked for anew, although a record is there"
+        why = "asked to run again, although a record exists"
     elif record.failure is not None:
         why = f"failed before: {record.failure.kind}"
     else:
@@ -279,7 +282,7 @@ def _decide(
 
 
 def _leave_out_the_incomparable(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
-    """What would run for nothing is left out: no gate can pass where the reference cannot run and never has."""
+    """Leave out cells that would run for nothing: no gate can pass where the reference cannot run and never has."""
     reasons = {
         each.key: f"its reference {each.cell.implementation.name} is left out: {each.why}"
         for each in planned
@@ -295,7 +298,7 @@ def _leave_out_the_incomparable(planned: Sequence[PlannedCell], store: Store) ->
 
 
 def _keep_reference_outputs(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
-    """A reference whose outputs are gone is run again, if anything is to be compared with them."""
+    """Run a reference again whose outputs are missing, if the gate of a running cell needs them."""
     result = []
     waiting = {each.reference.key for each in planned if each.decision is Decision.RUN}
     for each in planned:
@@ -312,13 +315,13 @@ def launches_of(
     executions: Mapping[str, Execution],
     deadline_seconds: Callable[[Cell], float],
 ) -> Iterable[Launch]:
-    """Launches in a seeded, interleaved order: drift of the machine hits all implementations alike.
+    """Launches in a seeded, interleaved order, so that drift of the machine affects all implementations alike.
 
-    Within each room (benchmark, platform, limits, toolchain) seeds follow one another and implementations are
-    shuffled anew within each; the first launch of a room is its reference, which every gate waits for.
+    Within each room (benchmark, platform, limits, toolchain) seeds follow one another. Within each seed the
+    implementations are shuffled again. The first launch of a room is its reference, which every gate waits for.
 
     Args:
-        planned: all cells, room by room; those that run go into launches.
+        planned: all cells, room by room. The cells that run are put into launches.
         executions: how each platform executes here, by its name.
         deadline_seconds: of a launch, given its first cell.
     """
@@ -326,7 +329,7 @@ def launches_of(
         launches: dict[tuple[int, str, str], list[PlannedCell]] = {}
         for each in group:
             if each.decision is Decision.RUN:
-                # A training is a launch of its own; the cases of an operation share one.
+                # Each training is one launch; the cases of an operation share a launch.
                 case = each.cell.case.name if each.cell.benchmark.kind is Kind.TRAINING else ""
                 launches.setdefault((each.cell.seed, each.cell.implementation.name, case), []).append(each)
         order = list(launches.values())
@@ -343,17 +346,17 @@ def launches_of(
 
 
 def _room(cell: Cell) -> tuple[str, str, str, str]:
-    """Within one room the reference's outputs serve all gates and times are comparable."""
+    """The room of a cell: within it one reference serves all gates, and times are comparable."""
     return (cell.toolchain.name, cell.limits.name, cell.platform.name, cell.benchmark.name)
 
 
 def _comparison(cell: Cell) -> tuple[tuple[str, str, str, str], str]:
-    """The cells of one room and case are compared with one and the same reference."""
+    """The room and case of a cell, which share one reference."""
     return (_room(cell), cell.case.name)
 
 
 def _references(cells: Iterable[KeyedCell]) -> dict[tuple[tuple[str, str, str, str], str], KeyedCell]:
-    """For each room and case the reference that the gate compares with: its first seed."""
+    """For each room and case the reference's cell that the gate compares with: its first seed."""
     found: dict[tuple[tuple[str, str, str, str], str], KeyedCell] = {}
     for each in cells:
         if each.cell.implementation.reference:

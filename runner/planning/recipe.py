@@ -1,7 +1,7 @@
-"""The work behind a record: what is needed to run its cell again without the matrix that it came from.
+"""The work of a record: all that is needed to run its cell again without its matrix.
 
-``work_of`` writes it into a record, ``cell_of`` makes a cell of it again: one is the other's inverse, and the content
-key of the cell that comes back is the key of the record.
+``work_of`` writes the work into a record, and ``cell_of`` makes a cell from it. The two are inverses: the content key
+of the made cell is the key of the record.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ from runner.system.errors import StoreError
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """A record's cell, the cell that its gate compared with, and the images that the two ran in."""
+    """A record's cell, the reference's cell that its gate compared with, and the images of both."""
 
     cell: Cell
     reference: Cell
@@ -41,7 +41,7 @@ class Work:
 
 
 def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
-    """What a record holds as ``work``.
+    """The ``work`` of a record.
 
     Args:
         cell: the record's.
@@ -57,7 +57,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
         headline=benchmark.headline,
         inputs=WorkInputs(
             command=tuple(benchmark.inputs),
-            # All of the benchmark's: the generator is started once for all of them.
+            # All cases of the benchmark, because the generator is started once for all.
             cases={case.name: dict(case.parameters) for case in benchmark.cases.values()},
         ),
         counts=dict(benchmark.counts),
@@ -78,7 +78,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
             threads=limits.threads,
             instructions=UNSET if limits.instructions is None else limits.instructions,
         ),
-        # The image that the matrix asks for; without Docker it is not the one that is run in.
+        # The image that the matrix asks for. Without Docker the launch runs elsewhere.
         target=image.name,
         core=core,
         versions=UNSET if image.name in OURS or not image.versions else image.versions,
@@ -99,7 +99,7 @@ def _output(rule: OutputCheck) -> WorkOutput:
 
 
 def lacks(record: Record) -> str | None:
-    """What an older record does not say, so that its cell cannot be run again; None where nothing is lacking."""
+    """The facts that an older record lacks, so that its cell cannot be run again; None where it lacks none."""
     if record.work is not UNSET:
         return None
     return (
@@ -109,10 +109,10 @@ def lacks(record: Record) -> str | None:
 
 
 def load_work(record: Record) -> Work:
-    """The work of a record that lacks nothing.
+    """The work of a record that holds all facts.
 
     Raises:
-        StoreError: what it says does not fit together, so that nothing can be run.
+        StoreError: the facts contradict each other, so the cell cannot be run.
     """
     try:
         return _load(record, _stated(record))
@@ -150,7 +150,7 @@ def _load(record: Record, work: WorkFacts) -> Work:
         benchmark=benchmark,
         case=benchmark.cases[names.case],
         implementation=own,
-        # What no pin is named after fits into no toolchain.
+        # A toolchain has no such pin.
         toolchain=Toolchain(name=names.toolchain, **work.toolchain),  # type: ignore[arg-type]  # a pin may be null
         platform=Platform(name=names.platform, architecture=image.architecture),
         limits=_limits(names.limits, work.limits),
@@ -167,7 +167,7 @@ def _load(record: Record, work: WorkFacts) -> Work:
 
 
 def _target(work: WorkFacts) -> ImageTarget:
-    """Our target of that name, or somebody else's as the record describes it. Its image is given and never built."""
+    """Our target of that name, or a competitor's as the record describes it. Its image is given and never built."""
     versions = None if isinstance(work.versions, UnsetType) else work.versions
     return OURS.get(work.target) or ImageTarget(name=work.target, source=None, versions=versions)
 

@@ -1,4 +1,4 @@
-"""How a cell was executed: natively, emulated, or nobody said."""
+"""How a cell was executed: natively, emulated, or unknown."""
 
 from enum import Enum
 
@@ -6,7 +6,10 @@ from runner.records.part import Part
 
 
 class ExecutionKind(Enum):
-    """Decided by whoever starts the container; nothing inside a container guesses it."""
+    """The execution of a cell.
+
+    The program that starts the container decides it; nothing inside a container guesses it.
+    """
 
     NATIVE = "native"
     EMULATED = "emulated"
@@ -21,10 +24,10 @@ class Execution(Part, frozen=True, kw_only=True):
 
     @property
     def emulated(self) -> bool:
-        """Whether instructions are translated, so that times mean nothing beside native ones."""
+        """Whether instructions are translated, so that times cannot be compared with native times."""
         return self.kind is ExecutionKind.EMULATED
 
     @property
     def ranked(self) -> bool:
-        """Whether times may be compared with other times: only where native execution is known."""
+        """Whether times may be compared with other times. They may only where the execution is known to be native."""
         return self.kind is ExecutionKind.NATIVE

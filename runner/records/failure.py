@@ -1,4 +1,4 @@
-"""Why a cell failed: a closed list, so that a table shows a reason and never a silent gap."""
+"""Why a cell failed. The list is closed, so that a table shows a reason and never a silent gap."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -11,7 +11,7 @@ _LONGEST_DETAIL = 400
 class FailureKind(Enum):
     """The typed reasons, each with what it means and what to do about it.
 
-    The value is the word that records and tables show. Documents take the other two texts from here.
+    The value is the word that records and tables show. Documents copy the other two texts from here.
     """
 
     meaning: str
@@ -28,17 +28,17 @@ class FailureKind(Enum):
     NOT_STARTED = (
         "not-started",
         "The process could not be started: no such program in the image, or the daemon refused the container.",
-        "See that the first word of the command exists in that image; the detail says what the daemon answered.",
+        "Check that the first word of the command exists in that image; the detail holds the daemon's answer.",
     )
     LOST = (
         "lost",
-        "Somebody removed the container, or its keeper, while it ran.",
-        "See that nothing else tidies up containers on that machine, then call again.",
+        "Another program removed the container, or its keeper, while it ran.",
+        "Check that no other program removes containers on that machine, then run again.",
     )
     EXIT_CODE = (
         "exit-code",
         "The process ended with a code other than 0. Full disks inside the container (/tmp holds 256 MiB), "
-        "refused writes and refused connections end here too, if the program gives up on them.",
+        "refused writes and refused connections also end here, if the program gives up on them.",
         "Read the log: its last line is in the detail.",
     )
     SIGNAL = (
@@ -49,29 +49,29 @@ class FailureKind(Enum):
     OUT_OF_MEMORY = (
         "out-of-memory",
         "The kernel killed the process, or a child without which the work was not done, at the memory limit. "
-        "Told by the container's own flag; without containers the runner looks once a second, and kills it itself.",
+        "The container's own flag tells. Without containers the runner checks once a second and kills it.",
         "Raise limits.*.memory in the matrix, or name the case under the implementation's `without`.",
     )
     DEADLINE = (
         "deadline",
         "The process was still running when the profile's deadline passed, and was killed with all its children.",
-        "See in the log where it hung; raise profiles.*.deadline_seconds if it was only slow.",
+        "Find in the log where it hung; raise profiles.*.deadline_seconds if it was only slow.",
     )
     TOO_MANY_PROCESSES = (
         "too-many-processes",
-        "The process ran into the deadline with as many processes and threads as its limit allows; without containers "
-        "it was killed as soon as it was seen with more.",
-        "Find what forks without end; raise limits.*.pids if it truly needs so many.",
+        "The process reached the deadline with as many processes and threads as its limit allows. Without containers "
+        "it was killed as soon as the runner saw more.",
+        "Find the code that forks without end; raise limits.*.pids if it truly needs so many.",
     )
     TOO_MUCH_OUTPUT = (
         "too-much-output",
         "More was printed on stdout or stderr than any measurement or log needs; the process was killed.",
-        "Print one measurement a case on stdout, and a log of less than 256 MiB on stderr.",
+        "Print one measurement for each case on stdout, and a log of less than 256 MiB on stderr.",
     )
     TOO_LARGE_OUTPUT = (
         "too-large-output",
         "More was written into the output directory than it holds (1 GiB, or half of the memory limit).",
-        "Write only what the gate compares; temporary files belong into /tmp.",
+        "Write only what the gate compares; write temporary files to /tmp.",
     )
     TOO_MANY_FILES = (
         "too-many-files",
@@ -80,14 +80,14 @@ class FailureKind(Enum):
     )
     FORBIDDEN_OUTPUT = (
         "forbidden-output",
-        "The output directory holds something else than plain files in plain folders: a link, a pipe, a device, or a "
+        "The output directory holds an entry that is not a plain file or folder: a link, a pipe, a device, or a "
         "name that could lead elsewhere.",
-        "Write plain files; names are letters, digits and = . _ - of ASCII.",
+        "Write plain files; their names hold only ASCII letters, digits and = . _ -.",
     )
     MALFORMED_OUTPUT = (
         "malformed-output",
-        "stdout holds a line that is no event by the measurement schema, or a measurement for a case not asked for.",
-        "Print JSON Lines as runner/schemas/measurement.schema.json says, and everything else on stderr.",
+        "stdout holds a line that is not an event of the measurement schema, or a measurement for another case.",
+        "Print JSON Lines by runner/schemas/measurement.schema.json, and everything else on stderr.",
     )
     MISSING_MEASUREMENT = (
         "missing-measurement",
@@ -117,7 +117,7 @@ class FailureKind(Enum):
     )
     WRONG_COUNTS = (
         "wrong-counts",
-        "Another amount of work was done than the runner works out from the parameters.",
+        "The amount of work differs from what the runner computes from the parameters.",
         "Compare the counts in the detail; the matrix holds the arithmetic under `counts`.",
     )
     MISSING_METRIC = (
@@ -132,18 +132,18 @@ class FailureKind(Enum):
     )
     UNREADABLE_OUTPUT = (
         "unreadable-output",
-        "An output file is not what its name says: not .npy, .safetensors or JSON, pickled, too large, cut off.",
+        "An output file is not .npy, .safetensors or JSON as its name says, or is pickled, too large or cut off.",
         "Write arrays of numbers with numpy.save or safetensors, and episodes as JSON.",
     )
     WRONG_OUTPUT = (
         "wrong-output",
         "An output differs from the reference's by more than the matrix allows, or has another shape.",
-        "The detail says which and by how much: the work is not the same, or the tolerance is too tight.",
+        "The detail names the output and the difference: the work is not the same, or the tolerance is too tight.",
     )
     NO_REFERENCE = (
         "no-reference",
         "The reference of this benchmark failed, so there is nothing to compare with.",
-        "Mend the reference first; its own row says why it failed.",
+        "Correct the reference first; its own row says why it failed.",
     )
 
 
@@ -151,7 +151,7 @@ class FailureKind(Enum):
 class Failure:
     """A reason and the one line that explains it.
 
-    What an implementation printed may be part of that line: it is made printable, one line, and short here, once.
+    The line may quote an implementation's output, so this class makes it printable and short.
     """
 
     kind: FailureKind

@@ -6,7 +6,7 @@ from msgspec import Meta
 
 from runner.records.part import Digest, Hash, Name, Part
 
-# Without an image the hash is over the files of the checkout.
+# Without an image this is the hash of the checkout's files.
 _ExecutionHash = Annotated[str, Meta(pattern=r"^(host:)?[0-9a-f]{64}\Z")]
 
 

@@ -1,4 +1,4 @@
-"""What a launch measured and what the gate found: the figures of a record."""
+"""The figures of a record: a launch's measurements and the gate's checks."""
 
 from typing import Annotated, Literal
 
@@ -18,7 +18,7 @@ class Memory(Part, frozen=True, kw_only=True):
 
 
 class Measurement(Part, frozen=True, kw_only=True):
-    """As in measurement.schema.json, where each part is explained."""
+    """The measurement of one cell. measurement.schema.json explains each part."""
 
     event: Literal["measurement"]
     case: Name

@@ -1,6 +1,6 @@
-"""What every part of a record is made of: a frozen type that holds nothing it does not name, and bounded scalars.
+"""The base of every part of a record: a frozen type without unnamed fields, and bounded scalars.
 
-A number keeps the form that it was written in, 4 or 4.0: the seal is over what was written.
+A number keeps its written form, 4 or 4.0, because the seal covers the written form.
 """
 
 import sys
@@ -42,16 +42,16 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A part of a record, or a record."""
 
     def plain(self) -> dict[str, Any]:
-        """The part as JSON has it, its lists as tuples. What is absent stays absent."""
+        """The part as JSON data, with lists as tuples. An absent field stays absent."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         return plain
 
 
 def require_environments(parameters: Parameters) -> None:
-    """The gate counts steps by the number of environments.
+    """See that ``environments`` is a count, because the gate counts steps by it.
 
     Raises:
-        ValueError: it is no whole number above zero.
+        ValueError: it is not a whole number above zero.
     """
     count = parameters.get("environments", 1)
     if type(count) is not int or count < 1:

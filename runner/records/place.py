@@ -9,7 +9,7 @@ from runner.system.schema_rules import is_date_time
 
 
 class Machine(Part, frozen=True, kw_only=True):
-    """What the machine is; null where unknown."""
+    """The description of the machine; null where unknown."""
 
     cpu_model: str | UnsetType | None = UNSET
     architecture: str | UnsetType | None = UNSET
@@ -21,7 +21,7 @@ class Machine(Part, frozen=True, kw_only=True):
     kernel: str | UnsetType | None = UNSET
     daemon: Annotated[
         str | UnsetType | None,
-        Meta(description="Of a machine that the runner cannot look at: a hash of its daemon's identifier."),
+        Meta(description="For a machine that the runner cannot inspect: a hash of its daemon's identifier."),
     ] = UNSET
     hypervisor: bool | UnsetType | None = UNSET
     governor: str | UnsetType | None = UNSET
@@ -32,7 +32,7 @@ class Machine(Part, frozen=True, kw_only=True):
 
 
 class MachineState(Part, frozen=True, kw_only=True):
-    """The machine just before the launch; null where unknown."""
+    """The state of the machine just before the launch; null where unknown."""
 
     load_1m: Figure | UnsetType | None = UNSET
     memory_available_bytes: Amount | UnsetType | None = UNSET
@@ -53,7 +53,7 @@ class LimitsInForce(Part, frozen=True, kw_only=True):
 
 
 class LaunchFacts(Part, frozen=True, kw_only=True):
-    """The process that served the cell. Schema 1 does not say in which order it was handed its ``cases``."""
+    """The process that served the cell. Schema 1 does not hold the order of its ``cases``."""
 
     id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9=._-]{0,195}\Z")]
     cases: Annotated[tuple[Name, ...], Meta(min_length=1)] | UnsetType = UNSET
@@ -68,6 +68,6 @@ class LaunchFacts(Part, frozen=True, kw_only=True):
     stderr_tail: str
 
     def __post_init__(self) -> None:
-        """See that it started at a time."""
+        """Check that ``started_at`` is a time."""
         if not is_date_time(self.started_at):
             raise ValueError("started_at is no date and time with a zone")

@@ -1,4 +1,4 @@
-"""A publication: a frozen folder, read like a store and never written to.
+"""A publication: a frozen folder that commands read like a store and never write to.
 
 publication.json    machines, commit, images, warnings, known faults; count and hash of the records
 README.md           its page
@@ -57,7 +57,7 @@ class Publication:
         return Publication(root=root, facts=facts)
 
     def records(self) -> list[Record]:
-        """Every record, oldest first: each intact, and together all that publication.json counts.
+        """Every record, oldest first. Each is intact, and together they are all that publication.json counts.
 
         Raises:
             DamagedRecord: records were altered, left out, added or moved.
@@ -72,7 +72,7 @@ class Publication:
     def _lines(self) -> Iterator[bytes]:
         """The lines of the stream. The hash is compared at its end, so a caller has to read all of them."""
         stated = self.facts["stream"]
-        # Of the uncompressed stream, because two versions of zlib may compress the same bytes differently.
+        # The hash is of the uncompressed stream, because versions of zlib may compress the same bytes differently.
         digest, size = hashlib.sha256(), 0
         compressed = read_bounded(self.root / RECORDS, _LARGEST_COMPRESSED)
         with gzip.GzipFile(fileobj=io.BytesIO(compressed)) as stream:
@@ -91,20 +91,20 @@ class Publication:
 
 
 def is_publication(root: Path) -> bool:
-    """Whether ``root`` is a publication's folder; one that lost a file of its own is one as well."""
+    """Whether ``root`` is a publication's folder, even one that lost a file."""
     return any((root / name).exists() for name in (FACTS, RECORDS))
 
 
 def stream_of(records: Iterable[Record]) -> bytes:
-    """The uncompressed content of records.jsonl.gz: the same bytes for the same records, whatever their order.
+    """The uncompressed content of records.jsonl.gz: the same bytes for the same records in any order.
 
-    The order is by time and then by name, because that is the order in which a store gives them to every command.
+    The records are sorted by time and then by name, the order in which a store returns them.
     """
     return b"".join(canonical_json(record.plain()) + b"\n" for record in sorted(records, key=_place))
 
 
 def counts_of(records: Sequence[Record]) -> dict[str, int]:
-    """What publication.json counts."""
+    """The numbers of records that publication.json states."""
     return {
         "records": len(records),
         "cells": len({record.key for record in records}),
@@ -120,7 +120,7 @@ def _parsed(number: int, line: bytes) -> Record:
 
 
 def _require_consistent(records: Sequence[Record], counts: Mapping[str, int]) -> None:
-    """Raise ValueError where records are not in their one order, not as many as stated, or not whole launches."""
+    """Raise ValueError where records are in the wrong order, too many or too few, or not whole launches."""
     for one, next_one in pairwise(records):
         if _place(one) >= _place(next_one):
             raise ValueError(f"record {next_one.identifier} is not in its place, or is there twice")
@@ -130,7 +130,7 @@ def _require_consistent(records: Sequence[Record], counts: Mapping[str, int]) ->
 
 
 def require_whole_launches(records: Iterable[Record]) -> None:
-    """See that each launch has a record of each case that it served, failed ones included.
+    """Check that each launch has a record of each case that it served, failed cases included.
 
     Raises:
         ValueError: a record was left out.
@@ -139,7 +139,7 @@ def require_whole_launches(records: Iterable[Record]) -> None:
     recorded: dict[str, set[str]] = {}
     for record in records:
         launch = record.launch
-        # Records of the first schema do not name their launch's cases.
+        # Records of the first schema do not name the cases of their launch.
         served.setdefault(launch.id, set()).update(launch.cases or ())
         recorded.setdefault(launch.id, set()).add(record.case)
     for identifier, cases in served.items():
@@ -155,5 +155,5 @@ def _damaged(path: Path, why: str) -> DamagedRecord:
     return DamagedRecord(
         what=f"damaged publication {path}",
         why=why,
-        fix="take the publication again from where it came; nothing of it may be edited",
+        fix="fetch the publication again from its source; no part of it may be edited",
     )

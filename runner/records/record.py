@@ -1,7 +1,7 @@
 """The record: a measurement plus where it came from. The stored unit, never edited.
 
-The type below is the one definition of a record. Reading and writing follow it, so do the text of
-schemas/record.schema.json and the columns of an exported table.
+The type below is the one definition of a record. Reading and writing follow it. The text of
+schemas/record.schema.json and the columns of an exported table follow it too.
 """
 
 import hashlib
@@ -32,9 +32,9 @@ from runner.records.refereed import RefereeFacts
 from runner.records.work import WorkFacts
 from runner.system.schema_rules import is_date_time
 
-# 2 added the work and launch.cases: what it takes to run the cell again without the matrix. 3 added key_version.
+# 2 added the work and launch.cases, which let the cell run again without the matrix. 3 added key_version.
 SCHEMA_VERSION: Final = 3
-# What stands in place of the seal until it is known.
+# The placeholder for the seal until it is known.
 UNSEALED = ""
 _UNKNOWN_MEMORY = Memory(vmhwm_bytes=None, cgroup_peak_bytes=None)
 
@@ -109,15 +109,15 @@ class Record(Part, frozen=True, kw_only=True):
     content_sha256: Hash
 
     def __post_init__(self) -> None:
-        """See what a type alone cannot say."""
+        """Check the rules that a type cannot express."""
         if not is_date_time(self.created_at):
-            raise ValueError("created_at is no date and time with a zone")
+            raise ValueError("created_at is not a date and time with a zone")
         if self.schema > 1 and (self.work is UNSET or self.launch.cases is UNSET):
             raise ValueError(f"schema {self.schema} requires work and launch.cases")
         if (self.schema > 2) != (self.key_version is not UNSET):  # noqa: PLR2004 (see SCHEMA_VERSION)
             raise ValueError("key_version is required from schema 3 on, and unknown before")
         if self.failure is None and self.measurement is None:
-            raise ValueError("it neither failed nor measured something")
+            raise ValueError("it holds neither a failure nor a measurement")
         require_environments(self.parameters)
 
     @property
@@ -152,32 +152,35 @@ class Record(Part, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the cell failed, for whatever reason."""
+        """Whether the cell failed, for any reason."""
         return self.failure is not None
 
     @property
     def ranked(self) -> bool:
-        """Whether its times may be compared with others: native, its gate passed, and of the same work."""
+        """Whether its times may be compared with others.
+
+        They may where the execution is native, the gate passed, and the work is the reference's.
+        """
         return not self.failed and self.execution.ranked and not self.differs
 
     @property
     def differs(self) -> tuple[str, ...]:
-        """What its implementation does another way than the reference, in words."""
+        """How its work differs from the reference's, in words."""
         return (self.work and self.work.differs) or ()
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """What it printed that it did; empty where it measured nothing."""
+        """The counts that it printed; empty where it measured nothing."""
         return self.measurement.counts if self.measurement else {}
 
     @property
     def metrics(self) -> Mapping[str, float | tuple[float, ...]]:
-        """What it measured, by the metric: one value a launch, or one a repetition; empty where nothing."""
+        """Its values by metric: one for the launch, or one for each repetition; empty where it measured nothing."""
         return self.measurement.metrics if self.measurement else {}
 
     @property
     def memory(self) -> Memory:
-        """The process's peak as a referee saw it from outside, else as it said itself; unknown where nobody did."""
+        """The process's peak as a referee saw it from outside, else as it printed it; unknown where there is neither."""
         said = self.measurement.memory if self.measurement else _UNKNOWN_MEMORY
         seen = self.referee.vmhwm_bytes if self.referee else None
         return said if seen is None else msgspec.structs.replace(said, vmhwm_bytes=seen)
@@ -188,7 +191,7 @@ class Record(Part, frozen=True, kw_only=True):
         return self.episodes or ()
 
     def values(self, metric: str) -> tuple[float, ...]:
-        """All values of a metric, one per repetition, in the order taken; empty where it is absent."""
+        """All values of a metric, one per repetition, in the order taken; empty where the metric is absent."""
         value = self.metrics.get(metric, ())
         return value if isinstance(value, tuple) else (float(value),)
 
@@ -197,13 +200,13 @@ def record_of(data: Mapping[str, Any]) -> Record:
     """The record that plain JSON data is.
 
     Raises:
-        ValueError: it is none; the message says where.
+        ValueError: the data are not a record; the message says where.
     """
     return msgspec.convert(data, Record)
 
 
 def sealed(record: Record) -> Record:
-    """The record with the hash of its own content, by which an altered one is found."""
+    """The record with the hash of its own content, which reveals an alteration."""
     return msgspec.structs.replace(record, content_sha256=content_hash(_unsealed(record.plain())))
 
 
@@ -213,7 +216,7 @@ def oldest_first(records: Iterable[Record]) -> list[Record]:
 
 
 def canonical_json(value: Any) -> bytes:
-    """``value`` in the one way of writing that hashes are taken over: sorted keys, no spaces, no NaN, UTF-8."""
+    """``value`` in the form that is hashed: sorted keys, no spaces, no NaN, UTF-8."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return text.encode()
 
@@ -229,7 +232,7 @@ def seal(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_intact(data: Mapping[str, Any]) -> bool:
-    """Whether the record still holds what was sealed."""
+    """Whether the record's content still matches its seal."""
     return data.get("content_sha256") == content_hash(_unsealed(data))
 
 

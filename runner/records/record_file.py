@@ -1,4 +1,4 @@
-"""From a file to the record in it: by its own content hash, by the type, and to the letter."""
+"""Read the record in a file, and check its content hash, its type and each written number."""
 
 import errno
 import json
@@ -16,7 +16,7 @@ from runner.system.bounded_reading import read_bounded
 from runner.system.errors import NewerRecord, StoreError
 from runner.system.printable import one_line
 
-# A measurement may fill 64 MiB of stdout, and a record writes each of its figures on a line of its own.
+# A measurement may fill 64 MiB of stdout, and a record writes each figure on its own line.
 _LARGEST = 512 * 2**20
 _LONGEST_FAULT = 300
 
@@ -59,7 +59,7 @@ def parse_record(text: bytes, *, place: str = "a record") -> Record:
             why=f"its schema is {version}, and this version reads up to {SCHEMA_VERSION}",
             fix="update forge-bench (git pull), or give another results directory with --results",
         )
-    # Anybody can seal anything: whoever reads on from here relies on the form.
+    # A seal alone proves no form, and all later code relies on the form.
     try:
         return record_of(data)
     except ValidationError as error:
@@ -68,22 +68,22 @@ def parse_record(text: bytes, *, place: str = "a record") -> Record:
 
 
 def record_text(record: Record) -> str:
-    """What a file holds of a record."""
+    """The data of a record in a file."""
     return json.dumps(record.plain(), indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def _without_doubles(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """A person reads the first of two equal keys, a parser the last: such a file says two things."""
+    """Refuse two equal keys: a person would read the first, and a parser the last."""
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("it holds a key twice: it was altered")
+        raise ValueError("it holds one key twice: it was altered")
     return found
 
 
-# Kept, because most numbers of a record are returns and lengths of episodes, over and over the same.
+# Cached, because most numbers of a record are returns and lengths of episodes, which repeat.
 @lru_cache(maxsize=4096)
 def _as_written(text: str) -> float:
-    """The last of seventeen digits may change and the number stay the same: that too is an alteration."""
+    """Refuse a number with another last digit, even where the parsed value stays the same."""
     number = float(text)
     if repr(number) != text:
         raise ValueError(f"the number {text} is not written as it was sealed: it was altered")
@@ -91,17 +91,17 @@ def _as_written(text: str) -> float:
 
 
 def unreadable(path: Path, error: OSError) -> StoreError:
-    """The error for what the system refuses to read: it is no word about the record."""
+    """The error for a file that the system refuses to read. It says nothing about the record."""
     closed = error.errno in (errno.EACCES, errno.EPERM)
     return StoreError(
         what=f"{path} cannot be read",
         why=f"{error.strerror or error} (user id {os.getuid()})",
         fix=f"let this user read it: sudo chown -R {os.getuid()} {shlex.quote(str(path.parent))}"
         if closed
-        else "see that the disk is there and whole, and call again",
+        else "check that the disk is mounted and intact, and run the command again",
     )
 
 
 def says_no_record(error: OSError | ValueError) -> bool:
-    """Whether a failure to read a record is a word about the file, and not about its disk or its owner."""
+    """Whether a failure to read a record is the fault of the file, and not of its disk or its owner."""
     return isinstance(error, ValueError) or error.errno in (errno.EINVAL, errno.EFBIG, errno.EISDIR)

@@ -1,4 +1,4 @@
-"""Where results lie: beside the checkout, or, inside an image, in what the user mounted."""
+"""Where results lie: beside the checkout, or, inside an image, in the directory that the user mounted."""
 
 import os
 import tempfile
@@ -22,10 +22,10 @@ def published_results(root: Path) -> Path:
 
 
 def store_inside_image(say: Callable[[str], None]) -> Store:
-    """The mounted directory if there is one that can be written, else one that goes with the container.
+    """The mounted directory if it can be written, else a directory that ends with the container.
 
     Raises:
-        StoreError: the container has nowhere to write at all, not even between two steps.
+        StoreError: the container has no writable directory at all.
     """
     _require_scratch()
     if not MOUNT.is_mount():
@@ -42,7 +42,7 @@ def store_inside_image(say: Callable[[str], None]) -> Store:
 
 
 def _require_scratch() -> None:
-    # Inputs and outputs pass through it, wherever records go.
+    # Inputs and outputs pass through the temporary directory, even where records go elsewhere.
     try:
         tempfile.gettempdir()
     except OSError as error:
@@ -54,5 +54,5 @@ def _require_scratch() -> None:
 
 
 def _temporary() -> Store:
-    # It lives and dies with the container: nothing to remove afterwards.
+    # It ends with the container, so nothing has to be removed.
     return Store(Path(tempfile.mkdtemp(prefix="forge-bench-results-")))

@@ -1,4 +1,4 @@
-"""The text of schemas/record.schema.json, which follows from the type: for readers of records in other languages."""
+"""The text of schemas/record.schema.json. It follows from the type, for readers of records in other languages."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import msgspec
 from runner.records.record import Record
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.json"
-# What a type alone cannot say; ``Record.__post_init__`` judges by the same.
+# The rules that a type cannot express; ``Record.__post_init__`` checks the same rules.
 _RULES: dict[str, Any] = {
     "oneOf": [
         {"properties": {"schema": {"const": 1}, "key_version": False}},
@@ -34,7 +34,7 @@ _RULES: dict[str, Any] = {
 
 
 def schema_text() -> str:
-    """What the file holds."""
+    """The content of the file."""
     generated = msgspec.json.schema(Record)
     definitions = {name: _described(each) for name, each in generated["$defs"].items()}
     record = definitions.pop("Record")
@@ -50,7 +50,7 @@ def schema_text() -> str:
 
 
 def _described(definition: dict[str, Any]) -> dict[str, Any]:
-    """What a docstring says of each attribute stands at that attribute's property."""
+    """Move a docstring's text about each attribute to that attribute's property."""
     whole, _, attributes = definition.get("description", "").partition("Attributes:")
     entries = re.split(r"\n {8}(?=\w+: )", attributes)
     said = dict(" ".join(entry.split()).split(": ", 1) for entry in entries if entry.strip())
@@ -64,9 +64,9 @@ def _described(definition: dict[str, Any]) -> dict[str, Any]:
 
 
 def _portable(node: Any) -> Any:
-    """With what the type means by a pattern and by whole numbers to choose from.
+    """Add what the type means by a pattern and by a choice of whole numbers.
 
-    ``$`` is the end of the text in JSON Schema. There 1.0 equals 1, so such numbers need a type beside them.
+    ``$`` is the end of the text in JSON Schema. There 1.0 equals 1, so a choice of numbers needs a type too.
     """
     if isinstance(node, dict):
         portable = {

@@ -14,7 +14,7 @@ _MOST_NAMED = 10
 
 
 class RecordSource(Protocol):
-    """A folder of records that a command reads, whatever their form in it."""
+    """A folder of records that a command reads: a store or a publication."""
 
     @property
     def root(self) -> Path:
@@ -28,7 +28,7 @@ class RecordSource(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """What ``NAME#PREFIX`` names: a place with records, and the start of one record's identifier or content hash."""
+    """A place with records, and the start of one record's identifier or content hash (``NAME#PREFIX``)."""
 
     path: Path
     prefix: str | None
@@ -59,7 +59,7 @@ def store_at(path: Path) -> Store:
 
 
 def named_path(text: str, published: Path) -> Path:
-    """The path ``text``; where there is none and a publication has that name, the publication's folder."""
+    """The path ``text``. Where no such path exists and a publication has that name, the publication's folder."""
     is_name = text not in ("", ".", "..") and "/" not in text
     return (
         published / text if is_name and not _exists(Path(text)) and _exists(published / text) else Path(text)
@@ -67,7 +67,10 @@ def named_path(text: str, published: Path) -> Path:
 
 
 def address_of(text: str, published: Path) -> Address:
-    """What ``PATH``, ``NAME``, ``PATH#PREFIX`` or ``NAME#PREFIX`` names; a file of that very name comes first."""
+    """The records that ``PATH``, ``NAME``, ``PATH#PREFIX`` or ``NAME#PREFIX`` names.
+
+    A file of that exact name comes first.
+    """
     place, mark, prefix = text.rpartition("#")
     if not mark or _exists(Path(text)):
         return Address(path=named_path(text, published), prefix=None)
@@ -78,7 +81,7 @@ def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except OSError:
-        # A name that is too long, or below what may not be looked into: whoever opens it says so.
+        # The name is too long, or its folder cannot be read. The code that opens it reports the error.
         return False
 
 
@@ -91,7 +94,7 @@ def record_beginning(records: Sequence[Record], prefix: str) -> Record:
     if not prefix:
         raise UsageError(
             what="no record is named",
-            why="nothing names one of them",
+            why="the name does not say which record is meant",
             fix="give the start of a record's identifier or content hash",
         )
     found = [

@@ -1,14 +1,14 @@
 """The store: an append-only directory of records, and the files that belong to them.
 
-    records/<benchmark>/<id>.json    one record a file, written whole or not at all
+    records/<benchmark>/<id>.json    one record for each file, written whole or not at all
     references/<key>/<case>/…        the reference outputs that gates compare with
-    inputs/<key>/<case>/…            what the benchmark's own generator wrote
+    inputs/<key>/<case>/…            the input files from the benchmark's own generator
     probes/<digest>.json             the versions that an image's first launch printed
     logs/<launch>.log                an implementation's stderr
-    tables/*.md                      rendered from the records, at any time again
-    **/.part-*                       what is being written; it gets its name when it is whole and on the disk
+    tables/*.md                      pages, which can be rendered again from the records
+    **/.part-*                       unfinished files; a file gets its name when it is whole and on the disk
 
-A record is found by its content key, never by its file name; where a key has several records the newest counts.
+A record is found by its content key, never by its file name. Of several records with one key the newest counts.
 """
 
 import contextlib
@@ -42,24 +42,24 @@ from runner.system.paths import component, portable
 
 _LARGEST_PROBE = 2**20
 _AREAS = frozenset({"records", "references", "inputs", "probes", "logs", "tables"})
-# Nobody takes so long to write a file; only where its owner cannot be judged from here does its age decide.
+# No runner takes so long to write a file. The age decides only where the owner cannot be judged from here.
 _PART_AGE_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
 class Store:
-    """The results under one directory. Nothing is created before something is written."""
+    """The results under one directory. No folder is created before a file is written."""
 
     root: Path
 
     @property
     def records_directory(self) -> Path:
-        """Where the records lie, a folder a benchmark."""
+        """Where the records lie, one folder for each benchmark."""
         return self.root / "records"
 
     @property
     def tables_directory(self) -> Path:
-        """Where the rendered pages lie, a folder a profile."""
+        """Where the rendered pages lie, one folder for each profile."""
         return self.root / "tables"
 
     def log_path(self, launch: str) -> Path:
@@ -67,7 +67,7 @@ class Store:
         return self.place("logs", f"{launch}.log")
 
     def place(self, *names: str) -> Path:
-        """Where something of these names belongs. No link is followed: what is written there stays in this folder.
+        """The path of these names below this folder. No link is followed, so written files stay in this folder.
 
         Raises:
             StoreError: a link lies on the way.
@@ -80,7 +80,7 @@ class Store:
         return path
 
     def require_writable(self) -> None:
-        """Fail before any work is done, not after it.
+        """Check that this directory can be written, before any work is done.
 
         Raises:
             StoreError: nothing can be written here.
@@ -101,11 +101,11 @@ class Store:
             ) from error
 
     def folders(self) -> list[Path]:
-        """Every folder that a run may write into, of those that are there.
+        """Every existing folder that a run may write into.
 
         Raises:
             StoreError: one of them is a link.
-            OSError: one cannot be looked into.
+            OSError: one of them cannot be read.
         """
         areas = [self.place(name) for name in sorted(_AREAS)]
         below = [
@@ -117,7 +117,10 @@ class Store:
         return [path for path in (self.root, *areas, *below) if path.is_dir()]
 
     def holds_only_results(self) -> bool:
-        """Whether nothing but results lies here, as far as this user can see: a directory that may be given to him."""
+        """Whether only results lie here, as far as this user can see.
+
+        Such a directory may be given to this user.
+        """
         try:
             names = {path.name for path in self.root.iterdir()}
         except OSError:
@@ -143,15 +146,17 @@ class Store:
         return oldest_first(record for record in read if record is not None)
 
     def record_files(self) -> tuple[Path, ...]:
-        """Every file that is to be a record; foreign files are not among them.
+        """Every file that should be a record, without foreign files.
 
         Raises:
-            StoreError: a folder may not be read, or is a link: its records would silently be missing.
+            StoreError: a folder cannot be read, or is a link, so its records would silently be missing.
         """
         return tuple(Path(entry.path) for entry in self._below_records() if not _is_foreign(entry))
 
     def foreign_files(self) -> tuple[Path, ...]:
-        """What lies beside the records and is none: hidden files, empty ones, links, pipes. It is left alone.
+        """The foreign entries beside the records: hidden files, empty files, links, pipes.
+
+        The store leaves them alone.
 
         Raises:
             StoreError: as above.
@@ -178,7 +183,7 @@ class Store:
         return tuple(path for path, fault in self.record_faults() if isinstance(fault, DamagedRecord))
 
     def record_faults(self) -> tuple[tuple[Path, StoreError], ...]:
-        """Every file under records/ that ``records`` would end at, with why."""
+        """Every file under records/ at which ``records`` would fail, each with the reason."""
         found: list[tuple[Path, StoreError]] = []
         try:
             for path in self.record_files():
@@ -191,10 +196,10 @@ class Store:
         return tuple(found)
 
     def save_files(self, area: str, key: str, source: Path) -> Path:
-        """Keep the regular files of a directory as ``area/key``, complete or not at all; returns where they lie.
+        """Keep the regular files of a directory as ``area/key``, complete or not at all; return their folder.
 
         Raises:
-            NoSpace, StoreError: they cannot be kept; nothing of them is left then.
+            NoSpace, StoreError: the files cannot be kept; none of them is left then.
         """
         target = self.place(area, key)
         if target.is_dir():
@@ -207,17 +212,17 @@ class Store:
                 try:
                     copy.rename(target)
                 except OSError:
-                    # Another runner was first with the same content.
+                    # Another runner has already kept the same content.
                     if not target.is_dir():
                         raise
                 sync_directory(target.parent)
         return target
 
     def sweep(self) -> tuple[Path, ...]:
-        """Remove what was half written by runners that are gone; returns what was removed.
+        """Remove the unfinished files of dead runners; return the removed paths.
 
-        What a runner that lives is writing stays, and so does for a day what cannot be judged from here (written on
-        another machine or in a container). Nothing is created, and nothing that cannot be removed is a failure.
+        The unfinished files of a living runner stay. A file that cannot be judged from here (another machine or
+        container) stays for a day. Nothing is created, and a file that cannot be removed is no failure.
         """
         removed = []
         for path in [
@@ -243,7 +248,7 @@ class Store:
         return path if path.is_dir() else None
 
     def read_probe(self, digest: str) -> dict[str, str | None] | None:
-        """What the first launch of an image printed of its versions, or None."""
+        """The versions that the first launch of an image printed, or None."""
         path = self._probe_path(digest)
         try:
             found = json.loads(read_bounded(path, _LARGEST_PROBE))
@@ -254,7 +259,7 @@ class Store:
         return found
 
     def write_probe(self, digest: str, versions: Mapping[str, str | None]) -> None:
-        """Keep what an image printed of its versions."""
+        """Keep the versions that an image printed."""
         write_atomically(self._probe_path(digest), json.dumps(versions, indent=1) + "\n")
 
     def _probe_path(self, digest: str) -> Path:
@@ -275,7 +280,7 @@ def _rename_to_new(part: Path, path: Path) -> None:
             raise StoreError(
                 what=f"there is another record {path} already",
                 why="a record is never overwritten",
-                fix="call again: a new record gets a new name",
+                fix="run the command again: a new record gets a new name",
             ) from error
     except OSError as error:
         if error.errno in FULL:
@@ -285,7 +290,7 @@ def _rename_to_new(part: Path, path: Path) -> None:
 
 
 def _age_seconds(path: Path) -> float:
-    """By the clock of the file system itself: that of a network share may differ from ours."""
+    """The age of a file by the clock of its file system: a network share's clock may differ from this machine's."""
     with tempfile.TemporaryFile(dir=path.parent) as now:
         return os.fstat(now.fileno()).st_mtime - path.lstat().st_mtime
 
@@ -303,17 +308,17 @@ def _read_record(path: Path) -> Record | None:
 
 
 def _is_foreign(entry: os.DirEntry[str]) -> bool:
-    """Whether a file beside records is none of them, told without reading it. An empty one holds nothing to lose."""
+    """Whether a file beside records is foreign, judged without reading it. An empty file holds nothing to lose."""
     if entry.name.startswith(".") or not entry.is_file(follow_symlinks=False):
         return True
     return entry.stat(follow_symlinks=False).st_size == 0
 
 
 def link_on_the_way(path: Path) -> StoreError:
-    """The error for a link where the runner writes."""
+    """The error for a link at a place where the runner writes."""
     return StoreError(
         what=f"{path} is a link",
-        why="in a results directory no link is followed: what is written or removed there could lie anywhere",
+        why="no link in a results directory is followed, because its target could lie anywhere",
         fix="give the folder that it leads to with --results, or put a folder in its place",
     )
 
@@ -322,5 +327,5 @@ def _damaged(path: Path, why: str) -> DamagedRecord:
     return DamagedRecord(
         what=f"damaged record {path}",
         why=why,
-        fix="restore the file from where it came, or delete it: its cell will then be run again",
+        fix="restore the file from its source, or delete it: its cell will then be run again",
     )

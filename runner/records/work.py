@@ -1,4 +1,4 @@
-"""What it takes to run a record's cell again without the matrix that it came from."""
+"""The work of a record: all that is needed to run its cell again without its matrix."""
 
 from typing import Annotated, Literal
 
@@ -24,13 +24,13 @@ _PINS = ("suite", "rust", "python", "pytorch")
 
 
 class WorkInputs(Part, frozen=True, kw_only=True):
-    """The generator and all cases that it is started for, once, with the data seed 42."""
+    """The generator and all its cases. It is started once for all of them, with the data seed 42."""
 
     command: Command
     cases: Annotated[dict[Name, Parameters], Meta(min_length=1)]
 
     def __post_init__(self) -> None:
-        """See that the gate can count the steps of each case."""
+        """Check that the gate can count the steps of each case."""
         for parameters in self.cases.values():
             require_environments(parameters)
 
@@ -47,14 +47,14 @@ class WorkOutput(Part, frozen=True, kw_only=True):
 
 
 class WorkGate(Part, frozen=True, kw_only=True):
-    """What the cell's outputs must pass."""
+    """The checks that the cell's outputs must pass."""
 
     outputs: Annotated[tuple[WorkOutput, ...], Meta(min_length=1)]
     episodes: FileName | None
 
 
 class WorkReference(Part, frozen=True, kw_only=True):
-    """The cell whose outputs the gate compared with: this case of this implementation at this seed."""
+    """The reference's cell: the gate compared with the outputs of this implementation at this case and seed."""
 
     implementation: Name
     command: Command
@@ -63,9 +63,9 @@ class WorkReference(Part, frozen=True, kw_only=True):
 
 
 class WorkLimits(Part, frozen=True, kw_only=True):
-    """What was asked for.
+    """The requested limits.
 
-    ``instructions`` are the best that the launch computed with; absent where they were the processor's.
+    ``instructions`` are the best instructions of the launch; absent where the processor decided.
     """
 
     cpus: Positive
@@ -76,7 +76,7 @@ class WorkLimits(Part, frozen=True, kw_only=True):
 
 
 class WorkFacts(Part, frozen=True, kw_only=True):
-    """What it takes to run the cell again without the matrix that it came from.
+    """All that is needed to run the cell again without its matrix.
 
     Attributes:
         kind: Operation or training.
@@ -84,15 +84,15 @@ class WorkFacts(Part, frozen=True, kw_only=True):
         inputs: How the input files are made.
         counts: Expected counts, as arithmetic over the parameters.
         gate: What the outputs must pass.
-        reference: The cell that the gate compared with.
-        toolchain: The pins, as the matrix had them.
-        limits: What was asked for; launch.limits is what was in force.
-        target: The image that the implementation asks for; image is the one that it ran in.
+        reference: The reference's cell, whose outputs the gate compared with.
+        toolchain: The pins, as the matrix stated them.
+        limits: The requested limits; launch.limits holds the limits in force.
+        target: The image that the implementation asks for; the record's image is the one that it ran in.
         core: The image that made the inputs and ran the reference.
-        versions: How the versions inside an image of somebody else's are asked; absent where nothing says them, and
-            for our own images.
+        versions: The command that prints the versions inside a competitor's image; absent where there is none,
+            and for our own images.
         refereed: A referee led the launch; absent where none did.
-        differs: What the implementation does another way than the reference; absent where the work is the same.
+        differs: How the work differs from the reference's; absent where the work is the same.
     """
 
     kind: Kind
@@ -110,7 +110,7 @@ class WorkFacts(Part, frozen=True, kw_only=True):
     differs: Annotated[tuple[str, ...], Meta(min_length=1)] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
-        """See that every pin is there."""
+        """Check that every pin is present."""
         for pin in _PINS:
             if pin not in self.toolchain:
                 raise ValueError(f"toolchain lacks {pin}")

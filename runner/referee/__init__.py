@@ -1,1 +1,1 @@
-"""What a launch is told and what is heard from it."""
+"""The arguments of a launch, and the reading of its answers."""

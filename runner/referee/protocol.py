@@ -1,4 +1,4 @@
-"""The contract between the runner and an implementation: how it is started, and what its stdout may say."""
+"""The contract between the runner and an implementation: its arguments, and the valid lines of its stdout."""
 
 import json
 import math
@@ -12,14 +12,14 @@ from runner.system.printable import one_line
 from runner.system.schema import schema
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "measurement.schema.json"
-# What an implementation is told besides: the referee speaks on its stdin.
+# With it an implementation answers the referee on its stdin.
 REFEREE = "--referee"
-# A measurement has an object or a list for each metric; a megabyte of brackets would become a gigabyte of objects.
+# A measurement needs one object or list for each metric. A megabyte of brackets would become a gigabyte of objects.
 _MOST_BRACKETS = 2000
 
 
 def arguments(cases: Iterable[tuple[str, dict[str, Any]]], seed: int) -> list[str]:
-    """What the runner adds to an implementation's command, before ``--input`` and ``--output``."""
+    """The arguments that the runner adds to an implementation's command, before ``--input`` and ``--output``."""
     result: list[str] = []
     for case, parameters in cases:
         result += ["--case", case, "--parameters", json.dumps(parameters, sort_keys=True)]
@@ -36,12 +36,9 @@ class Reader:
     failures: dict[str | None, Failure] = field(default_factory=dict)
 
     def line(self, text: str, at: float = 0.0) -> None:
-        """Take one line; when it was read makes no difference.
-
-        What breaks the contract is remembered as a failure of its case, or of all of them.
-        """
+        """Take one line, whenever it was read. A breach becomes a failure of its case, or of all cases."""
         del at
-        # Once the whole launch has failed, a gigabyte of rubbish is not worth a look.
+        # No later line can save a failed launch, so the rest is not parsed.
         if None in self.failures or not text.strip():
             return
         event = _parse(text)
@@ -85,14 +82,14 @@ class Reader:
 
 
 def _parse(text: str) -> dict[str, Any] | Failure:
-    # Where the bytes were no UTF-8, decoding has put this character.
+    # Decoding puts this character where the bytes were not UTF-8.
     unreadable = "\ufffd" in text
     if unreadable or text.count("[") + text.count("{") > _MOST_BRACKETS:
         reason = "is not UTF-8" if unreadable else "is full of brackets"
         return _malformed(f"stdout holds a line that {reason}: {_short(text)}")
     try:
         event = json.loads(text)
-        # Python's parser lets NaN and Infinity through; JSON has neither and no figure may be either.
+        # Python's parser accepts NaN and Infinity. JSON has neither, and no figure may be one.
         finite = _finite(event)
     except (ValueError, RecursionError):
         return _malformed(f"stdout holds a line that is not JSON: {_short(text)}")
@@ -100,7 +97,8 @@ def _parse(text: str) -> dict[str, Any] | Failure:
         return _malformed(f"stdout holds a line that is not an event: {_short(text)}")
     if not finite:
         return Failure(kind=FailureKind.NOT_FINITE, detail=f"NaN or infinity in a figure: {_short(text)}")
-    # The union of two shapes gives unreadable messages: validate against the shape that the event claims.
+    # Errors about a union of two shapes are unreadable, so the line is validated against the shape that its event
+    # names.
     kind = event.get("event")
     if kind not in ("progress", "measurement"):
         return _malformed(f"an unknown event: {_short(text)}")

@@ -1,4 +1,4 @@
-"""One record on one screen: what it is of, its figures, where it came from, what the gate said, why it failed."""
+"""One record on one screen: its cell, figures, origin, gate checks and failure."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ def record_page(record: Record) -> str:
         "\n".join(_gate(record.gate)),
         *_failure(record),
     ]
-    # Before the tables are joined every cell is a single line, so that no record can draw a row of its own.
+    # Every table cell is a single line before the join, so that no record can add a row.
     return printable.lines("\n\n".join(parts), _LONGEST_LINE)
 
 

@@ -16,7 +16,7 @@ from runner.system.hashes import file_hashes
 from runner.system.scratch import scratch_directory
 from runner.system.space import is_full, no_space
 
-# The data seed of every operation, whatever the process replicate.
+# The data seed of every operation, for each process replicate.
 DATA_SEED = 42
 
 
@@ -27,7 +27,7 @@ def ensure_inputs(
 
     Raises:
         NoSpace: there is no room for them.
-        StoreError: the generator did not end well; there is nothing to measure then.
+        StoreError: the generator failed, so there is nothing to measure.
     """
     benchmark, cases = cell.benchmark, generated_cases(cell)
     key = inputs_key(cell, execution_hash=image.execution_hash, executor=executor.name)
@@ -63,8 +63,8 @@ def ensure_inputs(
 def inputs_of_launch(directory: Path, cases: list[str], into: Path) -> Path:
     """A directory that holds the input files of these cases and no others.
 
-    They are copies, and read-only as in a container: a launch on a bare host has the user's own rights, and what it did
-    to a link it would do to the store, and so to every launch that follows.
+    They are copies, and read-only as in a container. A launch on a bare host has the user's rights. A write through a
+    link would change the store, and so every later launch.
     """
     for case in cases:
         for source in tree(directory / case):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """What all launches of a run share. Each image comes with the versions that it holds.
+    """The parts that all launches of a run share. Each image comes with the versions that it holds.
 
     Nonces follow from the ``secret``.
     """
@@ -108,7 +108,7 @@ def _start(prepared: PreparedLaunch, around: Surroundings, scratch: Path, keepin
     request = _request(prepared, scratch)
     outputs = scratch / "outputs"
     result = around.executor.launch(request)
-    # Work that is done is kept: an interruption waits until all cells of this launch are stored.
+    # Finished work is kept: an interruption waits until all cells of this launch are stored.
     keeping.enter_context(uninterrupted())
     return EndedLaunch(
         prepared=prepared,
@@ -153,7 +153,7 @@ def _keep_log(ended: EndedLaunch, store: Store) -> None:
 
 
 def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundings) -> Record:
-    """One cell: what the gate says of it, the outputs that other gates need, its record."""
+    """One cell: the gate's judgement, the outputs that other gates need, and the record."""
     judgement = _judge(planned, ended, around.store)
     if planned.is_compared_with and judgement.failure is None:
         listener = ended.prepared.listener
@@ -173,7 +173,7 @@ def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundi
 
 
 def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement":
-    # The gate's libraries are read when there is something to judge: a call that reuses everything has nothing.
+    # The gate's libraries are imported only when there is a cell to judge: many calls reuse every record.
     from runner.gate import Judgement, judge  # noqa: PLC0415
 
     cell, result, listener = planned.cell, ended.result, ended.prepared.listener

@@ -1,4 +1,4 @@
-"""The pins, verified by execution: what the first launch of an image prints must be what the matrix says."""
+"""The pins, verified by execution: the first launch of an image must print the versions that the matrix pins."""
 
 import json
 import shlex
@@ -19,14 +19,14 @@ _MOST_VERSIONS, _LONGEST = 100, 200
 def verified_software(
     target: ImageTarget, cell: Cell, *, image: ImageFacts, executor: Executor, store: Store
 ) -> dict[str, str | None]:
-    """The versions inside the image, asked once per image; ``cell`` says where and under which limits.
+    """The versions inside the image, asked once for each image, on the platform and under the limits of ``cell``.
 
-    An image whose target has no way to ask has one version, its own, which is unknown.
+    An image whose target has no versions command has one version, its own, which is unknown.
 
     Raises:
-        PinMismatch: the image cannot say, or holds another version than the toolchain pins.
+        PinMismatch: the image cannot print its versions, or holds another version than the toolchain pins.
     """
-    # What runs on a host, or around this process, is no image of the target.
+    # A host, or the image around this process, is not an image of the target.
     asked = target if image.target == target.name else CORE
     if asked.versions is None:
         return {asked.name: None}
@@ -37,7 +37,7 @@ def verified_software(
         if digest and software is not None:
             store.write_probe(digest, software)
     if image.identity is None:
-        # A bare host pins nothing; what it cannot say stays unknown.
+        # A bare host pins nothing. A version that it cannot print stays unknown.
         return software or {}
     if software is None:
         raise PinMismatch(
@@ -77,7 +77,7 @@ def _versions(text: str) -> dict[str, str | None] | None:
         return None
     if not isinstance(found, dict) or len(found) > _MOST_VERSIONS:
         return None
-    # They stand in every record and on a page.
+    # Every record and a page hold these texts.
     if not all(isinstance(value, str | None) for value in found.values()):
         return None
     return {
@@ -99,5 +99,5 @@ def _check(target: ImageTarget, cell: Cell, software: dict[str, str | None]) -> 
         raise PinMismatch(
             what=f"the image of toolchain {toolchain.name} does not hold what the matrix pins",
             why="; ".join(wrong),
-            fix=f"set toolchains.{toolchain.name} in the matrix to what the packages serve, or mend the image",
+            fix=f"set toolchains.{toolchain.name} in the matrix to the served versions, or correct the image",
         )

@@ -1,4 +1,4 @@
-"""What a run says while it goes on: one moving line with an ETA on a terminal, plain lines elsewhere."""
+"""The messages of a running run: one moving line with an ETA on a terminal, plain lines elsewhere."""
 
 import sys
 import time
@@ -27,11 +27,11 @@ class Progress:
         self._shown = 0
 
     def say(self, text: str, *, alarm: str = "") -> None:
-        """A line of its own, broken where the terminal ends; ``alarm`` is the part of it that is to be seen first."""
+        """Print a separate line, broken at the terminal's width. ``alarm`` is the part to be seen first."""
         self._erase()
         shown = terminal.wrap(text, terminal.width_of(self._stream))
         if alarm:
-            # After the lines were broken: what switches a colour takes no room.
+            # Colour is added after breaking lines, because its codes take no columns.
             shown = shown.replace(alarm, terminal.red(alarm, self._stream))
         self._stream.write(shown + "\n")
         self._stream.flush()
@@ -39,7 +39,7 @@ class Progress:
     def begin(
         self, launches: Sequence[Launch], records: Sequence[Record], *, here: Mapping[str, Any] | None = None
     ) -> None:
-        """Learn from earlier ``records`` how long such launches took on the machine ``here``, None for this one."""
+        """Learn the durations of launches from earlier ``records`` on the machine ``here`` (None: this machine)."""
         self._launches, self._done = launches, 0
         if not launches:
             return
@@ -54,7 +54,7 @@ class Progress:
         self.within(0.0)
 
     def within(self, share: float) -> None:
-        """How much of the current launch is done, from 0 to 1."""
+        """Show the finished share of the current launch, from 0 to 1."""
         if not self._moves or self._done >= len(self._launches):
             return
         # The last column stays free: some terminals break the line as soon as it is written.
@@ -83,7 +83,7 @@ class Progress:
         self._erase()
 
     def _line(self, share: float, width: int) -> str:
-        """The moving line: where there is little room the launch's name is cut first, then the time left out."""
+        """The moving line. On a narrow terminal the launch's name is cut first; then the time is left out."""
         head, tail = f"[{self._done + 1}/{len(self._launches)}] ", f" {100 * share:3.0f} %"
         room = width - len(head) - len(tail) - _SHORTEST_NAME
         tail += next(left for left in (*self._left(share), "") if len(left) <= max(0, room))
@@ -91,7 +91,7 @@ class Progress:
         return f"{head}{label}{tail}"[:width]
 
     def _left(self, share: float) -> Iterator[str]:
-        """What is known of the time to the end, in words and in fewer words; nothing where nothing is known."""
+        """The estimated time to the end, in a longer and a shorter wording; empty where it is unknown."""
         current, *ahead = self._launches[self._done :]
         total = self._durations.total(ahead)
         estimate = self._durations.of(current)

@@ -38,12 +38,12 @@ def sealed_record(
     Args:
         planned: the cell.
         ended: its launch.
-        judgement: what the gate says of the cell.
+        judgement: the gate's judgement of the cell.
         profile: the profile that is run.
-        executor: the name of what ran it.
+        executor: the name of the executor.
         machine: the machine that it ran on.
     """
-    # The gate's libraries are read when there is something to judge: a call that reuses everything has nothing.
+    # The gate's libraries are imported only when there is a cell to judge: many calls reuse every record.
     from runner.gate import expected_counts  # noqa: PLC0415
 
     cell, prepared = planned.cell, ended.prepared

@@ -17,7 +17,7 @@ from runner.system.scratch import sweep_scratch
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What a run did: the records that it stored, in the order of the launches."""
+    """The result of a run: the records that it stored, in the order of the launches."""
 
     records: Sequence[Record]
 
@@ -49,7 +49,7 @@ def run(plan: Plan, executor: Executor, store: Store, progress: Progress) -> Sum
 
 
 def _sweep(executor: Executor, store: Store, say: Callable[[str], None]) -> None:
-    """What runners that were killed left behind goes first: it may hold the space and the CPUs that this run needs."""
+    """First remove the leftovers of killed runners, which may hold the space and the CPUs that this run needs."""
     executor.sweep(say)
     files = [*sweep_scratch(), *store.sweep()]
     if files:
@@ -59,7 +59,7 @@ def _sweep(executor: Executor, store: Store, say: Callable[[str], None]) -> None
 def _prepare(
     plan: Plan, executor: Executor, store: Store, say: Callable[[str], None]
 ) -> dict[ImageKey, tuple[ImageFacts, Mapping[str, str | None]]]:
-    """Every image that the plan's cells need, with the versions that it was asked for and verified to hold."""
+    """Every image that the plan's cells need, with its verified versions."""
     if plan.launches:
         store.require_writable()
     prepared = {

@@ -1,4 +1,4 @@
-"""What the steps of a launch hand on: the launch that can start, and the launch that has ended."""
+"""The data that the steps of a launch hand on: a launch that can start, and a launch that has ended."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class PreparedLaunch:
 
     Attributes:
         launch: as planned.
-        name: its own, different for each process that was ever started.
+        name: a name that no other process ever had.
         cases: each case's parameters, in the order in which the process is handed them.
         image: the image that it runs in.
         software: the versions that the image holds.
@@ -45,9 +45,9 @@ class EndedLaunch:
     Attributes:
         prepared: what was started.
         started_at: when.
-        state: of the machine just before.
+        state: the machine's state just before.
         result: how it ended.
-        outputs: the directory with what it wrote, a folder a case.
+        outputs: the directory with its files, one folder for each case.
         input_hashes: SHA-256 of each input file, by its path below ``prepared.inputs``.
         output_hashes: likewise below ``outputs``.
     """

@@ -1,4 +1,4 @@
-"""Tar archives of unknown origin: a header that claims to be gigabytes is refused before memory is taken for it."""
+"""Tar archives of unknown origin. A header that claims gigabytes is refused before any memory is allocated for it."""
 
 import tarfile
 from typing import Self
@@ -24,7 +24,7 @@ class BoundedTarInfo(tarfile.TarInfo):
         """The entry of a header block.
 
         Raises:
-            tarfile.ReadError: it describes the next one in more bytes than any name needs.
+            tarfile.ReadError: the header describes the next entry in more bytes than any name needs.
         """
         entry = super().frombuf(buf, encoding, errors)
         if entry.type in _READ_WHOLE and entry.size > _LARGEST_HEADER:

@@ -24,8 +24,8 @@ def read_bounded(path: Path, most_bytes: int) -> bytes:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            # A size may grow, and files of the kernel have none: what counts is what is read.
-            # Memory is taken block by block: to ask for all at once takes all that is allowed.
+            # A file may grow, and kernel files report no size, so the bytes that were read are counted. Memory is
+            # allocated block by block: one large request would allocate all that is allowed.
             content = bytearray()
             while len(content) <= most_bytes:
                 block = file.read(min(_BLOCK, most_bytes + 1 - len(content)))

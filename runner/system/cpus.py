@@ -4,11 +4,11 @@ import os
 
 
 def usable_cpus(machine_cpus: int) -> tuple[int, ...]:
-    """The CPUs that this process may use: what ``taskset`` allows a runner holds for its cells too.
+    """The CPUs that this process may use. A ``taskset`` around the runner holds for its cells too.
 
     Args:
-        machine_cpus: of the machine that the cells run on. A daemon's may be another than this one: where it has another
-            number of CPUs, what this process may use says nothing of them, and all are given out.
+        machine_cpus: the number of CPUs of the machine that the cells run on. A remote daemon's machine has another
+            number of CPUs. The affinity of this process says nothing about them, so all of them are returned.
     """
     if not hasattr(os, "sched_getaffinity") or os.cpu_count() != machine_cpus:
         return tuple(range(machine_cpus))
@@ -16,5 +16,5 @@ def usable_cpus(machine_cpus: int) -> tuple[int, ...]:
 
 
 def last_cpus(count: int, usable: tuple[int, ...]) -> tuple[int, ...]:
-    """The last ``count`` of them: the first is where a host's own work tends to run."""
+    """The last ``count`` CPUs, because a host's own work tends to run on the first."""
     return usable[-count:]

@@ -4,7 +4,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-# Where the kernel keeps what runs a foreign program.
+# Where the kernel lists the emulators of foreign programs.
 BINFMT = Path("/proc/sys/fs/binfmt_misc")
 
 
@@ -15,7 +15,10 @@ def emulator_name(architecture: str) -> str:
 
 @cache
 def emulator_of(architecture: str) -> str | None:
-    """The emulator's name and version, as "qemu-aarch64 10.0.2"; the name alone or None where unknown."""
+    """The emulator's name and version, as "qemu-aarch64 10.0.2".
+
+    The version is left out where it is unknown; None where the name is unknown too.
+    """
     name = emulator_name(architecture)
     try:
         text = (BINFMT / name).read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """One small class per kind of failure, each with an exit code of its own.
 
-A message has three parts: what happened, why, and what to do about it. The command line prints them as three
-lines and exits with ``exit_code``; no traceback ever reaches a user for a mistake of his own or of his host.
+A message has three parts: what happened, why, and what to do about it. The command line prints the parts as three
+lines and exits with ``exit_code``. A mistake of the user or a fault of the host never prints a traceback.
 """
 
 from typing import ClassVar
@@ -77,7 +77,7 @@ class DockerUnavailable(ForgeBenchError):
 
 
 class DockerMissing(DockerUnavailable):
-    """There is no docker command, or what bears its name cannot be run."""
+    """There is no docker command, or the program of that name cannot be run."""
 
     exit_code = 13
 
@@ -89,7 +89,7 @@ class DockerForbidden(DockerUnavailable):
 
 
 class ClientMisconfigured(DockerUnavailable):
-    """The configuration file of Docker's client cannot be used, or adds to what containers get."""
+    """The configuration file of Docker's client cannot be used, or it adds settings to containers."""
 
     exit_code = 23
 
@@ -101,7 +101,7 @@ class ImageBuildFailed(ForgeBenchError):
 
 
 class MirrorUnreachable(ImageBuildFailed):
-    """A server that packages come from could not be found, reached, or did not have them."""
+    """A package server could not be found or reached, or it lacks a package."""
 
     exit_code = 17
 
@@ -113,13 +113,13 @@ class PinMismatch(ForgeBenchError):
 
 
 class WrongImage(PinMismatch):
-    """An image was given that is not the one a record was made with: it verifies nothing."""
+    """The given image is not the image of the record, so it can verify nothing."""
 
     exit_code = 20
 
 
 class ImageNotFound(ForgeBenchError):
-    """An image that a record or a user names is nowhere to be had."""
+    """An image that a record or a user names was not found anywhere."""
 
     exit_code = 19
 
@@ -131,7 +131,7 @@ class VerificationDiffers(ForgeBenchError):
 
 
 class PackagesDrifted(ForgeBenchError):
-    """The locked packages are not what is asked for, or are no longer served."""
+    """The locked packages differ from the packages that were asked for, or are no longer served."""
 
     exit_code = 11
 
@@ -149,7 +149,7 @@ class DamagedRecord(StoreError):
 
 
 class NewerRecord(StoreError):
-    """A record was written by a later version, whose records this one does not know."""
+    """A later version of forge-bench wrote a record, and this version cannot read it."""
 
     exit_code = 24
 

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, on the disk when a call returns, and found without following links."""
+"""Files written whole or not at all, synced before a call returns, and listed without following links."""
 
 import contextlib
 import errno
@@ -12,7 +12,7 @@ from runner.system.errors import ForgeBenchError, StoreError
 from runner.system.owner import Owner
 from runner.system.space import no_space
 
-# What is being written bears this prefix, and the owner of the writing process after it.
+# The name of an unfinished file begins with this prefix. The owner of the writing process follows.
 PART = ".part-"
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NOT_OFFERED = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOSYS})
@@ -29,7 +29,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def folder(directory: Path) -> list[os.DirEntry[str]]:
-    """What lies in ``directory``, sorted by name; nothing where that is no folder, or a link to one."""
+    """The entries of ``directory``, sorted by name; none where it is not a folder, or is a link to one."""
     if directory.is_symlink() or not directory.is_dir():
         return []
     with os.scandir(directory) as entries:
@@ -45,11 +45,12 @@ def tree(directory: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def part_file(path: Path, text: str) -> Iterator[Path]:
-    """A whole file beside ``path``, on the disk already; the block gives it its name."""
+    """A whole file beside ``path``, already on the disk. The block renames the file to ``path``."""
     make_directory(path.parent)
     part = path.parent / f"{part_prefix()}{uuid4().hex}"
     try:
-        # Made with the mode that the user's umask leaves: some file systems refuse to change one afterwards.
+        # The file is created with the mode that the user's umask leaves. Some file systems refuse to change a mode
+        # later.
         with part.open("x", encoding="utf-8") as file:
             file.write(text)
             file.flush()
@@ -61,7 +62,7 @@ def part_file(path: Path, text: str) -> Iterator[Path]:
 
 
 def part_prefix() -> str:
-    """How the name of a part begins that this process writes."""
+    """How the names of this process's unfinished files begin."""
     return f"{PART}{Owner.current()}-"
 
 
@@ -88,12 +89,12 @@ def make_directory(path: Path) -> None:
 
 
 def sync_directory(path: Path) -> None:
-    """Put the names in a directory on the disk."""
+    """Write a directory's list of names to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # A file system that keeps no names by itself (FUSE, a network's) cannot be asked to.
+        # Some file systems (FUSE, network) cannot sync a directory.
         if error.errno not in _NOT_OFFERED:
             raise
     finally:
@@ -102,7 +103,7 @@ def sync_directory(path: Path) -> None:
 
 @contextlib.contextmanager
 def writing_errors(path: Path) -> Iterator[None]:
-    """Whatever goes wrong with writing ``path`` as a failure that a user can read."""
+    """Turn any failure to write ``path`` into an error that a user can read."""
     try:
         yield
     except OSError as error:
@@ -110,11 +111,11 @@ def writing_errors(path: Path) -> Iterator[None]:
 
 
 def not_written(path: Path, error: OSError) -> ForgeBenchError:
-    """The error that a user reads where ``path`` cannot be written."""
+    """The error that tells a user that ``path`` cannot be written."""
     if error.errno in FULL:
         return no_space(f"{path} was not written; finished cells are stored", str(error.strerror))
     return StoreError(
         what=f"{path} cannot be written",
         why=error.strerror or str(error),
-        fix="see that the disk is there and is writable, and call again: finished cells are stored",
+        fix="check that the disk is mounted and writable, and run the command again: finished cells are stored",
     )

@@ -10,7 +10,7 @@ from runner.system.files import tree
 def file_hashes(directory: Path) -> dict[str, str]:
     """``{"case/file": hex digest}`` of every regular file below ``directory``.
 
-    A file system takes any bytes for a name; those that are no text are spelt with escapes.
+    A file system accepts any bytes in a name. Bytes that are not text are written as escapes.
     """
     return {_spelt(path.relative_to(directory)): file_hash(path) for path in tree(directory)}
 

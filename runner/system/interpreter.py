@@ -1,6 +1,6 @@
-"""Whether the Python that runs this can: asked before anything is imported that it may lack."""
+"""Checks of the running Python, made before any module is imported that it may lack."""
 
-# Annotations of a Python that is too old must not be evaluated by it.
+# A Python that is too old must not evaluate the annotations below.
 from __future__ import annotations
 
 import sys
@@ -12,7 +12,7 @@ _FIX = "make setup, which makes .venv from uv.lock; then call .venv/bin/python -
 
 
 def too_old() -> PythonNotReady | None:
-    """What to say where this Python is older than the runner is written for."""
+    """The error text for a Python that is too old for the runner; None where it is new enough."""
     version = sys.version_info
     if version[:2] >= _OLDEST:
         return None
@@ -24,7 +24,10 @@ def too_old() -> PythonNotReady | None:
 
 
 def lacking(error: ModuleNotFoundError) -> PythonNotReady | None:
-    """What to say where a module of somebody else's is missing; None for one of ours, which is a defect."""
+    """The error text for a missing third-party module.
+
+    None for a module of forge-bench, whose absence is a defect.
+    """
     name = (error.name or "").partition(".")[0]
     if name in ("", "runner"):
         return None

@@ -1,7 +1,7 @@
-"""What the machine is, and what state it is in: read from psutil, /proc and /sys; null where unknown, never a guess.
+"""The machine's description and its state, read from psutil, /proc and /sys. An unknown fact is null, never a guess.
 
 The runner reads this on the host and hands it to the record. Inside an emulated container /proc/cpuinfo shows the
-host's processor, so nothing in there is asked.
+host's processor, so the runner never reads it there.
 """
 
 import platform
@@ -30,7 +30,7 @@ def architecture_named(said: str) -> str:
 
 @cache
 def describe() -> dict[str, Any]:
-    """What the machine is. The keys are those of a record's ``machine``."""
+    """The description of the machine. The keys are those of a record's ``machine``."""
     memory, swap = psutil.virtual_memory(), psutil.swap_memory()
     cpuinfo = _cpuinfo()
     flags = set((cpuinfo.get("flags") or cpuinfo.get("Features") or "").split())
@@ -53,13 +53,13 @@ def describe() -> dict[str, Any]:
 
 
 def fingerprint(described: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What tells one machine from another: the part of it that a content key depends on.
+    """The facts that tell one machine from another: the part of its description that a content key depends on.
 
     Args:
         described: a machine as a record holds it; None for this one.
 
-    A machine that cannot be looked at is told by its daemon besides, which no other record has.
-    Memory counts in whole GiB: another kernel, or the same one after a reboot, keeps a few kB more or less for itself.
+    A machine that the runner cannot inspect is identified by its daemon too. Other records lack the daemon. Memory
+    counts in whole GiB, because a kernel keeps a few kB more or less for itself after each reboot.
     """
     whole = describe() if described is None else described
     found = {key: whole.get(key) for key in ("cpu_model", "architecture", "logical_cpus")}
@@ -70,7 +70,7 @@ def fingerprint(described: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def state() -> dict[str, Any]:
-    """What the machine is doing just now. The keys are those of a record's ``launch.state``."""
+    """The machine's state at this moment. The keys are those of a record's ``launch.state``."""
     memory, swap = psutil.virtual_memory(), psutil.swap_memory()
     frequency = psutil.cpu_freq()
     return {

@@ -1,4 +1,4 @@
-"""Processes that a runner which is gone left behind: found by its token in their environment, and ended."""
+"""Processes that a dead runner left behind. They are found by the runner's token in their environment, and ended."""
 
 import contextlib
 import os
@@ -11,12 +11,12 @@ OWNER_VARIABLE = "FORGE_BENCH_RUNNER"
 
 
 def owner_environment() -> dict[str, str]:
-    """What a child of this runner gets, and with it every process that it starts, whatever session they move to."""
+    """The environment of a child of this runner. Every process that the child starts inherits it, in any session."""
     return {OWNER_VARIABLE: str(Owner.current())}
 
 
 def end_orphans() -> tuple[int, ...]:
-    """Kill this user's processes whose runner is gone; returns their numbers."""
+    """Kill this user's processes whose runner is dead; return their process numbers."""
     ended = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):

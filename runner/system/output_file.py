@@ -1,4 +1,4 @@
-"""Files that a user names: written whole or not at all, and never over what is no file."""
+"""Output files that a user names. They are written whole or not at all, and never replace a folder or a device."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from runner.system.paths import resolved
 
 
 def write_output(path: Path, content: bytes) -> None:
-    """Write ``content`` to ``path``; a file that is there is replaced at once, a device or a pipe is written into.
+    """Write ``content`` to ``path``. An existing file is replaced at once; a device or a pipe is written into.
 
     Raises:
         UsageError: ``path`` is a folder, or its folder is not there.
@@ -43,7 +43,7 @@ def write_output(path: Path, content: bytes) -> None:
 
 
 def _write_into(path: Path, content: bytes) -> None:
-    """As it is named: what ``/dev/fd/63`` of a shell's ``>(command)`` leads to has no path."""
+    """The name as it was given: the target of ``/dev/fd/63`` in a shell's ``>(command)`` has no path."""
     try:
         with path.open("wb") as file:
             file.write(content)

@@ -1,8 +1,7 @@
-"""Who made a thing that can outlive a crash, and whether that process is still there.
+"""The process that made a thing which can outlive a crash, and whether that process still runs.
 
-A runner that is killed outright tidies nothing up. Whatever would stay behind (containers, volumes, temporary
-directories, half-written files, local processes) therefore carries the token of the runner that made it, and a later
-runner removes what belongs to one that is gone.
+A runner that is killed outright removes nothing. So each container, volume, temporary directory, half-written file
+and local process carries the token of its runner. A later runner removes the things of dead runners.
 """
 
 import os
@@ -25,17 +24,17 @@ _STATE, _START_TIME = 3 - 3, 22 - 3
 
 
 class Fate(Enum):
-    """What has become of an owner, as far as it can be told from here."""
+    """The state of an owner, as far as this process can tell."""
 
     ALIVE = "alive"
     DEAD = "dead"
-    # Of another machine, another boot or another container's process table: its number says nothing here.
+    # The owner ran on another machine, boot or process table, where its process number means something else.
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
 class Owner:
-    """One process: a process number alone is used again, with its start time and its boot it is not."""
+    """One process. A process number can be reused; a number with its start time and boot cannot."""
 
     boot: str
     namespace: str
@@ -43,7 +42,7 @@ class Owner:
     started: str
 
     def __str__(self) -> str:
-        """The token: fit for a label, a file name and an environment variable; it names no host and no path."""
+        """The token. It fits a label, a file name and an environment variable, and names no host and no path."""
         return f"{self.boot}.{self.namespace}.{self.pid}.{self.started}"
 
     @classmethod
@@ -53,7 +52,7 @@ class Owner:
 
     @classmethod
     def of(cls, pid: int) -> "Owner":
-        """A process that this one sees."""
+        """The owner that stands for a process which this one sees."""
         return cls(boot=_boot(), namespace=_namespace(), pid=pid, started=_start_time(pid) or "0")
 
     @classmethod
@@ -66,13 +65,13 @@ class Owner:
 
     @property
     def fate(self) -> Fate:
-        """Dead only where that is certain: an owner that cannot be judged from here is never called dead."""
+        """The state of the owner. It is dead only where that is certain, never where this process cannot tell."""
         if (self.boot, self.namespace) != (_boot(), _namespace()):
             return Fate.UNKNOWN
         if not _exists(self.pid):
             return Fate.DEAD
         started = _start_time(self.pid)
-        # A process that exists and does not show its start time is another user's, hidden from us: let it be.
+        # A process that exists and hides its start time belongs to another user: it counts as alive.
         return Fate.ALIVE if started in (None, self.started) else Fate.DEAD
 
 
@@ -99,15 +98,15 @@ def _exists(pid: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        # Somebody else's; listing /proc could hide it, this cannot.
+        # Another user's process. A listing of /proc can hide it; this call cannot.
         return True
     return True
 
 
 def _start_time(pid: int) -> str | None:
-    """When a process started; "ended" for one that only waits to be reaped, None where it is not shown.
+    """When a process started; "ended" for a zombie, None where the system does not show it.
 
-    The kernel's own ticks since boot, where there are any: a time of day would move with the clock.
+    The unit is the kernel's ticks since boot where it counts them: a time of day would move with the clock.
     """
     if sys.platform == "linux":
         try:

@@ -1,4 +1,4 @@
-"""Names that become files and directories: what a name may be so that it stays where it is put, on every system."""
+"""Names that become files and directories: which names stay inside their folder on every system."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from runner.system.errors import StoreError, UsageError
 
-# ASCII alone: no look-alikes, no text that a file system stores in another form than it was given.
+# ASCII alone: it has no look-alikes, and no file system stores it in another form.
 _COMPONENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9=._-]{0,199}\Z")
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))}
@@ -21,15 +21,15 @@ def portable(name: str) -> bool:
 
 
 def component(name: str) -> str:
-    """``name``, at the place where a path is made of it.
+    """``name``, checked where a path is made from it.
 
     Raises:
-        StoreError: it could lead elsewhere.
+        StoreError: a path made from the name could lead elsewhere.
     """
     if not portable(name):
         raise StoreError(
             what=f"{name[:80]!r} cannot be the name of a file",
-            why="names of files are letters, digits and = . _ - of ASCII, and begin with a letter or digit",
+            why="a file name holds only ASCII letters, digits and = . _ - and begins with a letter or digit",
             fix="find out where this name comes from: neither a matrix nor a record that passed its checks has one",
         )
     return name
@@ -48,12 +48,12 @@ def resolved(path: Path) -> Path:
         raise UsageError(
             what=f"{path} leads nowhere",
             why=f"a link in it cannot be followed: {error}",
-            fix="see where its links point (ls -l), and name a file or a folder",
+            fix="check where its links point (ls -l), and name a file or a folder",
         ) from error
 
 
 def clashing(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of names that are one file where letters' case makes no difference, as on macOS."""
+    """Pairs of names that are one file on a system that ignores case, such as macOS."""
     seen: dict[str, str] = {}
     found = []
     for name in names:

@@ -1,19 +1,19 @@
-"""Text of unknown origin, made fit to be shown: nothing in it steers a terminal, reorders text or piles up."""
+"""Text of unknown origin, made safe to show. Nothing in it controls a terminal, reorders text or stacks accents."""
 
 import unicodedata
 
-# The scripts of the world need fewer; more of them cover the lines above and below.
+# No script of the world needs more combining characters; more of them cover the lines above and below.
 _MOST_COMBINING = 4
 _LONGEST_LOGGED = 10_000
 
 
 def one_line(text: str, longest: int) -> str:
-    """``text`` on one line of at most ``longest`` characters, an ellipsis behind it where it was cut.
+    """``text`` on one line of at most ``longest`` characters. A cut line ends in an ellipsis.
 
     Control and format characters (escape sequences, bidirectional overrides, zero-width joints), lone
     surrogates and unassigned code points become spaces, and runs of spaces become one.
     """
-    # Cut first, generously, so that a gigabyte costs nothing; white space may still melt away.
+    # A generous first cut keeps a gigabyte cheap. Joining white space may still shorten the text.
     line = " ".join(_printable(text[: 4 * longest]).split())
     cut = len(text) > 4 * longest or len(line) > longest
     return f"{line[:longest].rstrip()}…" if cut else line
@@ -28,7 +28,7 @@ def lines(text: str, longest: int) -> str:
 
 
 def log_text(text: str) -> str:
-    """A program's log, fit for ``cat``: each state of a progress bar on a line of its own, no line endless."""
+    """A program's log, safe for ``cat``. Each state of a progress bar has its own line, and long lines are cut."""
     return lines(text.replace("\r\n", "\n").replace("\r", "\n"), _LONGEST_LOGGED)
 
 

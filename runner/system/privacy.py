@@ -1,7 +1,7 @@
-"""What programs say of this host, left out before it is stored: a record is published, and so may a log be.
+"""Facts about this host are removed from programs' texts before storing, because records and logs may be published.
 
-In a container programs see none of it. The local executor's processes see the checkout, the temporary directory and the
-home directory, and a traceback names them.
+Programs in a container see no such facts. The local executor's processes see the checkout, the temporary directory
+and the home directory. Their tracebacks name those paths.
 """
 
 import re
@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[2]
-# Everybody's, inside images too: they tell nothing of this host.
+# Every host has these names, and so do images: they reveal nothing.
 _COMMON_PLACES = frozenset({"/", "/root", "/opt/forge-bench", "/tmp", "/var/tmp"})  # noqa: S108 (nothing is written there)
 _SHORTEST_NAME = 6
 
@@ -26,7 +26,7 @@ def without_host(text: str) -> str:
 
 @cache
 def _private() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """The longest first: a checkout may lie in the home directory."""
+    """The longest path comes first, because a checkout may lie in the home directory."""
     found = sorted(set(_words()), key=lambda each: -len(each[0]))
     return tuple((re.compile(rf"(?<![\w.-]){re.escape(value)}(?![\w-])"), word) for value, word in found)
 
@@ -42,6 +42,6 @@ def _words() -> Iterator[tuple[str, str]]:
         if str(path) not in _COMMON_PLACES:
             yield str(path), word
     name = socket.gethostname()
-    # A short name is also a word: "vm" stands in many a message.
+    # A short host name is also a word: "vm" occurs in many messages.
     if len(name) >= _SHORTEST_NAME and name != "localhost":
         yield name, "<host>"

@@ -1,10 +1,10 @@
-"""How a command that needs root is printed for whoever reads it."""
+"""How a command that needs root is printed for its reader."""
 
 import os
 
 
 def sudo(user: int) -> str:
-    """What such a command begins with, for this user id. Root needs nothing, and may have no sudo at all."""
+    """The prefix of such a command for this user id. Root needs no prefix, and may lack sudo."""
     return "" if user == 0 else "sudo "
 
 

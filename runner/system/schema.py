@@ -1,11 +1,11 @@
-"""The schemas of runner/schemas: a fast yes or no, and the library's words for a no.
+"""The schemas of runner/schemas: a fast yes or no, and the library's message for a no.
 
-Whoever reads hundreds of records cannot wait seconds for a general validator, so a schema is also compiled to plain
-functions. They know the keywords that our schemas use and refuse to compile any other; a property test sees that
-they and the library say the same.
+A general validator takes seconds for hundreds of records, so a schema is also compiled to plain functions. The
+functions know the keywords that our schemas use, and refuse any other keyword. A property test checks that the
+functions and the library agree.
 
-In both, ``$`` at the end of a pattern means the end of the text, as JSON Schema has it. Python's own also matches
-before a last newline, and a name that ends in one would become a path.
+In both, ``$`` at the end of a pattern means the end of the text, as JSON Schema has it. Python's ``$`` also matches
+before a last newline, and a name that ends in a newline would become a path.
 """
 
 import json
@@ -30,14 +30,14 @@ _OF_OBJECTS = frozenset(
 )
 _OF_LISTS = frozenset({"items", "minItems", "maxItems", "uniqueItems"})
 _LONGEST_FAULT = 300
-# Of a value that is only explained, not judged.
+# The most parts of a value that is only explained, not judged.
 _MOST, _DEEPEST = 50, 12
 
 
 class Schema:
     """One schema file, or one of its definitions.
 
-    An integer is what JSON writes without a point: 1.0 is none, as in the types that hold what a schema allowed.
+    JSON writes an integer without a point. So 1.0 is not an integer, here and in the types that hold valid values.
     """
 
     def __init__(self, path: Path, definition: str | None = None) -> None:
@@ -47,24 +47,24 @@ class Schema:
         self._check = self._compile(self._root)
 
     def allows(self, value: Any) -> bool:
-        """Whether ``value``, as a JSON parser gives it, is valid."""
+        """Whether ``value``, as a JSON parser returns it, is valid."""
         return self._check(value)
 
     def faults(self, value: Any) -> "Iterator[ValidationError]":
-        """Everything that is wrong with ``value``; slow."""
+        """All faults of ``value``. This call is slow."""
         yield from self._validator.iter_errors(value)
 
     def why_not(self, value: Any) -> str:
-        """One line on what is wrong with something that `allows` refused. It is not slow, whatever the value is."""
+        """One line on a fault of a value that `allows` refused. This call is fast for every value."""
         for error in self._validator.iter_errors(_sample(value)):
             deepest = min(error.context or [error], key=lambda each: -len(each.absolute_path))
             where = ".".join(str(part) for part in deepest.absolute_path)
             return one_line(f"{where}: {deepest.message}" if where else deepest.message, _LONGEST_FAULT)
-        return "too long, or wrong somewhere beyond its first parts"
+        return "too long, or wrong in a part beyond the first ones"
 
     @cached_property
     def _validator(self) -> "Validator":
-        # Imported here: the library takes longer to read than all that is valid takes to judge.
+        # The import stands here because loading the library takes longer than judging all valid values.
         from runner.system.schema_library import validator  # noqa: PLC0415
 
         return validator(self._root)
@@ -73,7 +73,7 @@ class Schema:
         """One function for ``schema``.
 
         Raises:
-            NotImplementedError: it uses a keyword that is not known here.
+            NotImplementedError: the schema uses a keyword that this module does not know.
         """
         if isinstance(schema, bool):
             return lambda _: schema
@@ -180,7 +180,7 @@ def schema(path: Path, definition: str | None = None) -> Schema:
 
 
 def _sample(value: Any, depth: int = 0) -> Any:
-    """The beginning of a value: of a million wrong items the library would make a million objects."""
+    """The beginning of a value: for a million wrong items the library would make a million objects."""
     if isinstance(value, str):
         return value[:_LONGEST_FAULT]
     if isinstance(value, dict | list) and depth > _DEEPEST:
@@ -208,5 +208,5 @@ _TYPES: Mapping[str, Check] = {
 
 
 def _constant(wanted: Any) -> Check:
-    """Equal, where JSON's true is not its 1."""
+    """Whether two JSON values are equal; true does not equal 1."""
     return lambda value: value == wanted and isinstance(value, bool) == isinstance(wanted, bool)

@@ -1,4 +1,4 @@
-"""The library's validators, reading patterns, unique items and whole numbers as `runner.system.schema` does."""
+"""The library's validators. They read patterns, unique items and whole numbers as `runner.system.schema` does."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ def _pattern_faults(validator: Any, rule: str, value: Any, of: Any) -> Iterator[
 
 
 def _unique_faults(validator: Any, rule: bool, value: Any, of: Any) -> Iterator[ValidationError]:
-    """The library compares each item with each where they cannot be sorted: for a long list, hours."""
+    """The library compares every pair of unsortable items, which takes hours for a long list. This rule does not."""
     del validator, of
     if rule and isinstance(value, list) and not is_unique(value):
         yield ValidationError("has the same item twice")

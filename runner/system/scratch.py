@@ -1,4 +1,4 @@
-"""Temporary directories of a launch or of a generator: they name their owner, so that a later runner can remove them."""
+"""Temporary directories of a launch or of a generator. Each names its owner, so that a later runner can remove it."""
 
 import contextlib
 import os
@@ -15,10 +15,10 @@ _PREFIX = "forge-bench-"
 
 @contextlib.contextmanager
 def scratch_directory(purpose: str) -> Iterator[Path]:
-    """An empty directory below the system's temporary one, gone at the end of the block."""
+    """An empty directory below the system's temporary directory. It is removed at the end of the block."""
     made: Path | None = None
     try:
-        # A wish to stop waits for both: a directory must not be made unknown to us, nor half removed.
+        # An interrupt waits for both steps, so that no directory stays untracked or half removed.
         with uninterrupted():
             made = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{purpose}-{Owner.current()}-"))
         yield made
@@ -29,10 +29,10 @@ def scratch_directory(purpose: str) -> Iterator[Path]:
 
 
 def abandoned_scratch() -> tuple[Path, ...]:
-    """The directories of this user's runners that are gone; nothing is removed.
+    """The directories of this user's dead runners. Nothing is removed.
 
-    One of another boot or of a container that shares the directory cannot be judged from here and stays: the
-    system empties its temporary directory by itself.
+    A directory of another boot or of a container cannot be judged from here, so it stays. The system empties its
+    temporary directory by itself.
     """
     found = []
     for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
@@ -40,14 +40,14 @@ def abandoned_scratch() -> tuple[Path, ...]:
         if owner is None or owner.fate is not Fate.DEAD:
             continue
         with contextlib.suppress(OSError):
-            # Anybody may make names in there: only our own real directories are touched, and no link is followed.
+            # Any user may make entries there: only this user's real directories are touched, and no link is followed.
             if not path.is_symlink() and path.is_dir() and path.stat().st_uid == os.getuid():
                 found.append(path)
     return tuple(found)
 
 
 def sweep_scratch() -> tuple[Path, ...]:
-    """Remove the directories of this user's runners that are gone; returns what was removed."""
+    """Remove the directories of this user's dead runners; return the removed paths."""
     removed = []
     for path in abandoned_scratch():
         with contextlib.suppress(OSError):

@@ -1,10 +1,10 @@
-"""Signal numbers and names, and the user's wish to stop as one kind of exception.
+"""Signal numbers and names, and the user's interrupts as one kind of exception.
 
 The first Ctrl-C (or SIGTERM, or a closed terminal) raises ``KeyboardInterrupt``: containers are removed, finished
-records are kept. The second is answered with a line, because that removal is under way and must not be interrupted.
-The third ends the process at once; what it leaves behind the next runner removes.
+records are kept. The second prints a line, because the removal must not be interrupted. The third ends the process at
+once, and the next runner removes what is left.
 
-Python swallows an exception that is raised inside a finaliser. An interrupt that meets this end is raised again a
+Python swallows an exception that is raised inside a finaliser. An interrupt that was swallowed so is raised again a
 moment later.
 """
 
@@ -21,9 +21,9 @@ from typing import Any
 
 _STOPPING = b"\nforge-bench: stopping: the running launch is being removed (once more: leave at once)\n"
 _FORCE = 3
-# For the kernel to take away what it was told to kill: a process in the middle of a write goes when that is done.
+# The time in which the kernel ends a killed process, which may first have to finish a write.
 _END_SECONDS = 5.0
-# A finaliser is short: after this it has ended, or the interrupt is swallowed and raised once more.
+# A finaliser is short. After this time it has ended, or the interrupt is swallowed again and raised once more.
 _AGAIN_SECONDS = 0.02
 
 
@@ -36,7 +36,10 @@ def signal_name(number: int) -> str:
 
 
 def stop_on_signals() -> None:
-    """Make Ctrl-C, SIGTERM and a closed terminal end the run in order. What the caller ignores stays ignored."""
+    """Make Ctrl-C, SIGTERM and a closed terminal end the run in order.
+
+    A signal that the caller ignores stays ignored.
+    """
     for number in _stop_signals():
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
@@ -46,14 +49,14 @@ def stop_on_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """Let nothing end this process any more but its own last line."""
+    """Ignore all further stop signals, so that this process runs to its own last line."""
     signal.setitimer(signal.ITIMER_REAL, 0)
     for number in (*_stop_signals(), signal.SIGALRM):
         signal.signal(number, signal.SIG_IGN)
 
 
 def keep_statuses_of_children() -> None:
-    """Let this process learn how each of its children ended, also where its caller ignores SIGCHLD.
+    """Let this process learn how each of its children ended, even where its caller ignores SIGCHLD.
 
     The kernel forgets the status of a child of such a process, and Python then reports success.
     """
@@ -62,9 +65,10 @@ def keep_statuses_of_children() -> None:
 
 @contextlib.contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold a wish to stop back until the block is done: for steps that are short and must not be cut in two.
+    """Hold an interrupt back until the block is done.
 
-    The third wish is not held back. Signals reach the main thread alone, so elsewhere this does nothing.
+    The block is short and must not be cut in two. The third interrupt is not held back. Python delivers signals to
+    the main thread alone, so other threads hold nothing back.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -93,9 +97,10 @@ def uninterrupted() -> Iterator[None]:
 
 
 def die_with_parent() -> Callable[[], None]:
-    """What a child is to call before its program starts (``preexec_fn``), so that SIGKILL of this process ends it too.
+    """The function that a child calls before its program starts (``preexec_fn``).
 
-    A kernel without such a wish (macOS) lets the child live on to its own end.
+    It makes SIGKILL of this process end the child too. A kernel without this feature (macOS) lets the child run to
+    its own end.
     """
     if sys.platform != "linux":
         return lambda: None
@@ -113,17 +118,17 @@ def die_with_parent() -> Callable[[], None]:
 
 
 def end_group(process: "subprocess.Popen[bytes]", *, grace_seconds: float) -> None:
-    """End a process that leads a group, and whatever is in it; its pipes are closed.
+    """End a process that leads a group, and all processes of the group. Its pipes are closed.
 
     Args:
         process: the leader, started in a session of its own.
-        grace_seconds: how long the group may take to end by itself once asked (SIGTERM); 0 asks nobody.
+        grace_seconds: how long the group may take to end by itself after SIGTERM; 0 sends no SIGTERM.
     """
     if grace_seconds > 0 and process.poll() is None:
         _signal_group(process.pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=grace_seconds)
-    # The leader may be gone; what it left behind in its group goes too.
+    # The leader may have ended already; the other processes of its group are ended too.
     _signal_group(process.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=_END_SECONDS)
@@ -143,7 +148,7 @@ def _stop_signals() -> tuple[signal.Signals, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class _RaiseSwallowedAgain:
-    """What Python calls with an exception that nobody can catch: an interrupt among them is raised again."""
+    """The hook for exceptions that no code can catch. An interrupt among them is raised again."""
 
     before: "Callable[[sys.UnraisableHookArgs], object]"
 

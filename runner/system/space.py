@@ -1,4 +1,4 @@
-"""A full disk, in whatever words it is met."""
+"""How a full disk is recognised, in all its wordings."""
 
 import errno
 import re
@@ -9,10 +9,10 @@ from pathlib import Path
 from runner.system.errors import ForgeBenchError, NoSpace, StoreError
 
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
-# Not memory and processes: of these a launch has limits of its own, and meets them with the same words.
+# Memory and processes are not in this list: a launch that meets its own limits prints the same words.
 _EXHAUSTED = re.compile(r"too many open files|input/output error", re.IGNORECASE)
 _FULL_NUMBERS = (errno.ENOSPC, errno.EDQUOT)
-# What a host may refuse without any fault of ours; whatever else the system reports is a defect, and shown as one.
+# The errors that a host can cause. Any other error of the system is a defect of forge-bench, and is shown as one.
 _REFUSED = (
     errno.EACCES,
     errno.EPERM,
@@ -31,12 +31,15 @@ def is_full(said: str) -> bool:
 
 
 def is_exhausted(said: str) -> bool:
-    """Whether a message says that a machine lacks open files, or a disk that works."""
+    """Whether a message says that a machine has too few open files, or a broken disk."""
     return _EXHAUSTED.search(said) is not None
 
 
 def takes(directory: Path, count: int) -> bool:
-    """Whether so many bytes can still be written below ``directory``: tried, as a quota is shown by nothing else."""
+    """Whether so many bytes can still be written below ``directory``.
+
+    It writes them, because only a write reveals a quota.
+    """
     try:
         with tempfile.TemporaryFile(dir=directory) as file:
             file.write(bytes(count))
@@ -55,15 +58,15 @@ def no_space(what: str, why: str) -> NoSpace:
     return NoSpace(
         what=f"{what}: no space left",
         why=why,
-        fix="see what takes it: df -h, docker system df; then free some: forge-bench clean, "
-        "or give another disk with --results and TMPDIR",
+        fix="find what fills the disk (df -h, docker system df), then free some space: forge-bench clean, "
+        "or use another disk with --results and TMPDIR",
     )
 
 
 def refused(error: OSError) -> ForgeBenchError | None:
-    """The typed error for what the operating system refused; None where it is no fault of the host.
+    """The typed error for a refusal of the operating system; None where the host is not at fault.
 
-    The last net below every command: a disk may fill, and a file be closed to us, at any moment of a run.
+    Every command ends in this check, because a disk may fill or a file become unreadable at any moment.
     """
     said = str(error)
     if error.errno in _FULL_NUMBERS or is_full(said):
@@ -85,7 +88,7 @@ def _place(error: OSError) -> Path | None:
 
 
 def _strerror(error: OSError) -> str:
-    # A copy of many files collects its errors in one, as tuples; the first says what there is to say.
+    # A copy of many files raises one error with a list of tuples. The first tuple is enough.
     return error.strerror or " ".join(str(error).split())[:200]
 
 

@@ -1,8 +1,7 @@
-"""The three standard streams of this process, made so that writing to them never ends the work.
+"""The three standard streams of this process, made safe: a failed write never ends the work.
 
-A reader of a pipe may leave, a terminal may vanish, and a disk behind ``>`` may fill, at any moment. Messages on stderr
-are a comfort: the work goes on without them. Results on stdout are what was asked for: their loss is remembered, the
-work goes on, and the exit code says so at the end.
+A reader of a pipe may leave, a terminal may vanish, and a disk behind ``>`` may fill, at any moment. The work goes on
+without messages on stderr. The work also goes on without stdout, but the exit code reports that results were lost.
 """
 
 import errno
@@ -16,19 +15,22 @@ from typing import Any, TextIO
 
 from runner.system.errors import OutputLost
 
-# What a shell reports of a program that ended because nobody reads its output.
+# The exit code that a shell reports for a program whose output has no reader.
 READER_LEFT = 128 + signal.SIGPIPE
 
 
 class _Stream(io.FileIO):
-    """A descriptor for writing that keeps its first failure, and from then on takes everything and writes nothing."""
+    """A descriptor for writing that keeps its first failure.
+
+    After a failure it accepts all data and writes nothing.
+    """
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "wb", closefd=False)
         self.failure: OSError | None = None
 
     def write(self, data: Any, /) -> int:
-        """Take all of ``data``, whatever becomes of it."""
+        """Accept all of ``data``; write it unless a write has failed."""
         left = memoryview(data).cast("B")
         size = len(left)
         while left and self.failure is None:
@@ -38,14 +40,14 @@ class _Stream(io.FileIO):
                 self.failure = error
                 break
             if written is None:
-                # Another program may have made a shared terminal or pipe one that does not wait.
+                # Another program may have made a shared terminal or pipe non-blocking.
                 select.select([], [self], [])
             left = left[written or 0 :]
         return size
 
 
 class StandardOutput:
-    """What became of the results on stdout."""
+    """Whether the results on stdout were written."""
 
     def __init__(self, stream: _Stream) -> None:
         self._stream = stream
@@ -54,8 +56,8 @@ class StandardOutput:
         """The exit code of a call that ended with ``code``, once all of its results are written or lost.
 
         Args:
-            code: what the command itself ended with. A failure of its own says more than a lost result.
-            complain: where the loss is told, unless the reader left, who is not there to be told.
+            code: the command's own exit code. Its own failure says more than a lost result.
+            complain: called with the message about the loss, unless the reader of the pipe left.
         """
         sys.stdout.flush()
         failure = self._stream.failure
@@ -66,7 +68,7 @@ class StandardOutput:
         lost = OutputLost(
             what="the results could not be written to stdout",
             why=failure.strerror or str(failure),
-            fix="free space where stdout leads, or lead it elsewhere, and call again: what was run is stored",
+            fix="free space on the disk of stdout, or redirect stdout, and run again: finished cells are stored",
         )
         complain(f"forge-bench: {lost}")
         return code or lost.exit_code
@@ -75,8 +77,8 @@ class StandardOutput:
 def take_standard_streams() -> StandardOutput:
     """Replace ``sys.stdin``, ``sys.stdout`` and ``sys.stderr`` by streams that cannot fail.
 
-    A descriptor that the caller closed leads to ``/dev/null``: otherwise the next file that is opened would get its
-    number, and be written into by every message.
+    A descriptor that the caller closed leads to ``/dev/null``. Otherwise the next opened file would get its number,
+    and all messages would go into that file.
     """
     for descriptor in range(3):
         _open_closed(descriptor)
@@ -101,7 +103,7 @@ def _open_closed(descriptor: int) -> None:
 
 
 def _text(stream: _Stream, before: TextIO | None, *, line_buffering: bool) -> TextIO:
-    """``stream`` with the encoding of ``before``; a character that it lacks is written as its number."""
+    """``stream`` with the encoding of ``before``. A character that the encoding lacks is written as its number."""
     return io.TextIOWrapper(
         io.BufferedWriter(stream),
         encoding=before.encoding if before else "utf-8",

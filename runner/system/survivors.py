@@ -1,4 +1,4 @@
-"""Processes that outlive the one that started them, in whatever session: adopted while it runs, and ended with it."""
+"""Processes that outlive their parent, in any session. The runner adopts them, and ends them with the parent."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from runner.system.owner import Owner
 from runner.system.signals import uninterrupted
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
-# A process that forks without end is met anew in each look; its limits have ended the launch long before.
+# A process that forks without end shows up anew in each scan; its limits have ended the launch long before.
 _LONGEST_SECONDS = 10.0
 _PAUSE_SECONDS = 0.01
 
@@ -48,7 +48,7 @@ def _end_all(before: frozenset[int]) -> None:
 
 
 def _started_here(before: frozenset[int]) -> list[psutil.Process]:
-    """Children that were not there before, with their own; and what bears this runner's token."""
+    """The new children with their descendants, and the processes with this runner's token."""
     found: dict[int, psutil.Process] = {}
     for child in psutil.Process().children():
         if child.pid not in before:
@@ -65,7 +65,7 @@ def _started_here(before: frozenset[int]) -> list[psutil.Process]:
 
 
 def _reaped(process: psutil.Process) -> bool:
-    """Whether a process has ended; one of ours is taken out of the table."""
+    """Whether a process has ended. An ended child of this process is reaped."""
     try:
         pid, _ = os.waitpid(process.pid, os.WNOHANG)
     except ChildProcessError:

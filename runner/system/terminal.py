@@ -1,4 +1,4 @@
-"""How text meets a terminal: its width, where lines are broken, and whether there is colour."""
+"""How text is shown on a terminal: its width, line breaks and colour."""
 
 import os
 import re
@@ -9,18 +9,18 @@ from typing import TextIO
 
 _RED, _PLAIN = "\033[31m", "\033[0m"
 _NARROWEST = 20
-# A command that a message names is one piece, to be copied whole: from its first word to the end of the phrase.
+# A command in a message stays in one piece, from its first word to the end of the phrase, so that it can be copied.
 _PROGRAMS = (
     "sudo|apt-get|docker|systemctl|journalctl|usermod|chown|chmod|mount|rm|git|pip|python3?|forge-bench"
 )
 _PIECE = re.compile(rf"(?<![\w/.\-])(?:make [a-z]+|(?:{_PROGRAMS}) (?:\$\([^)]*\)|[^;,()])*[^;,\s(])")
 _LINE_OF_COMMAND = re.compile(rf" {{4,}}(?:{_PROGRAMS}|make|printf) \S")
-# What stands for a blank inside such a piece while its line is broken; no message holds it.
+# The stand-in for a blank inside such a piece while lines are broken. No message holds this character.
 _GLUE = "\x00"
 
 
 def width_of(stream: TextIO) -> int | None:
-    """How many columns ``stream`` has; None where it is no terminal, and nothing is to be broken."""
+    """How many columns ``stream`` has. None where it is not a terminal, and no line is broken."""
     if not is_terminal(stream):
         return None
     try:
@@ -32,7 +32,7 @@ def width_of(stream: TextIO) -> int | None:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether somebody looks at ``stream``."""
+    """Whether ``stream`` is a terminal."""
     try:
         return stream.isatty()
     except ValueError:
@@ -52,14 +52,14 @@ def red(text: str, stream: TextIO) -> str:
 
 
 def wrap(text: str, width: int | None, *, hang: int = 2) -> str:
-    """``text`` with its lines broken at blanks, each going on ``hang`` columns further in than it began.
+    """``text`` with its lines broken at blanks. Continuation lines are indented by ``hang`` more columns.
 
     Args:
         text: one or more lines; how far each is indented is kept.
-        width: columns there are; None leaves everything as it is.
-        hang: how much further in a broken line goes on.
+        width: the number of columns; None changes nothing.
+        hang: how many more columns a continuation line is indented.
 
-    A path, a hash, or a command that is to be copied is never broken: it gets a line of its own, and may run over.
+    A path, a hash or a command is never broken. It gets its own line, which may be too long.
     """
     if width is None:
         return text
@@ -67,12 +67,12 @@ def wrap(text: str, width: int | None, *, hang: int = 2) -> str:
 
 
 def complain(text: str) -> None:
-    """``text`` on stderr: its lines as they are in a file, broken where the terminal ends on a terminal."""
+    """Write ``text`` to stderr. Lines are broken at the width of a terminal, and stay as they are in a file."""
     print(wrap(text, width_of(sys.stderr)), file=sys.stderr)  # noqa: T201 (the one place that prints)
 
 
 def shorten(text: str, width: int) -> str:
-    """``text`` cut to ``width`` columns, with two dots where something is left out."""
+    """``text`` cut to ``width`` columns. Two dots stand for the part that is left out."""
     if len(text) <= width:
         return text
     return text[: max(0, width - 2)] + ".."[: max(0, width)]

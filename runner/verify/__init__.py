@@ -1,7 +1,7 @@
-"""First verification: stored cells run again on their images, and every figure compared with the new one.
+"""Verification: stored cells run again on their images, and every old figure is compared with the new one.
 
 read.py      files to records, each by its own content hash
-images.py    the images that the records name, and what stands in for them
+images.py    the images that the records name, and what replaces them
 again.py     records to plans that the ordinary run carries out in a store of its own
 judge.py     old and new records to findings: reproduced, differs, inconclusive
 report.py    findings as text and as JSON

@@ -1,4 +1,4 @@
-"""From records to plans: the ordinary run carries them out, in images that are given and not built."""
+"""From records to plans. The ordinary run carries the plans out, in images that are given and not built."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,24 +21,24 @@ from runner.running.progress import Progress
 from runner.running.run import run
 from runner.system import machine
 from runner.system.errors import ImageNotFound, PinMismatch
-from runner.verify.images import Stand
+from runner.verify.images import StandIn
 
-# Natively made records may be run under emulation, where an import alone takes half a minute.
+# Native records may run again under emulation, where one import takes half a minute.
 _LEAST_EMULATED_DEADLINE_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A record that is to be run again: its work, and the images that stand for its own."""
+    """A record to run again: its work, and the images that replace its own."""
 
     record: Record
     work: Work
-    image: Stand
-    core: Stand
+    image: StandIn
+    core: StandIn
 
     @property
     def cell(self) -> Cell:
-        """The record's cell on the image that is run: of another architecture where the user gave such a one."""
+        """The record's cell on the image that is run. Its architecture differs where the user gave such an image."""
         return self._on(self.work.cell)
 
     @property
@@ -55,7 +55,7 @@ class Job:
 
 
 class OnGivenImages:
-    """An executor that runs in images that are here already; in all else it is the one that it wraps."""
+    """An executor that runs in existing images. All other calls go to the executor that it wraps."""
 
     def __init__(self, inner: Executor, images: Mapping[ImageKey, ImageFacts]) -> None:
         self._inner = inner
@@ -110,11 +110,11 @@ class OnGivenImages:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What running again gave.
+    """The result of running again.
 
     Attributes:
         records: the new record for each old one, by the old one's identifier.
-        left_out: why there is none, likewise.
+        left_out: why there is no new record, by the same key.
         launches: how many processes were started.
     """
 
@@ -164,7 +164,7 @@ def run_again(jobs: Sequence[Job], executor: Executor, store: Store, progress: P
 
 @dataclass
 class _Bundle:
-    """Jobs that one plan can hold: of one profile, with one image for each target, toolchain and platform."""
+    """The jobs of one plan: of one profile, with one image for each target, toolchain and platform."""
 
     profile: str
     images: dict[ImageKey, ImageFacts] = field(default_factory=dict)
@@ -175,7 +175,7 @@ class _Bundle:
         return [job for room in self.rooms.values() for job in room]
 
     def takes(self, job: Job) -> bool:
-        """Whether the job's images are those that are in here under the same names, and its nonce that of its case."""
+        """Whether this batch has the job's images under their names, and the job's nonce for its case."""
         company = [each for each in job.case_of(self.rooms.get(_room(job), ())) if each.record.referee]
         return (
             job.record.profile == self.profile
@@ -216,14 +216,14 @@ def _handed(jobs: Sequence[Job]) -> Handed | None:
 def _images_of(job: Job) -> dict[ImageKey, ImageFacts]:
     cell = job.cell
     names = (cell.toolchain.name, cell.platform.name)
-    # The core last: a record of the core image names one and the same.
+    # The core image comes last: a record of the core image names the same image twice.
     return {(cell.implementation.image.name, *names): job.image.facts, (CORE.name, *names): job.core.facts}
 
 
 def _room(job: Job) -> str:
-    """What records must share so that one launch of the reference serves the gates of all of them.
+    """The facts that records must share so that one launch of the reference serves all their gates.
 
-    More than the names of their cells: a store may hold records of several matrices and profiles.
+    Names of cells are not enough, because a store may hold records of several matrices and profiles.
     """
     work, cell = job.record.work.plain() if job.record.work else {}, job.record.cell
     return content_hash(
@@ -233,7 +233,7 @@ def _room(job: Job) -> str:
             "names": [cell.benchmark, cell.toolchain, cell.platform, cell.limits],
             "architecture": job.cell.platform.architecture,
             "deadline": job.work.deadline_seconds,
-            # What a profile adds to the case's own: by it native sizes are told from emulated ones.
+            # The parameters that a profile adds to the case's, which tell native sizes from emulated ones.
             "sizes": {
                 key: value
                 for key, value in job.record.parameters.items()
@@ -276,7 +276,7 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
         room: dict[str, PlannedCell] = {}
         order = list(jobs[0].work.cell.benchmark.cases)
         for job in sorted(jobs, key=lambda each: order.index(each.cell.case.name)):
-            # The reference first, and at the seed that the gate compared with.
+            # The reference comes first, at the seed that the gate compared with.
             needed = plan_cell(
                 job.reference, job.reference, "gates compare with it", _handed(job.case_of(jobs))
             )
@@ -302,7 +302,7 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
 
 
 def _deadline(job: Job, execution: Execution) -> float:
-    """The record's own; a longer one where it ran natively and is run under emulation."""
+    """The record's deadline, or a longer one where a native record runs again under emulation."""
     if execution.emulated and not job.record.execution.emulated:
         return max(job.work.deadline_seconds, _LEAST_EMULATED_DEADLINE_SECONDS)
     return job.work.deadline_seconds

@@ -1,4 +1,4 @@
-"""Which image stands for which: what the records name, what the user gave, and what is here."""
+"""Which image replaces a record's image: one that the user gave, or one that the daemon has."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _SHORT = 12
 
 
 class Likeness(IntEnum):
-    """How like the image of a record another image is; the closer, the smaller."""
+    """How closely another image matches the image of a record. A smaller value is a closer match."""
 
     SAME = 0
     REBUILT = 1
@@ -40,8 +40,8 @@ class Likeness(IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stand:
-    """The image that stands for one that records name."""
+class StandIn:
+    """The image that replaces one that records name."""
 
     recorded: ImageFacts
     facts: ImageFacts
@@ -49,17 +49,17 @@ class Stand:
 
 
 def likeness(recorded: ImageFacts, found: ImageFacts) -> Likeness:
-    """How like ``recorded`` the image ``found`` is.
+    """How closely the image ``found`` matches ``recorded``.
 
-    A config digest says that every byte is the same, the identity that the same files went in, the execution hash
-    that the implementations and what they stand on are the same. Docker's containerd store has a manifest's digest in
-    the config digest's place; an index of several architectures may stand there too.
+    Equal config digests mean equal bytes. Equal identities mean equal input files. Equal execution hashes mean equal
+    implementations and libraries. Docker's containerd store has a manifest's digest in place of the config digest, or
+    the digest of an index of several architectures.
     """
     digests, others = ({each.config_digest, each.manifest_digest} - {None} for each in (recorded, found))
     if digests & others and recorded.architecture == found.architecture:
         return Likeness.SAME
     if recorded.identity is not None and recorded.identity == found.identity:
-        # Inside an image nobody knows its digest; what it was made from is all that there is.
+        # Inside an image its digest is unknown, and only its identity is known.
         known = recorded.config_digest is not None and found.config_digest is not None
         return Likeness.REBUILT if known else Likeness.SAME
     if recorded.execution_hash == found.execution_hash:
@@ -76,22 +76,23 @@ def short(facts: ImageFacts) -> str:
 
 def find_images(
     recorded: Iterable[ImageFacts], *, asked: Sequence[str], any_image: bool, say: Callable[[str], None]
-) -> dict[ImageFacts, Stand]:
-    """For each image that records name the one that is run instead; it is in the daemon when this returns.
+) -> dict[ImageFacts, StandIn]:
+    """The image to run for each image that records name. The daemon has it when this returns.
 
     Args:
         recorded: what the records name.
-        asked: what the user gave (see `runner.images.reference.candidates`); nothing means what the daemon has.
-        any_image: go on with an image that is like none of the records'.
+        asked: the images that the user named (see `runner.images.reference.candidates`); empty for the daemon's
+            images.
+        any_image: whether to go on with an image that matches none of the records' images.
         say: takes a line about each image.
 
     Raises:
-        WrongImage: what the user gave is none of the records' images.
-        ImageNotFound: one of them is nowhere.
+        WrongImage: the user's image is none of the records' images.
+        ImageNotFound: one of the images was not found.
     """
     needed = list(dict.fromkeys(recorded))
     offered = _offered(needed, asked, any_image=any_image)
-    stands, arrived = {}, {}
+    stand_ins, arrived = {}, {}
     for each in needed:
         best = min(offered, key=lambda offer: _distance(each, offer.facts), default=None)
         if best is not None and (any_image or likeness(each, best.facts) is not Likeness.OTHER):
@@ -102,25 +103,25 @@ def find_images(
         else:
             facts = _here(each)
             like = likeness(each, facts)
-        stands[each] = Stand(recorded=each, facts=facts, likeness=like)
+        stand_ins[each] = StandIn(recorded=each, facts=facts, likeness=like)
         if like is not Likeness.SAME:
-            say(f"image {short(each)}: {short(facts)} stands for it: {like}")
-    return stands
+            say(f"image {short(each)}: {short(facts)} replaces it: {like}")
+    return stand_ins
 
 
 def own_image(
     works: Iterable[Work], executor: Executor, *, any_image: bool, say: Callable[[str], None]
-) -> dict[ImageFacts, Stand]:
-    """The same for an executor that runs in what it has: the image around the runner, or a bare host.
+) -> dict[ImageFacts, StandIn]:
+    """The same for an executor that runs in its surroundings: the image around the runner, or a bare host.
 
     Raises:
         WrongImage: that is not the records' image.
     """
-    stands: dict[ImageFacts, Stand] = {}
+    stand_ins: dict[ImageFacts, StandIn] = {}
     for each, cell in (
         found for work in works for found in ((work.core, work.reference), (work.image, work.cell))
     ):
-        if each in stands:
+        if each in stand_ins:
             continue
         facts = executor.prepare(cell.implementation.image, cell.toolchain, cell.platform, say)
         like = likeness(each, facts)
@@ -130,12 +131,12 @@ def own_image(
                 why="their implementations are not the ones that would be run; that verifies nothing",
                 fix="run verify inside that image, or on a host with --executor docker; --any-image goes on regardless",
             )
-        stands[each] = Stand(recorded=each, facts=facts, likeness=like)
-    return stands
+        stand_ins[each] = StandIn(recorded=each, facts=facts, likeness=like)
+    return stand_ins
 
 
 def refuse_images(asked: Sequence[str]) -> None:
-    """See that no image is named where none can be chosen.
+    """Check that no image is named where none can be chosen.
 
     Raises:
         UsageError: one is.
@@ -175,7 +176,7 @@ def _distance(recorded: ImageFacts, found: ImageFacts) -> tuple[int, bool, bool]
 
 
 def _here(recorded: ImageFacts) -> ImageFacts:
-    """The image in the daemon that is most like the recorded one."""
+    """The image in the daemon that matches the recorded one most closely."""
     found = inspect(recorded.config_digest) if recorded.config_digest else None
     if found is None and recorded.identity:
         found = with_label(IDENTITY_LABEL, recorded.identity)

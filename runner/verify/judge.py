@@ -1,4 +1,4 @@
-"""Old record against new: a finding a figure, by rules that are stated and printed beside the result."""
+"""Compare old records with new ones: one finding for each figure, by rules that are printed beside the result."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,12 @@ from runner.records.failure import FailureKind
 from runner.records.record import Record, content_hash
 from runner.verify.images import Likeness
 
-# A time or a peak of memory that came out within these bounds, new over old, came out the same.
+# A time or a peak of memory is reproduced where new over old lies within these bounds.
 TOLERANCE = (0.8, 1.25)
-# What decides whether two machines are one model: speed and the choice of vectorised kernels follow from it.
+# The facts that decide whether two machines are one model. Speed and the choice of vectorised kernels follow from
+# them.
 _MODEL = ("cpu_model", "architecture", "simd", "caches")
-# Such an end may be the machine's doing as well as the implementation's.
+# The machine may cause such a failure as well as the implementation.
 _OF_THE_MACHINE = frozenset(
     kind.value
     for kind in (
@@ -30,7 +31,7 @@ _NEVER = "emulated times are never judged"
 
 
 class Verdict(Enum):
-    """What became of a figure."""
+    """The verdict on a figure."""
 
     REPRODUCED = "reproduced"
     DIFFERS = "differs"
@@ -39,7 +40,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A record, and the one that came of running its cell again; or why there is none."""
+    """A record, and the new record of its cell; or why there is no new record."""
 
     old: Record
     new: Record | None
@@ -49,10 +50,11 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One figure of one record, or of all records of a cell where it takes several processes (``seed`` is None).
+    """The verdict on one figure of one record.
 
-    ``informational`` findings are shown and decide nothing. ``ratio`` is new over old with its interval; ``then`` and
-    ``now`` are the two figures in the unit that the metric's name ends in.
+    A figure that takes several processes is of all records of a cell (``seed`` is None). ``informational`` findings
+    are shown and decide nothing. ``ratio`` is new over old with its interval. ``then`` and ``now`` are the two
+    figures, in the unit of the metric's name.
     """
 
     figure: str
@@ -68,14 +70,14 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """The records of one cell at all its seeds, with what was found of them."""
+    """The records of one cell at all its seeds, with their findings."""
 
     pairs: tuple[Pair, ...]
     findings: tuple[Finding, ...]
 
     @property
     def first(self) -> Record:
-        """A record that stands for all: they differ in the seed alone."""
+        """One of the records. They differ only in the seed."""
         return self.pairs[0].old
 
     @property
@@ -85,12 +87,12 @@ class Judged:
 
     @property
     def processes(self) -> int:
-        """How many processes the old figures are of."""
+        """How many processes gave the old figures."""
         return len({pair.old.seed for pair in self.pairs})
 
 
 def judge(pairs: Iterable[Pair]) -> tuple[Judged, ...]:
-    """Everything that can be said, cell by cell in the order in which the cells first appear."""
+    """All findings, cell by cell, in the order in which the cells first appear."""
     cells: dict[str, list[Pair]] = {}
     for pair in pairs:
         cells.setdefault(_cell_of(pair.old), []).append(pair)
@@ -104,7 +106,7 @@ def judge(pairs: Iterable[Pair]) -> tuple[Judged, ...]:
 
 
 def exact(pair: Pair) -> tuple[Finding, ...]:
-    """What must be the same to the byte, of one record."""
+    """The findings on the figures of one record that must be equal."""
     if pair.new is None:
         return (_finding(pair, "all figures", Verdict.INCONCLUSIVE, pair.why_not or "not run"),)
     found = [_gate(pair, pair.new), _inputs(pair, pair.new), _software(pair, pair.new)]
@@ -138,10 +140,11 @@ def by_interval(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
 
 
 def verdict_of(ratio: Interval) -> tuple[Verdict, str]:
-    """What an interval of new over old says.
+    """The verdict on an interval of new over old.
 
-    Reproduced where it lies within the tolerance, or holds 1 and its middle lies within the tolerance; differs where
-    it lies outside altogether; inconclusive otherwise, and wherever fewer than five processes stand behind it.
+    It is reproduced where the interval lies within the tolerance. It is also reproduced where the interval holds 1
+    and its middle lies within the tolerance. It differs where the whole interval lies outside. Otherwise, and with
+    fewer than five processes, it is inconclusive.
     """
     lowest, highest = TOLERANCE
     if ratio.n < LEAST_PROCESSES or ratio.low is None or ratio.high is None:
@@ -170,7 +173,7 @@ def other_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
 
 
 def _cell_of(record: Record) -> str:
-    """All that the records of one figure share; they differ in the seed and in when they were made."""
+    """The facts that the records of one figure share. They differ in the seed and the moment."""
     cell = {name: value for name, value in record.cell.plain().items() if name != "seed"}
     described = record.machine.plain()
     return content_hash(
@@ -248,7 +251,10 @@ def _counts(pair: Pair, new: Record) -> Finding:
 
 
 def _bytes(pair: Pair, new: Record) -> list[Finding]:
-    """What was written, where the implementation promises bytes; what promises none has passed its gate again."""
+    """The finding on output files, where the implementation promises bytes.
+
+    Without a promise the gate has judged them.
+    """
     promise = pair.old.determinism
     if promise is Determinism.NONE:
         return []
@@ -280,7 +286,7 @@ def _bytes(pair: Pair, new: Record) -> list[Finding]:
 
 
 def _why_no_bytes(pair: Pair, new: Record) -> str | None:
-    """Why an implementation that promises bytes on one machine and image need not have given the same."""
+    """Why an implementation that promises bytes on one machine and image may give other bytes here."""
     if pair.likeness is not Likeness.SAME and not _same_host(pair.old, new):
         return str(pair.likeness)
     if pair.old.execution.kind != new.execution.kind:
@@ -289,7 +295,7 @@ def _why_no_bytes(pair: Pair, new: Record) -> str | None:
 
 
 def _same_host(old: Record, new: Record) -> bool:
-    """Without an image: the same sources on a host with the same software."""
+    """Whether both records, without images, have the same sources and the same software on the host."""
     images = (old.image, new.image)
     return (
         all(image.identity is None and image.config_digest is None for image in images)
@@ -299,7 +305,7 @@ def _same_host(old: Record, new: Record) -> bool:
 
 
 def _circumstance(pair: Pair, new: Record) -> str | None:
-    """What else than the implementation may have made a cell fail or pass."""
+    """The causes outside the implementation that may have made a cell fail or pass."""
     if pair.likeness is Likeness.OTHER:
         return str(pair.likeness)
     if pair.old.execution.kind != new.execution.kind:
@@ -310,7 +316,7 @@ def _circumstance(pair: Pair, new: Record) -> str | None:
 
 
 def _why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) -> str | None:
-    """Why no time of these may be judged, or None."""
+    """Why the times of these records may not be judged, or None."""
     for record, said in (
         (old, _NEVER),
         *((new, f"emulated here, and {_NEVER}") for new in news),
@@ -318,7 +324,7 @@ def _why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) ->
         if record.execution.emulated:
             return said
         if not record.execution.ranked:
-            return "nobody said whether it was executed natively"
+            return "the record does not say whether the execution was native"
     for new in news:
         if new.launch.executor != old.launch.executor:
             return f"run by the executor {new.launch.executor}, was {old.launch.executor}"
@@ -330,7 +336,7 @@ def _why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) ->
 
 
 def _why_no_memory(olds: Sequence[Record], news: Sequence[Record]) -> str | None:
-    """A process's peak is that of all cases that it served."""
+    """Why a peak may not be compared: a process's peak covers all cases that it served."""
     for old, new in zip(olds, news, strict=True):
         then, now = (sorted(record.launch.cases or ()) for record in (old, new))
         if then != now:
@@ -341,7 +347,7 @@ def _why_no_memory(olds: Sequence[Record], news: Sequence[Record]) -> str | None
 def _sides(
     olds: Sequence[Record], news: Sequence[Record], values: Callable[[Record], Sequence[float]]
 ) -> tuple[Processes, Processes]:
-    """One tuple of values a process, of those that have any; old and new."""
+    """The old and the new values: one tuple for each process that has values."""
     sides = [
         tuple(found for record in records if (found := tuple(values(record)))) for records in (olds, news)
     ]
@@ -373,7 +379,7 @@ def _compare(
         verdict, why = Verdict.INCONCLUSIVE, "a zero has no ratio"
     if obstacle is not None:
         verdict, why = Verdict.INCONCLUSIVE, obstacle
-        # What may not be judged is not divided either: both figures are shown, side by side.
+        # A figure that may not be judged gets no ratio; both values are shown side by side.
         ratio = None
     return Finding(
         figure=name,
@@ -387,7 +393,7 @@ def _compare(
 
 
 def _unequal(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The names whose values differ, or that only one side has."""
+    """The names with different values, or with a value on one side only."""
     return sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
 
 

@@ -1,4 +1,4 @@
-"""From a file or a directory to its records, each by its own content hash and by the schema."""
+"""Read the records of a file or directory, each checked by its content hash and the schema."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,8 +14,8 @@ _MOST_NAMED = 10
 def read_records(path: Path) -> tuple[Record, ...]:
     """Every record at or below ``path``, oldest first.
 
-    A store, a publication, or a folder of several is read where records lie in such (``records/BENCHMARK/*.json``, or
-    ``records.jsonl.gz``); a folder that has none there, for the JSON files right in it.
+    ``path`` may be a store, a publication, or a folder of several. Records lie in ``records/BENCHMARK/*.json`` or
+    ``records.jsonl.gz``. In any other folder the JSON files directly inside are read.
 
     Raises:
         UsageError: there is none.
@@ -49,7 +49,7 @@ def read_records(path: Path) -> tuple[Record, ...]:
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
-    # What is hidden is somebody else's: macOS puts a ._X.json beside each file on some disks.
+    # Hidden files are not records: macOS puts a ._X.json beside each file on some disks.
     found = [file for file in sorted(path.rglob("[!.]*.json")) if file.is_file()]
     stored = [file for file in found if file.name == FACTS or file.resolve().parent.parent.name == "records"]
     return stored or [file for file in found if file.parent == path]
@@ -61,7 +61,7 @@ def _records_in(file: Path) -> list[Record]:
 
 
 def _add(records: dict[str, Record], record: Record) -> None:
-    """A copy of a record counts once; another record may not go by its name."""
+    """The records without copies. Two different records may not share a name."""
     if records.setdefault(record.identifier, record) != record:
         raise ValueError(f"another record has its name, {record.identifier}: one of them was made up")
 

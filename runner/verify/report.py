@@ -1,4 +1,4 @@
-"""Findings for people, within 80 columns, and for programs."""
+"""The findings as text for people, within 80 columns, and as data for programs."""
 
 import json
 from collections import Counter
@@ -14,27 +14,27 @@ from runner.figures.statistics import Interval
 from runner.records.record import Record
 from runner.report.tables.units import bounds, figure_value, significant
 from runner.system import printable
-from runner.verify.images import Likeness, Stand, short
+from runner.verify.images import Likeness, StandIn, short
 from runner.verify.judge import TOLERANCE, Finding, Judged, Verdict
 
 _WIDTH = 80
-# What a column may take; the names of figures get the rest of the line.
+# The widest columns. The names of figures get the rest of the line.
 _CELL, _COUNT, _GAP = 24, 3, 2
 _MOST_NAMED = 12
 _LONGEST_LINE = 1000
 _RULE = (
     "Bytes and counts must be equal. A time is reproduced where the 95 % interval of now/then lies within "
-    f"{TOLERANCE[0]:g} to {TOLERANCE[1]:g}, or holds 1 with its middle in there; it differs where it lies outside. "
-    "Figures in parentheses are shown and decide nothing."
+    f"{TOLERANCE[0]:g} to {TOLERANCE[1]:g}, or holds 1 with its middle in there. "
+    "A time differs where the interval lies outside. Figures in parentheses decide nothing."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All that a verification found."""
+    """The result of a verification."""
 
     judged: tuple[Judged, ...]
-    stands: tuple[Stand, ...]
+    stand_ins: tuple[StandIn, ...]
     launches: int
     machine: str
 
@@ -45,7 +45,7 @@ class Report:
 
     @property
     def counts(self) -> dict[Verdict, int]:
-        """How many of the deciding findings came out how."""
+        """How many of the deciding findings have each verdict."""
         found = Counter(each.verdict for each in self.deciding)
         return {verdict: found[verdict] for verdict in Verdict}
 
@@ -67,9 +67,9 @@ class Report:
 
 
 def as_text(report: Report) -> str:
-    """Tables a benchmark and platform, then the reasons, then one line that sums up."""
+    """A table for each benchmark and platform, then the reasons, then one summary line."""
     lines = [f"run again on {report.machine}"]
-    lines += [_image(stand) for stand in _distinct(report.stands)]
+    lines += [_image(stand_in) for stand_in in _distinct(report.stand_ins)]
     for title, members in _by_place(report.judged):
         lines += ["", title, "", _verdicts(members)]
         if any(_times(each) for each in members):
@@ -82,12 +82,12 @@ def as_text(report: Report) -> str:
         if reasons:
             lines += ["", f"{heading}:", *reasons]
     lines += ["", *_wrapped(_RULE, indent=0), "", *_wrapped(report.summary(), indent=0)]
-    # Names of files and versions of software are whatever a record says.
+    # A record may hold any names of files and versions of software.
     return printable.lines("\n".join(lines), _LONGEST_LINE)
 
 
 def as_json(report: Report) -> str:
-    """Everything, a finding an object."""
+    """The whole report as data, with one object for each finding."""
     return json.dumps(
         {
             "tolerance": list(TOLERANCE),
@@ -95,11 +95,11 @@ def as_json(report: Report) -> str:
             "launches": report.launches,
             "images": [
                 {
-                    "recorded": stand.recorded.plain(),
-                    "run": stand.facts.plain(),
-                    "likeness": stand.likeness.name.lower().replace("_", "-"),
+                    "recorded": stand_in.recorded.plain(),
+                    "run": stand_in.facts.plain(),
+                    "likeness": stand_in.likeness.name.lower().replace("_", "-"),
                 }
-                for stand in report.stands
+                for stand_in in report.stand_ins
             ],
             "cells": [_cell_object(each) for each in report.judged],
             "summary": {verdict.value: count for verdict, count in report.counts.items()},
@@ -110,7 +110,7 @@ def as_json(report: Report) -> str:
 
 
 def first_difference(report: Report) -> str:
-    """The first thing that differs, in one line."""
+    """The first differing finding, in one line."""
     for each in report.judged:
         for found in each.findings:
             if found.verdict is Verdict.DIFFERS and not found.informational:
@@ -151,7 +151,7 @@ def _ratio_object(ratio: Interval | None) -> dict[str, Any]:
 
 
 def _verdicts(members: Sequence[Judged]) -> str:
-    """A row a cell: which of its figures came out how; a verdict that no figure has is no column."""
+    """One row for each cell, with its figures under each verdict. A verdict without figures has no column."""
     shown = [
         verdict
         for verdict in Verdict
@@ -176,7 +176,7 @@ def _verdicts(members: Sequence[Judged]) -> str:
 
 
 def _figures(findings: Iterable[Finding], verdict: Verdict) -> list[str]:
-    """The figures that came out so; of how many processes, where not of all."""
+    """The figures with this verdict, with the number of processes where it is not all."""
     findings = list(findings)
     total = Counter(found.figure for found in findings)
     count = Counter(found.figure for found in findings if found.verdict is verdict)
@@ -194,7 +194,7 @@ def _times(judged: Judged) -> list[Finding]:
 
 
 def _intervals(members: Sequence[Judged]) -> str:
-    """The headline of each cell, then and now; the ratio where one may be formed."""
+    """The headline of each cell, then and now, with the ratio where it is allowed."""
     return tabulate(
         [
             [
@@ -216,7 +216,7 @@ def _intervals(members: Sequence[Judged]) -> str:
 
 
 def _reasons(judged: Iterable[Judged], verdict: Verdict) -> Iterator[str]:
-    """Each reason once, with the cells and seeds that it is the reason of."""
+    """Each reason once, with its cells and seeds."""
     reasons: dict[tuple[str, str], dict[str, list[int]]] = {}
     for each in judged:
         for found in each.findings:
@@ -269,14 +269,14 @@ def _seed(found: Finding) -> str:
     return "" if found.seed is None else f" seed {found.seed}"
 
 
-def _image(stand: Stand) -> str:
-    if stand.facts.identity is None and stand.likeness is Likeness.SAME_CODE:
+def _image(stand_in: StandIn) -> str:
+    if stand_in.facts.identity is None and stand_in.likeness is Likeness.SAME_CODE:
         return "in no image: the same sources, with what this host has"
-    return f"image {short(stand.facts)}: {stand.likeness}"
+    return f"image {short(stand_in.facts)}: {stand_in.likeness}"
 
 
-def _distinct(stands: Iterable[Stand]) -> list[Stand]:
-    return list({(stand.facts, stand.likeness): stand for stand in stands}.values())
+def _distinct(stand_ins: Iterable[StandIn]) -> list[StandIn]:
+    return list({(stand_in.facts, stand_in.likeness): stand_in for stand_in in stand_ins}.values())
 
 
 def _many(count: int, word: str) -> str:

@@ -136,7 +136,7 @@ def test_ours_goes_and_what_is_somebody_elses_stays(populated, results):
     assert listed.returncode == 0, listed.stderr
     for word in ("forge-bench:core-test", "forge-bench:latest", "forge-bench-base:trixie-test", "earlier builds",
                  "steps of forge-bench builds", "inputs", "references", "1 records and their tables",
-                 "theirs:1: a name that somebody else gave", "1 containers: their runner is at work"):  # fmt: skip
+                 "theirs:1: a foreign name", "1 containers: their runner is at work"):  # fmt: skip
         assert word in listed.stdout, listed.stdout
     assert "beside" not in listed.stdout
     assert {path: path.read_bytes() for path in results.rglob("*") if path.is_file()} == before

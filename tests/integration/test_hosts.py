@@ -394,7 +394,7 @@ def test_a_daemon_that_dies_in_mid_run(tmp_path):
         out, err = running.communicate(timeout=120)
         events.kill()
         events.wait()
-    ends(Result(running.args, running.returncode, out, err), DockerUnavailable, "connection", "call again")
+    ends(Result(running.args, running.returncode, out, err), DockerUnavailable, "connection", "run again")
 
 
 def doctor(

@@ -21,7 +21,7 @@ def test_docker_run_with_a_benchmark_prints_its_table_on_stdout_and_the_log_on_s
     assert result.stdout.startswith("#")
     assert "| " in result.stdout
     assert "rust" in result.stdout
-    assert "unknown" in result.stdout, "nobody said how it is executed"
+    assert "unknown" in result.stdout, "the execution is unknown"
     assert "records are not kept" in result.stderr
 
 

@@ -1,4 +1,4 @@
-"""What every command offers, and what it is given to work with."""
+"""The interface of every command, and the context that it gets."""
 
 import argparse
 import dataclasses
@@ -28,7 +28,10 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class Context:
-    """The call's options, and what follows from them: each part is made when a command first asks for it."""
+    """The call's options and the objects that follow from them.
+
+    Each object is made when a command first asks for it.
+    """
 
     def __init__(self, options: Options, commands: Mapping[str, CommandSyntax]) -> None:
         self._asked = options
@@ -43,24 +46,27 @@ class Context:
 
     @cached_property
     def options(self) -> Options:
-        """The common options. A process runs on what the host is: there one architecture is all of them."""
+        """The common options. The local executor has only the host's architecture."""
         if not self._asked.architectures and self.executor_name == "local":
             return dataclasses.replace(self._asked, architectures=(machine.architecture(),))
         return self._asked
 
     @cached_property
     def architectures(self) -> tuple[str, ...]:
-        """What ``--arch`` said, nothing added."""
+        """The values of ``--arch``, unchanged."""
         return self._asked.architectures
 
     @cached_property
     def shown_architectures(self) -> tuple[str, ...]:
-        """Those that the tables of a run are limited to, none for all: a process runs on what the host is alone."""
+        """The architectures that the tables of a run are limited to; empty for all.
+
+        The local executor has only the host's.
+        """
         return self.options.architectures if self.executor_name == "local" else ()
 
     @cached_property
     def matrix(self) -> Matrix:
-        """The matrix, with every name of the command line found in it."""
+        """The matrix. Every name of the command line was found in it."""
         matrix = load_matrix(self._asked.matrix or ROOT / "matrix.yaml", builds=not self.inside_image)
         check_names(self._asked, matrix)
         return matrix
@@ -72,7 +78,7 @@ class Context:
 
     @cached_property
     def store(self) -> Store:
-        """Where records lie and land.
+        """The store that records are read from and written to.
 
         Raises:
             StoreError: ``--results`` names a publication.
@@ -90,15 +96,15 @@ class Context:
 
     @property
     def results_are_named(self) -> bool:
-        """Whether the call says with ``--results`` where records lie."""
+        """Whether the call names a results directory with ``--results``."""
         return self._asked.results is not None
 
     @cached_property
     def source(self) -> RecordSource:
-        """Where records are only read: the store, or the folder or publication that ``--results`` names.
+        """The source for reading records: the store, or the folder or publication that ``--results`` names.
 
         Raises:
-            UsageError: what was named is not there.
+            UsageError: the named place does not exist.
         """
         if self._asked.results is None:
             return self.store
@@ -108,10 +114,10 @@ class Context:
 
     @cached_property
     def stored(self) -> Store:
-        """The store of a command that makes none: a directory that ``--results`` names must be there.
+        """The store of a command that creates none. A directory that ``--results`` names must exist.
 
         Raises:
-            UsageError: it is not.
+            UsageError: the directory does not exist.
             StoreError: it is a publication.
         """
         if self._asked.results is not None:
@@ -120,12 +126,12 @@ class Context:
 
     @cached_property
     def executor_name(self) -> str:
-        """Docker or local, whether or not it can be had."""
+        """The executor's name, docker or local, even where it cannot be used."""
         return self._asked.executor or ("local" if self.inside_image else "docker")
 
     @cached_property
     def executor(self) -> Executor:
-        """Where launches run; nothing is started and nothing installed by asking for it.
+        """The executor of launches. Reading this property starts and installs nothing.
 
         Raises:
             DockerUnavailable: no daemon answers.
@@ -143,7 +149,7 @@ class Context:
 
     @cached_property
     def selection(self) -> Selection:
-        """The part of the matrix that was asked for."""
+        """The requested part of the matrix."""
         return Selection(
             profile=self.options.profile,
             architectures=self.options.architectures,
@@ -154,22 +160,23 @@ class Context:
 
     @cached_property
     def plan(self) -> Plan:
-        """What becomes of each selected cell."""
+        """The plan for each selected cell."""
         return make_plan(self.matrix, self.selection, self.executor, self.store, fresh=self.options.fresh)
 
     def require_host(self, *, fix: bool = False, only_builds: bool = False) -> None:
-        """See, where containers are used, that images can be built and run; install first if so asked.
+        """Check, where containers are used, that images can be built and run; install first if the user asked for it.
 
         Args:
-            fix: install what is lacking, also where the call did not ask for it.
-            only_builds: nothing of the images is started. A build runs no foreign binary, so it needs no emulation.
+            fix: install what is missing, even if the call did not ask for it.
+            only_builds: whether the images are only built, not started. A build runs no foreign binary, so it needs
+                no emulation.
 
         Raises:
             HostNotReady, DockerUnavailable: with the exact commands.
         """
         matrix = (
             self.matrix
-        )  # its faults come first: nothing is looked at, let alone installed, before it is right
+        )  # the matrix's faults come first: nothing is checked or installed before the matrix is valid
         if self.executor.name == "docker":
             from runner.host.setup import set_up  # noqa: PLC0415 (a host's business: no image needs it)
 
@@ -190,7 +197,7 @@ def _require_directory(place: Path) -> None:
         raise UsageError(
             what=f"there is no results directory {place}",
             why="it is no directory" if place.exists() else "it is not there",
-            fix="see the spelling of --results; a run makes the directory",
+            fix="check the spelling of --results; a run makes the directory",
         )
 
 

@@ -1,4 +1,4 @@
-"""``forge-bench clean``: removes what this project made, and nothing else; records only when asked for."""
+"""``forge-bench clean``: removes only the things that this project made; records only on request."""
 
 import argparse
 import sys
@@ -78,16 +78,16 @@ def _listing(areas: Sequence[Area]) -> str:
 
 
 def _agreed(context: Context) -> bool:
-    """Ask, where there is somebody to answer.
+    """Ask the user on the terminal.
 
     Raises:
-        UsageError: there is nobody.
+        UsageError: there is no terminal.
     """
     if not sys.stdin.isatty():
         raise UsageError(
             what="clean asks before it removes anything, and there is no terminal to ask on",
             why="neither --yes nor --dry-run was given",
-            fix="add --yes to remove what is listed, or --dry-run to only look",
+            fix="add --yes to remove the listed things, or --dry-run to only list them",
         )
     context.progress.say("remove all of this? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,4 +1,4 @@
-"""``forge-bench completion``: the script by which a shell completes commands, options and names."""
+"""``forge-bench completion``: prints the script with which a shell completes commands, options and names."""
 
 import argparse
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ def _run(context: Context) -> int:
         benchmarks = {each.name: tuple(each.implementations) for each in context.matrix.benchmarks.values()}
         profiles, limits = tuple(context.matrix.profiles), tuple(context.matrix.limits)
     except MatrixError as error:
-        # A shell starts with or without a valid matrix.
+        # A shell must start even without a valid matrix.
         context.progress.say(f"names of benchmarks, profiles and limits are left out: {error.what}")
     names = script(
         context.own.shell, context.commands, benchmarks=benchmarks, profiles=profiles, limits=limits

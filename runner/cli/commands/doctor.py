@@ -1,4 +1,4 @@
-"""``forge-bench doctor``: what would stop a run here, found beforehand, with the command that mends it."""
+"""``forge-bench doctor``: finds what would stop a run here, and prints the command that corrects it."""
 
 import argparse
 import json
@@ -9,8 +9,8 @@ from runner.cli.commands.base import Command, Context
 from runner.cli.words.options import SELECTION
 from runner.host.checks import examine
 from runner.host.finding import Finding, State, exit_code
-from runner.host.probe import look
-from runner.host.setup import mend
+from runner.host.probe import read_host_state
+from runner.host.setup import install_missing
 from runner.host.state import Wanted
 from runner.images.spec import ImageSpec
 from runner.matrix.images import CORE
@@ -29,7 +29,7 @@ def _run(context: Context) -> int:
     cells = _cells(context)
     specs = _specs(cells)
     findings = examine(
-        look(
+        read_host_state(
             Wanted(
                 toolchains=tuple(context.matrix.toolchains.values()),
                 images=tuple(spec.tag for spec in specs),
@@ -54,7 +54,7 @@ def _run(context: Context) -> int:
 
 
 def as_text(findings: Sequence[Finding], width: int | None) -> str:
-    """A line a finding, and below it, where not all is well, why and what mends it."""
+    """One line for each finding. A problem's reason and remedy follow below its line."""
     lines = []
     for each in findings:
         lines.append(wrap(f"{each.state.value:<8} {each.check}: {each.found}", width, hang=len(_INDENT)))
@@ -70,26 +70,26 @@ def as_text(findings: Sequence[Finding], width: int | None) -> str:
 
 
 def _mend(context: Context) -> None:
-    """Run the steps that are known to be safe; whatever they leave is found by the checks that follow."""
+    """Run the safe steps. The checks that follow find what is still missing."""
     say = context.progress.say
     if context.executor_name == "local":
-        say("nothing to mend: no container is started from here")
+        say("nothing to correct: no container is started from here")
         return
     wanted = context.architectures or context.matrix.architectures
     for toolchain in context.matrix.toolchains.values():
         try:
-            left = mend(wanted, toolchain, say=say)
+            left = install_missing(wanted, toolchain, say=say)
         except HostNotReady as error:
             say(f"{error}")
             continue
         if left:
             say(
-                f"not mended: {', '.join(need.check for need in left)} (only root can, or no command is known)"
+                f"not corrected: {', '.join(need.check for need in left)} (only root can, or no command is known)"
             )
 
 
 def _cells(context: Context) -> list[Cell]:
-    """What was asked for, as a run would take it; nothing of it needs a daemon."""
+    """The requested run. Reading it needs no daemon."""
     own = machine.architecture()
     kinds = {True: ExecutionKind.NATIVE, False: ExecutionKind.EMULATED}
     executions = {
@@ -126,14 +126,14 @@ def _left_out(context: Context, cells: Sequence[Cell]) -> Mapping[str, str]:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--fix", action="store_true", help="install first what is lacking, where that is safe"
+        "--fix", action="store_true", help="first install what is missing, where that is safe"
     )
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
 
 
 COMMAND = Command(
     name="doctor",
-    summary="find what would stop a run here, and print the command that mends it",
+    summary="find what would stop a run here, and print the command that corrects it",
     takes=(*SELECTION, "--matrix", "--executor", "--results"),
     add_options=_add_options,
     run=_run,

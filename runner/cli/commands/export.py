@@ -48,7 +48,10 @@ def _run(context: Context) -> int:
 
 
 def _format(asked: str | None, output: Path | None) -> str:
-    """What the table is written as: as asked for, or as the file's name says, and never as the other of the two."""
+    """The format of the table: the requested one, or that of the file's name.
+
+    The two must not contradict each other.
+    """
     named = None if output is None else _SUFFIXES.get(output.suffix.lower())
     if None not in (asked, named) and asked != named:
         raise UsageError(
@@ -60,7 +63,10 @@ def _format(asked: str | None, output: Path | None) -> str:
 
 
 def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
-    """Those that the options name: of every profile, and of benchmarks and limits long gone too."""
+    """The records that the options name, of every profile.
+
+    They may be of benchmarks and limits that the matrix no longer has.
+    """
     wanted = Selection(profile="", only=context.options.only)
     return [
         record
@@ -74,13 +80,15 @@ def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--format", choices=["csv", "parquet"], help="csv or parquet; by default what FILE ends in, else csv"
+        "--format", choices=["csv", "parquet"], help="csv or parquet; by default the ending of FILE, else csv"
     )
     parser.add_argument(
         "--output", type=a_path, metavar="FILE", help="write the table there instead of to stdout (-)"
     )
     parser.add_argument(
-        "--repetitions", action="store_true", help="one row a repetition instead of one a record"
+        "--repetitions",
+        action="store_true",
+        help="one row for each repetition instead of one for each record",
     )
 
 

@@ -22,7 +22,7 @@ def _run(context: Context) -> int:
     if path.exists() and not context.own.force:
         raise UsageError(
             what=f"{path} is there already",
-            why="a file of yours is not written over",
+            why="init does not overwrite your file",
             fix=f"name another: {PROGRAM} init FILE, or replace it: {PROGRAM} init --force {shlex.quote(str(path))}",
         )
     write_output(path, starter(path, root=context.root).encode())
@@ -41,8 +41,8 @@ def _run(context: Context) -> int:
 def starter(path: Path, *, root: Path) -> str:
     """The text of the starter for a file at ``path``.
 
-    An editor finds the schema from the file: within the checkout ``root`` by a relative path, which stays right
-    wherever the checkout lies, and from anywhere else by the path of this installation.
+    The file names the schema for editors. Within the checkout ``root`` it names a relative path, which stays valid
+    when the checkout moves. Elsewhere it names the path of this installation.
     """
     folder = resolved(path).parent
     schema = os.path.relpath(SCHEMA, folder) if folder.is_relative_to(root) else SCHEMA.as_uri()

@@ -1,4 +1,4 @@
-"""``forge-bench lock``: which packages the images are made of, written where git shows every change."""
+"""``forge-bench lock``: writes the packages of the images to files in which git shows every change."""
 
 import argparse
 

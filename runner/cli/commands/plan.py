@@ -1,4 +1,4 @@
-"""``forge-bench plan``: what would become of every cell, why, and what it would cost; nothing is started."""
+"""``forge-bench plan``: says for every cell what a run would do, why, and at what cost; starts nothing."""
 
 import argparse
 import json
@@ -11,14 +11,14 @@ from runner.cli.commands.base import Command, Context
 from runner.cli.words.options import SELECTION
 from runner.planning.estimates import Durations
 from runner.planning.footprint import files_of, images_needed
-from runner.planning.page import Outlook, plan_page
+from runner.planning.page import CostedPlan, plan_page
 from runner.planning.plan import Decision, Launch, PlannedCell
 from runner.system.terminal import width_of
 
 
 def _run(context: Context) -> int:
     plan, executor = context.plan, context.executor.name
-    outlook = Outlook(
+    costed = CostedPlan(
         plan=plan,
         durations=Durations(plan.records, here=context.executor.machine()),
         images=images_needed(plan, context.root) if executor == "docker" else (),
@@ -26,14 +26,14 @@ def _run(context: Context) -> int:
         minutes=context.matrix.profiles[plan.profile].minutes,
     )
     if context.own.json:
-        print(json.dumps(_as_json(outlook), indent=1))
+        print(json.dumps(_as_json(costed), indent=1))
     else:
-        print(plan_page(outlook, width=width_of(sys.stdout), every_cell=context.own.all))
+        print(plan_page(costed, width=width_of(sys.stdout), every_cell=context.own.all))
     return 0
 
 
-def _as_json(outlook: Outlook) -> dict[str, Any]:
-    plan, durations = outlook.plan, outlook.durations
+def _as_json(costed: CostedPlan) -> dict[str, Any]:
+    plan, durations = costed.plan, costed.durations
     return {
         "profile": plan.profile,
         "counts": {
@@ -45,9 +45,9 @@ def _as_json(outlook: Outlook) -> dict[str, Any]:
                 name: _time(durations, [each for each in plan.launches if each.first.platform.name == name])
                 for name in dict.fromkeys(each.cell.platform.name for each in plan.cells)
             },
-            "minutes_of_the_whole_profile": outlook.minutes,
+            "minutes_of_the_whole_profile": costed.minutes,
         },
-        "disk": {"images": [asdict(each) for each in outlook.images], "files": asdict(outlook.files)},
+        "disk": {"images": [asdict(each) for each in costed.images], "files": asdict(costed.files)},
         "launches": [_launch(each, durations) for each in plan.launches],
         "cells": [_cell(each, plan.executions[each.cell.platform.name].kind.value) for each in plan.cells],
     }

@@ -1,7 +1,7 @@
 """``forge-bench render``: the tables again, from the records.
 
-From all of them: a folder may hold those of several machines, images and commits, and today's own are not asked for.
-So nothing is asked of a daemon, and pages are of all platforms, wherever they are rendered.
+All records count, because a folder may hold those of several machines, images and commits. So rendering asks no
+daemon, and pages show all platforms on every machine.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def _run(context: Context) -> int:
 
 
 def _output(context: Context) -> Path | None:
-    """Where the tables go: where the call says, else beside the records; nowhere beside those of a publication."""
+    """The folder for the tables: the call's, else the one beside the records. A publication gets no tables."""
     if context.own.output is not None:
         return store_at(context.own.output.resolve()).root
     return context.source.place("tables") if isinstance(context.source, Store) else None

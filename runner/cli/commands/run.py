@@ -42,9 +42,9 @@ def _run(context: Context) -> int:
 
 
 def _of_today(context: Context, records: Sequence[Record]) -> list[Record]:
-    """Those that are of today's matrix, machine and images."""
+    """The records of today's matrix, machine and images."""
     plan = context.plan
-    # What ran on request once is shown from then on.
+    # A benchmark that ran on request once is shown from then on.
     everything = Selection(
         profile=plan.profile,
         architectures=context.shown_architectures,
@@ -56,7 +56,7 @@ def _of_today(context: Context, records: Sequence[Record]) -> list[Record]:
 
 
 def _left_out(plan: Plan) -> list[tuple[str, str]]:
-    """What does not run here, each thing once: an implementation, or one case of it."""
+    """The implementations, or single cases, that do not run here, each once."""
     found = {}
     for each in plan.cells:
         if each.decision is Decision.LEAVE_OUT:

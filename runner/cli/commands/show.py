@@ -1,4 +1,4 @@
-"""What a run and a rendering end in: every table of the profile written, and those that were asked for printed."""
+"""The end of a run and of a rendering: all tables of the profile are written, and the requested ones are printed."""
 
 import dataclasses
 import sys
@@ -15,7 +15,7 @@ from runner.system.terminal import width_of
 
 
 def show(context: Context, records: Sequence[Record], tables: Path, *, written: Sequence[str] = ()) -> None:
-    """Write all tables of the profile, and print on stdout those that were asked for.
+    """Write all tables of the profile, and print the requested ones on stdout.
 
     Args:
         context: of the call.
@@ -25,14 +25,14 @@ def show(context: Context, records: Sequence[Record], tables: Path, *, written: 
     """
     options, matrix = context.options, context.matrix
     asked = context.architectures or written
-    # A cell that was run again counts as it was then, not as an older one beside it.
+    # A cell that was run again counts by its newest record.
     records = list(newest_by_key(records).values())
     directory = tables / options.profile
     if directory.is_symlink():
         raise link_on_the_way(directory)
     write_tables(_of_architectures(matrix, written), records, directory, profile=options.profile)
     selected = _of_architectures(matrix, asked)
-    # Imported here, and only where a page of the profile does not do: reading it takes longer than reading pages.
+    # The import stands here because it is slow, and only some calls need it.
     if options.only:
         from runner.report.tables.pages import render_benchmark  # noqa: PLC0415
 

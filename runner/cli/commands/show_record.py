@@ -15,7 +15,7 @@ from runner.verify.read import read_records
 def _run(context: Context) -> int:
     record = _named(str(context.own.record), context)
     if context.own.json:
-        # ASCII alone: a text in a record may hold what steers a terminal.
+        # ASCII alone: a text in a record may hold characters that control a terminal.
         print(json.dumps(record.plain(), indent=1, allow_nan=False))
     else:
         print(record_page(record))
@@ -36,7 +36,7 @@ def _named(text: str, context: Context) -> Record:
 
 
 def _in_results(text: str, context: Context) -> Record:
-    """The record of a file, or the one in the results directory that begins so."""
+    """The record of a file, or the record in the results directory with this prefix."""
     if Path(text).is_file() and not context.results_are_named:
         records = read_records(Path(text))
         return records[0] if len(records) == 1 else record_beginning(records, "")
@@ -55,7 +55,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 COMMAND = Command(
     name="show",
-    summary="show one record: its figures, where it came from, what the gate said, why it failed",
+    summary="show one record: its figures, origin, gate checks and failure",
     takes=("--results",),
     add_options=_add_options,
     run=_run,

@@ -1,4 +1,4 @@
-"""``forge-bench verify``: run stored cells again on their images and say which figures come out the same."""
+"""``forge-bench verify``: runs stored cells again on their images, and says which figures come out the same."""
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from runner.system.errors import EmulationMissing, UsageError, VerificationDiffe
 from runner.system.paths import resolved
 from runner.system.scratch import scratch_directory
 from runner.verify.again import Job, Outcome, run_again
-from runner.verify.images import Likeness, Stand, find_images, own_image, refuse_images
+from runner.verify.images import Likeness, StandIn, find_images, own_image, refuse_images
 from runner.verify.judge import Pair, Verdict, judge
 from runner.verify.read import read_records
 from runner.verify.report import Report, as_json, as_text, first_difference
@@ -32,9 +32,9 @@ def _run(context: Context) -> int:
     records = _selected(_named(str(own.path), context), context)
     say(f"{len(records)} records are as they were sealed")
     works = {record.identifier: load_work(record) for record in records if lacks(record) is None}
-    stands = _images(works.values(), context) if works else {}
+    stand_ins = _images(works.values(), context) if works else {}
     jobs = [
-        _job(record, works[record.identifier], stands) for record in records if record.identifier in works
+        _job(record, works[record.identifier], stand_ins) for record in records if record.identifier in works
     ]
     launches = {record.launch.id: record for record in records if record.identifier in works}
     if launches:
@@ -44,8 +44,8 @@ def _run(context: Context) -> int:
     with _store(own.keep) as store:
         outcome = run_again(jobs, context.executor, store, context.progress) if jobs else _NOTHING
     report = Report(
-        judged=judge(_pairs(records, works, stands, outcome)),
-        stands=tuple(stands.values()),
+        judged=judge(_pairs(records, works, stand_ins, outcome)),
+        stand_ins=tuple(stand_ins.values()),
         launches=outcome.launches,
         machine=str(
             (context.executor.machine() if jobs else machine.describe())["cpu_model"] or "an unknown CPU"
@@ -63,17 +63,17 @@ def _run(context: Context) -> int:
 
 
 def _named(text: str, context: Context) -> Sequence[Record]:
-    """The records at a path or in a publication; the one whose start stands behind ``#``."""
+    """The records at a path or in a publication; or the one whose identifier begins with the text after ``#``."""
     address = address_of(text, context.published)
     records = read_records(address.path)
     return records if address.prefix is None else (record_beginning(records, address.prefix),)
 
 
 def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]:
-    """Those that --only, --arch, --seeds and --limits leave.
+    """The records that --only, --arch, --seeds and --limits select.
 
     Raises:
-        UsageError: none is left.
+        UsageError: they select no record.
     """
     options = context.options
     selection = Selection(profile=options.profile, only=options.only)
@@ -94,7 +94,7 @@ def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]
     return found
 
 
-def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, Stand]:
+def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, StandIn]:
     works = list(works)
     own, say = context.own, context.progress.say
     # Python's argparse makes an empty list of the word "--".
@@ -105,13 +105,13 @@ def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, Stand]:
             say("the commands of these records run on this host, as you: only for records that you trust")
         return own_image(works, context.executor, any_image=own.any_image, say=say)
     recorded = [facts for work in works for facts in (work.core, work.image)]
-    stands = find_images(recorded, asked=asked, any_image=own.any_image, say=say)
-    _require_emulation({stand.facts.architecture for stand in stands.values()}, works[0])
-    return stands
+    stand_ins = find_images(recorded, asked=asked, any_image=own.any_image, say=say)
+    _require_emulation({stand_in.facts.architecture for stand_in in stand_ins.values()}, works[0])
+    return stand_ins
 
 
 def _require_emulation(architectures: set[str], work: Work) -> None:
-    """See that what is foreign runs here; nothing is built, so nothing else of a host is needed.
+    """Check that foreign programs run here. Nothing is built, so verify needs nothing else of the host.
 
     Raises:
         EmulationMissing: with the exact commands.
@@ -125,8 +125,8 @@ def _require_emulation(architectures: set[str], work: Work) -> None:
             raise not_ready(missing)
 
 
-def _job(record: Record, work: Work, stands: dict[ImageFacts, Stand]) -> Job:
-    job = Job(record=record, work=work, image=stands[work.image], core=stands[work.core])
+def _job(record: Record, work: Work, stand_ins: dict[ImageFacts, StandIn]) -> Job:
+    job = Job(record=record, work=work, image=stand_ins[work.image], core=stand_ins[work.core])
     if job.image.facts.architecture != job.core.facts.architecture:
         raise WrongImage(
             what=f"record {record.identifier} needs two images of one architecture",
@@ -139,7 +139,7 @@ def _job(record: Record, work: Work, stands: dict[ImageFacts, Stand]) -> Job:
 def _pairs(
     records: Iterable[Record],
     works: dict[str, Work],
-    stands: dict[ImageFacts, Stand],
+    stand_ins: dict[ImageFacts, StandIn],
     outcome: Outcome,
 ) -> Iterator[Pair]:
     for record in records:
@@ -148,13 +148,13 @@ def _pairs(
             old=record,
             new=outcome.records.get(record.identifier),
             why_not=outcome.left_out.get(record.identifier) or lacks(record),
-            likeness=Likeness.OTHER if work is None else stands[work.image].likeness,
+            likeness=Likeness.OTHER if work is None else stand_ins[work.image].likeness,
         )
 
 
 @contextmanager
 def _store(keep: Path | None) -> Iterator[Store]:
-    """Where the new records go: a directory of the user's, or one that is gone afterwards."""
+    """The folder for the new records: the user's, or a temporary one."""
     if keep is not None:
         yield store_at(resolved(keep))
         return

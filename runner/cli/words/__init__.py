@@ -1,1 +1,1 @@
-"""The words of the command line: which there are, what they mean, how a shell completes them."""
+"""The words of the command line: the known words, their meaning, and their completion by a shell."""

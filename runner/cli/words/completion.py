@@ -1,4 +1,4 @@
-"""What a shell needs to complete a command line of forge-bench: its script, generated from the options themselves."""
+"""The script with which a shell completes a command line of forge-bench, generated from the options."""
 
 import argparse
 from collections.abc import Mapping, Sequence
@@ -65,11 +65,11 @@ def script(
             kind = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE
             action.complete = kind  # type: ignore[attr-defined]  # argparse knows nothing of it
         elif isinstance(action.choices, (list, tuple)):
-            # Where nothing at all may be given, argparse wants the empty list among them.
+            # Where no value is allowed, argparse needs the empty list among the choices.
             action.choices = [each for each in action.choices if isinstance(each, str)]
     return shtab.complete(everything, shell=shell)
 
 
 def _options(command: CommandSyntax) -> list[argparse.ArgumentParser]:
-    """Anew each time: what is noted at an option of one command must not show at another."""
+    """The parser is made again each time, because a note on one command's option must not show at another command."""
     return [common_parser(command.takes), own_parser(command)]

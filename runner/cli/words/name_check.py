@@ -1,4 +1,4 @@
-"""Names on the command line against the matrix, before anything is started."""
+"""Check the names on the command line against the matrix, before anything is started."""
 
 from collections.abc import Sequence
 
@@ -10,15 +10,15 @@ from runner.system.errors import UsageError
 
 
 def check_names(options: Options, matrix: Matrix) -> None:
-    """See that the benchmark, the profile, every ``--only`` and every ``--limits`` name something.
+    """Check that the benchmark, the profile, every ``--only`` and every ``--limits`` select something.
 
     Raises:
-        UsageError: one does not; with what may have been meant.
+        UsageError: one selects nothing; the message suggests the nearest name.
     """
     known = sorted(matrix.benchmarks)
     if options.benchmark is not None and options.benchmark not in matrix.benchmarks:
         raise _no_such_word(options.benchmark, options.commands, known)
-    # What a command does not take has the value of all commands, which a matrix need not have.
+    # An option that the command does not take has a general default, which the matrix need not have.
     if "--profile" in options.takes and options.profile not in matrix.profiles:
         raise UsageError(
             what=f'no profile "{options.profile}"{did_you_mean(options.profile, matrix.profiles)}',
@@ -44,7 +44,7 @@ def check_names(options: Options, matrix: Matrix) -> None:
 
 
 def _check_limits(options: Options, matrix: Matrix) -> None:
-    """The limits that are named are those of a benchmark that is selected."""
+    """Check that a selected benchmark has the named limits."""
     only = Selection(profile=options.profile, only=options.only)
     known = [
         limits.name

@@ -1,4 +1,4 @@
-"""The command line: common options, in any place, of which a command takes those that it honours, and its own."""
+"""The command line: common options in any place, and each command's own options."""
 
 import argparse
 import sys
@@ -19,17 +19,17 @@ SELECTION = ("--arch", "--only", "--profile", "--seeds", "--limits")
 EVERY_COMMON = (*SELECTION, "--matrix", "--executor", "--results", "--fresh", "--set-up")
 _SEEDS = 2**32
 _CLOSING = (
-    "A BENCHMARK (see list) runs that one alone and prints its table on stdout.",
-    f"{PROGRAM} COMMAND --help says what a command takes.",
+    "A BENCHMARK (see list) runs only this benchmark and prints its table on stdout.",
+    f"{PROGRAM} COMMAND --help shows the options of a command.",
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the user asked for, before anything is looked up in the matrix.
+    """The user's options, before any name is looked up in the matrix.
 
-    ``own`` holds what only this command has; ``commands`` names every command there is, ``takes`` the common options
-    that this one honours.
+    ``own`` holds the options that only this command has. ``commands`` names every command, and ``takes`` the common
+    options of this command.
     """
 
     command: str
@@ -52,7 +52,7 @@ class Options:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         known = [*self._option_string_actions, *common_parser()._option_string_actions]
-        # An empty word is a word too.
+        # An empty word counts as a word.
         unknown = message.removeprefix("unrecognized arguments: ").partition(" ")[0]
         meant = did_you_mean(unknown, known) if unknown.startswith("-") else ""
         raise UsageError(
@@ -63,14 +63,14 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(arguments: Sequence[str], commands: Mapping[str, CommandSyntax]) -> Options | str:
-    """Read the command line; a text comes back where help was asked for.
+    """Read the command line; return a text where the user asked for help.
 
     Raises:
         UsageError: an unknown option, or a value of the wrong form.
     """
     common, rest = common_parser().parse_known_args(list(arguments))
     word, rest = (rest[0], rest[1:]) if rest and not rest[0].startswith("-") else ("run", rest)
-    # A word that is no command names a benchmark; whether there is one of that name, the matrix knows.
+    # A word that is not a command names a benchmark. The matrix decides later whether it exists.
     command, benchmark = (word, None) if word in commands else ("run", word)
     if common.help:
         return _help(commands, command)
@@ -96,7 +96,7 @@ def parse(arguments: Sequence[str], commands: Mapping[str, CommandSyntax]) -> Op
 
 
 def _require_taken(common: argparse.Namespace, command: CommandSyntax) -> None:
-    """What a command would ignore is refused: who says it means it.
+    """Refuse options that the command would ignore.
 
     Raises:
         UsageError: the command does not take one of the options that were given.
@@ -106,13 +106,13 @@ def _require_taken(common: argparse.Namespace, command: CommandSyntax) -> None:
     if ignored:
         raise UsageError(
             what=f"{command.name} takes no {', '.join(ignored)}",
-            why="it would do the same with and without: nothing that it does depends on that",
-            fix=f"leave that out; see {PROGRAM} {command.name} --help",
+            why="the command does the same with and without this option",
+            fix=f"leave the option out; see {PROGRAM} {command.name} --help",
         )
 
 
 def _of_benchmark(benchmark: str, only: Sequence[str], commands: Sequence[str]) -> tuple[str, ...]:
-    """What of the one benchmark is run: all of it, or what ``--only`` leaves.
+    """The patterns for the one benchmark: all of it, or the parts that ``--only`` selects.
 
     Raises:
         UsageError: a pattern names no part of that benchmark.
@@ -131,7 +131,7 @@ def _of_benchmark(benchmark: str, only: Sequence[str], commands: Sequence[str]) 
 
 
 def common_parser(takes: Container[str] = EVERY_COMMON) -> argparse.ArgumentParser:
-    """The common options among ``takes``. What is not given is None: so what was given is known."""
+    """The common options among ``takes``. An option that was not given is None, so given options are known."""
     parser = _Parser(prog=PROGRAM, add_help=False, allow_abbrev=False)
     parser.add_argument("-h", "--help", action="store_true", default=None, help="show this and end")
 
@@ -176,7 +176,7 @@ def own_parser(command: CommandSyntax) -> argparse.ArgumentParser:
 
 def _seeds(text: str) -> tuple[int, ...]:
     words = text.split(",")
-    # A sign, a blank, an underscore or a digit of another script: Python's own int() would take them all.
+    # Python's int() would also accept a sign, a blank, an underscore or a digit of another script.
     if not all(word.isascii() and word.isdigit() and int(word) < _SEEDS for word in words):
         raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 to {_SEEDS - 1}, not {text!r}")
     return tuple(dict.fromkeys(map(int, words)))

@@ -1,4 +1,4 @@
-"""What a command's words are, apart from what the command does."""
+"""The words of a command, without its action."""
 
 import argparse
 from collections.abc import Callable
@@ -7,12 +7,15 @@ from pathlib import Path
 
 
 def no_options(parser: argparse.ArgumentParser) -> None:
-    """For a command that has none of its own."""
+    """Add no option, for a command without options of its own."""
     del parser
 
 
 def a_path(text: str) -> Path:
-    """A path as a user gives it. An empty one, of an unset variable, would be the folder that he is in."""
+    """A path that a user gives.
+
+    An empty path, from an unset variable, would be the current folder, so it is refused.
+    """
     if not text:
         raise argparse.ArgumentTypeError("an empty text names no file and no folder")
     return Path(text)
@@ -22,8 +25,8 @@ def a_path(text: str) -> Path:
 class CommandSyntax:
     """One word of the command line.
 
-    ``takes`` are the common options that it honours: any other is refused, and stays out of its help. ``notes`` are
-    lines that close its help.
+    ``takes`` are its common options; any other is refused, and is not in its help. ``notes`` are the last lines of
+    its help.
     """
 
     name: str

@@ -1,12 +1,12 @@
-"""The checks of a host, as a list: each a small function from the situation to what it found."""
+"""The checks of a host, as a list. Each is a small function from the host's state to a finding."""
 
 from collections.abc import Callable, Iterator
 
 from runner.host.checks import building, daemon, machine, storage
 from runner.host.finding import Finding
-from runner.host.state import Situation
+from runner.host.state import HostState
 
-CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
+CHECKS: tuple[Callable[[HostState], Iterator[Finding]], ...] = (
     daemon.docker_command,
     daemon.docker_daemon,
     daemon.docker_library,
@@ -28,6 +28,6 @@ CHECKS: tuple[Callable[[Situation], Iterator[Finding]], ...] = (
 )
 
 
-def examine(situation: Situation) -> list[Finding]:
-    """Everything that the checks say, in their order."""
-    return [finding for check in CHECKS for finding in check(situation)]
+def examine(host_state: HostState) -> list[Finding]:
+    """The findings of all checks, in their order."""
+    return [finding for check in CHECKS for finding in check(host_state)]

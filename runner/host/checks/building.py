@@ -1,4 +1,4 @@
-"""Whether images can be built and run: the builder, emulation, a base, a mirror, the pins."""
+"""Whether images can be built and run: the checks of builder, emulation, base image, mirror and pins."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -6,36 +6,39 @@ from dataclasses import replace
 
 from runner.host.finding import Finding, State, skipped
 from runner.host.needs import BOOTSTRAP, BUILDX, EMULATION, needs
-from runner.host.state import Situation
+from runner.host.state import HostState
 from runner.system.errors import EmulationMissing, MirrorUnreachable, PackagesDrifted, PinMismatch
 from runner.system.root import SUDO
 
 
-def buildx(situation: Situation) -> Iterator[Finding]:
+def buildx(host_state: HostState) -> Iterator[Finding]:
     """Whether docker has the plugin that builds images."""
-    if situation.host is None:
+    if host_state.host is None:
         return
-    if not situation.host.has_docker:
+    if not host_state.host.has_docker:
         yield skipped(BUILDX, "there is no docker command to plug it into")
         return
-    yield from _by_need(situation, BUILDX, Finding(check=BUILDX, state=State.OK, found="there"))
+    yield from _by_need(host_state, BUILDX, Finding(check=BUILDX, state=State.OK, found="there"))
 
 
-def emulation(situation: Situation) -> Iterator[Finding]:
-    """Whether programs of the foreign architectures run: registered with the kernel, and tried."""
-    if situation.host is None:
+def emulation(host_state: HostState) -> Iterator[Finding]:
+    """Whether programs of the foreign architectures run.
+
+    The check reads the kernel's registrations and tries a program.
+    """
+    if host_state.host is None:
         return
-    for architecture in sorted(situation.wanted.foreign):
+    for architecture in sorted(host_state.wanted.foreign):
         check = f"{EMULATION} of {architecture}"
-        if situation.daemon is not None and situation.daemon.on_another_kernel:
+        if host_state.daemon is not None and host_state.daemon.on_another_kernel:
             yield skipped(
                 check, "containers run on another kernel than this one; Docker Desktop brings it along"
             )
-        elif architecture not in situation.host.emulated:
+        elif architecture not in host_state.host.emulated:
             yield from _by_need(
-                situation, EMULATION, Finding(check=check, state=State.OK, found="registered")
+                host_state, EMULATION, Finding(check=check, state=State.OK, found="registered")
             )
-        elif situation.trial.get(architecture) is False:
+        elif host_state.trial.get(architecture) is False:
             yield Finding(
                 check=check,
                 state=State.MISSING,
@@ -45,30 +48,30 @@ def emulation(situation: Situation) -> Iterator[Finding]:
                 error=EmulationMissing,
             )
         else:
-            tried = "a program of it runs" if situation.trial.get(architecture) else "registered, not tried"
+            tried = "a program of it runs" if host_state.trial.get(architecture) else "registered, not tried"
             yield Finding(check=check, state=State.OK, found=tried)
 
 
-def base_image(situation: Situation) -> Iterator[Finding]:
-    """Whether the base of the images is there, or a way to one."""
-    if situation.host is None:
+def base_image(host_state: HostState) -> Iterator[Finding]:
+    """Whether the base image exists, or can be made."""
+    if host_state.host is None:
         return
-    check, host = "base image", situation.host
+    check, host = "base image", host_state.host
     if host.has_base:
         yield Finding(check=check, state=State.OK, found="there")
         return
-    if _pulled(situation):
+    if _pulled(host_state):
         yield Finding(check=check, state=State.OK, found="will be pulled by its digest")
         return
     if not (host.has_mmdebstrap and host.has_keyring):
-        yield from _by_need(situation, BOOTSTRAP, Finding(check=check, state=State.OK, found="there"))
+        yield from _by_need(host_state, BOOTSTRAP, Finding(check=check, state=State.OK, found="there"))
         return
-    if not host.is_root and situation.unprivileged is not None:
+    if not host.is_root and host_state.unprivileged is not None:
         yield Finding(
             check=check,
             state=State.WARNING,
             found="to be bootstrapped from packages, which may fail without root",
-            why=situation.unprivileged,
+            why=host_state.unprivileged,
             commands=(f"{SUDO}apt-get install uidmap",) if host.has_apt else (),
             advice="give the user a range in /etc/subuid and /etc/subgid",
         )
@@ -76,16 +79,16 @@ def base_image(situation: Situation) -> Iterator[Finding]:
     yield Finding(check=check, state=State.OK, found="will be bootstrapped from packages with mmdebstrap")
 
 
-def package_mirror(situation: Situation) -> Iterator[Finding]:
-    """Whether the packages can be fetched; without need of them a mirror out of reach stops nothing."""
-    if situation.host is None:
+def package_mirror(host_state: HostState) -> Iterator[Finding]:
+    """Whether the packages can be fetched. An unreachable mirror stops nothing where no packages are needed."""
+    if host_state.host is None:
         return
-    for mirror in situation.mirrors:
+    for mirror in host_state.mirrors:
         check = f"mirror of {mirror.suite}"
         if mirror.problem is None:
             yield Finding(check=check, state=State.OK, found=f"{mirror.url} answers")
             continue
-        needed = situation.missing_images is None or bool(situation.missing_images)
+        needed = host_state.missing_images is None or bool(host_state.missing_images)
         yield Finding(
             check=check,
             state=State.MISSING if needed else State.WARNING,
@@ -99,16 +102,16 @@ def package_mirror(situation: Situation) -> Iterator[Finding]:
         )
 
 
-def pins(situation: Situation) -> Iterator[Finding]:
-    """Whether the locked packages are what the matrix pins, where anything is to be built from them."""
-    if situation.host is None:
+def pins(host_state: HostState) -> Iterator[Finding]:
+    """Whether the locked packages match the matrix's pins, where an image has to be built from them."""
+    if host_state.host is None:
         return
-    served = {mirror.suite: mirror.served for mirror in situation.mirrors}
-    for toolchain in situation.wanted.toolchains:
+    served = {mirror.suite: mirror.served for mirror in host_state.mirrors}
+    for toolchain in host_state.wanted.toolchains:
         check = f"pins of {toolchain.name}"
         pinned = {"rust": toolchain.rust, "python": toolchain.python, "pytorch": toolchain.pytorch}
-        locked = situation.locked.get(toolchain.name, {})
-        if situation.missing_images is not None and not situation.missing_images:
+        locked = host_state.locked.get(toolchain.name, {})
+        if host_state.missing_images is not None and not host_state.missing_images:
             yield Finding(check=check, state=State.OK, found="verified in the images that are there")
         elif isinstance(locked, PackagesDrifted):
             yield Finding(
@@ -130,7 +133,7 @@ def pins(situation: Situation) -> Iterator[Finding]:
                 error=PinMismatch,
             )
         elif moved := _others(pinned, served.get(toolchain.suite) or {}):
-            # Nothing is to be done: a build takes the locked packages from the archive of the lock's day.
+            # No action is needed: a build takes the locked packages from the archive of the lock's day.
             yield Finding(
                 check=check,
                 state=State.WARNING,
@@ -143,7 +146,7 @@ def pins(situation: Situation) -> Iterator[Finding]:
 
 
 def _others(pinned: Mapping[str, str], held: Mapping[str, frozenset[str]]) -> list[str]:
-    """The pins that are not held, each with what is held of it; what nothing is known of is none of them."""
+    """The pins that differ, each with the known versions. A pin without known versions is left out."""
     return [
         f"{name} {pin} (but {', '.join(sorted(held[name])) or 'none'})"
         for name, pin in pinned.items()
@@ -151,14 +154,14 @@ def _others(pinned: Mapping[str, str], held: Mapping[str, frozenset[str]]) -> li
     ]
 
 
-def _pulled(situation: Situation) -> bool:
-    return all(toolchain.base is not None for toolchain in situation.wanted.toolchains)
+def _pulled(host_state: HostState) -> bool:
+    return all(toolchain.base is not None for toolchain in host_state.wanted.toolchains)
 
 
-def _by_need(situation: Situation, name: str, otherwise: Finding) -> Iterator[Finding]:
-    """The need of this name as a finding: ``needs`` alone knows what is missing and what installs it."""
-    host, foreign = situation.host, situation.wanted.foreign
-    found = [] if host is None else needs(host, foreign, pulled=_pulled(situation))
+def _by_need(host_state: HostState, name: str, otherwise: Finding) -> Iterator[Finding]:
+    """The need of this name as a finding. Only ``needs`` knows what is missing and what installs it."""
+    host, foreign = host_state.host, host_state.wanted.foreign
+    found = [] if host is None else needs(host, foreign, pulled=_pulled(host_state))
     need = next((each for each in found if each.check.startswith(name)), None)
     if need is None:
         yield otherwise

@@ -6,28 +6,28 @@ from runner.daemon.enforced_limits import enforced_by
 from runner.daemon.unavailable import command_for
 from runner.daemon.whereabouts import Whereabouts
 from runner.host.finding import Finding, State, skipped
-from runner.host.state import Situation
+from runner.host.state import HostState
 from runner.system.errors import DockerForbidden, DockerMissing, DockerUnavailable
 from runner.system.root import SUDO
 
 _WITHOUT = "without Docker, for what this host can run: python -m runner --executor local"
 
 
-def docker_command(situation: Situation) -> Iterator[Finding]:
+def docker_command(host_state: HostState) -> Iterator[Finding]:
     """Whether there is a docker command."""
-    if situation.daemon is None:
+    if host_state.daemon is None:
         why = (
             "inside an image launches are processes: no container is started from here"
-            if situation.inside_image
+            if host_state.inside_image
             else "the local executor starts processes and no containers"
         )
         yield Finding(check="docker", state=State.SKIPPED, found="not needed", why=why)
         return
-    check, problem = "docker command", situation.daemon.problem
-    if situation.daemon.client is not None:
-        yield Finding(check=check, state=State.OK, found=situation.daemon.client)
+    check, problem = "docker command", host_state.daemon.problem
+    if host_state.daemon.client is not None:
+        yield Finding(check=check, state=State.OK, found=host_state.daemon.client)
     elif problem is not None:
-        host = situation.host
+        host = host_state.host
         absent = host is not None and not host.has_docker
         install = (f"{SUDO}apt-get install docker.io",) if host is not None and host.has_apt else ()
         yield Finding(
@@ -41,9 +41,12 @@ def docker_command(situation: Situation) -> Iterator[Finding]:
         )
 
 
-def docker_daemon(situation: Situation) -> Iterator[Finding]:
-    """Whether a daemon answers, and whether this user may speak to it: two lines, because the remedies differ."""
-    daemon = situation.daemon
+def docker_daemon(host_state: HostState) -> Iterator[Finding]:
+    """Whether a daemon answers, and whether this user may use it.
+
+    These are two lines, because the remedies differ.
+    """
+    daemon = host_state.daemon
     if daemon is None:
         return
     check, right = "docker daemon", "docker permission"
@@ -61,42 +64,42 @@ def docker_daemon(situation: Situation) -> Iterator[Finding]:
         yield skipped(right, "no daemon answers")
 
 
-def containers_machine(situation: Situation) -> Iterator[Finding]:
-    """Whether the machine that containers run on can be looked at; only one that cannot is worth a line."""
-    if situation.daemon is None or situation.daemon.place is not Whereabouts.ELSEWHERE:
+def containers_machine(host_state: HostState) -> Iterator[Finding]:
+    """Whether the runner can inspect the machine that containers run on. Only a failed check prints a line."""
+    if host_state.daemon is None or host_state.daemon.place is not Whereabouts.ELSEWHERE:
         return
     yield Finding(
         check="machine of the containers",
         state=State.WARNING,
         found="another one than this",
-        why="what it is and does cannot be seen from here: times are shown as unknown, and ranked with nobody",
-        advice="call forge-bench on that machine",
+        why="the runner cannot inspect it: times are of unknown execution, and unranked",
+        advice="run forge-bench on that machine",
     )
 
 
-def docker_library(situation: Situation) -> Iterator[Finding]:
+def docker_library(host_state: HostState) -> Iterator[Finding]:
     """Whether the runner's own Python has the Docker SDK."""
-    if situation.daemon is None:
+    if host_state.daemon is None:
         return
-    if situation.daemon.sdk is None:
+    if host_state.daemon.sdk is None:
         yield Finding(check="docker library", state=State.OK, found="the Docker SDK for Python")
     else:
         yield Finding(
             check="docker library",
             state=State.MISSING,
             found="no Docker SDK in the Python that runs forge-bench",
-            why=situation.daemon.sdk,
+            why=host_state.daemon.sdk,
             commands=("make setup",),
         )
 
 
-def container_limits(situation: Situation) -> Iterator[Finding]:
-    """Whether the daemon's kernel enforces what a launch is limited to."""
-    if situation.daemon is None or not situation.daemon.information:
+def container_limits(host_state: HostState) -> Iterator[Finding]:
+    """Whether the daemon's kernel enforces the limits of a launch."""
+    if host_state.daemon is None or not host_state.daemon.information:
         return
-    said = situation.daemon.information
+    said = host_state.daemon.information
     names = {"cpuset": "the CPU set", "memory_bytes": "memory", "pids": "the number of processes"}
-    if situation.machine.swap_bytes:
+    if host_state.machine.swap_bytes:
         names["swap"] = "swap"
     enforced = enforced_by(said)
     lacking = [words for name, words in names.items() if name not in enforced]

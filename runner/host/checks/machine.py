@@ -1,22 +1,22 @@
-"""Whether the machine is large enough for a launch, and quiet enough for its times to mean something."""
+"""Whether the machine is large enough for a launch, and idle enough for meaningful times."""
 
 from collections.abc import Iterator
 
 from runner.host.finding import Finding, State, skipped
-from runner.host.state import Situation
+from runner.host.state import HostState
 from runner.system.root import SUDO
 
 _GIB = 2**30
-# Above this share of the processors, other work is likely to be in the figures.
+# Above this share of busy processors, other work probably affects the figures.
 _BUSY = 0.25
 
 
-def memory(situation: Situation) -> Iterator[Finding]:
-    """Whether a launch can have the memory that the matrix allows it."""
-    here, limit = situation.machine, situation.wanted.memory_bytes
+def memory(host_state: HostState) -> Iterator[Finding]:
+    """Whether the machine has the memory that the matrix allows a launch."""
+    here, limit = host_state.machine, host_state.wanted.memory_bytes
     total = here.memory_bytes
-    if situation.daemon is not None:
-        total = int(situation.daemon.information.get("MemTotal") or total)
+    if host_state.daemon is not None:
+        total = int(host_state.daemon.information.get("MemTotal") or total)
     found = f"{total / _GIB:.1f} GiB, {here.memory_available_bytes / _GIB:.1f} GiB of them available"
     if min(total, here.memory_available_bytes) >= limit:
         yield Finding(check="memory", state=State.OK, found=f"{found}; a launch may use {limit / _GIB:.1f}")
@@ -30,11 +30,11 @@ def memory(situation: Situation) -> Iterator[Finding]:
     )
 
 
-def processors(situation: Situation) -> Iterator[Finding]:
-    """Whether a launch can have the processors that the matrix gives it."""
-    here, wanted = situation.machine.cpus, situation.wanted.cpus
-    if situation.daemon is not None:
-        here = int(situation.daemon.information.get("NCPU") or here)
+def processors(host_state: HostState) -> Iterator[Finding]:
+    """Whether the machine has the processors that the matrix gives a launch."""
+    here, wanted = host_state.machine.cpus, host_state.wanted.cpus
+    if host_state.daemon is not None:
+        here = int(host_state.daemon.information.get("NCPU") or here)
     if here > wanted:
         yield Finding(check="processors", state=State.OK, found=f"{here}; a launch gets {wanted}")
         return
@@ -42,13 +42,13 @@ def processors(situation: Situation) -> Iterator[Finding]:
         check="processors",
         state=State.WARNING,
         found=f"{here}",
-        why=f"a launch gets {wanted}, and nothing is left for the rest of the machine: times will spread",
+        why=f"a launch gets {wanted}, and no processor is left for other work: times will spread",
     )
 
 
-def load(situation: Situation) -> Iterator[Finding]:
-    """Whether the machine is busy with something else."""
-    here = situation.machine
+def load(host_state: HostState) -> Iterator[Finding]:
+    """Whether the machine is busy with other work."""
+    here = host_state.machine
     found = f"{here.load_1m:.2f} on {here.cpus} processors"
     if here.load_1m <= _BUSY * here.cpus:
         yield Finding(check="load", state=State.OK, found=found)
@@ -62,9 +62,9 @@ def load(situation: Situation) -> Iterator[Finding]:
         )
 
 
-def governor(situation: Situation) -> Iterator[Finding]:
-    """Whether the processor keeps its frequency up."""
-    found = situation.machine.governor
+def governor(host_state: HostState) -> Iterator[Finding]:
+    """Whether the processor keeps a fixed frequency."""
+    found = host_state.machine.governor
     if found is None:
         yield skipped("governor", "this machine shows none (a virtual machine, usually)")
     elif found == "performance":
@@ -79,17 +79,17 @@ def governor(situation: Situation) -> Iterator[Finding]:
         )
 
 
-def implementations(situation: Situation) -> Iterator[Finding]:
-    """What the local executor cannot run here."""
-    if situation.executor != "local":
+def implementations(host_state: HostState) -> Iterator[Finding]:
+    """The implementations that the local executor cannot run here."""
+    if host_state.executor != "local":
         return
-    if not situation.left_out:
+    if not host_state.left_out:
         yield Finding(check="implementations", state=State.OK, found="all can run here")
         return
     yield Finding(
         check="implementations",
         state=State.WARNING,
-        found=f"{len(situation.left_out)} cannot run here",
-        why="; ".join(f"{name}: {why}" for name, why in situation.left_out.items()),
+        found=f"{len(host_state.left_out)} cannot run here",
+        why="; ".join(f"{name}: {why}" for name, why in host_state.left_out.items()),
         advice="the images have all of them: run without --executor local where there is Docker",
     )

@@ -1,24 +1,24 @@
-"""Whether what a run makes has a place to go, and what is there already is whole."""
+"""Whether a run's files have room, and whether the stored records are intact."""
 
 import shlex
 from collections.abc import Iterator
 
 from runner.host.finding import Finding, State
-from runner.host.state import Remedy, Situation
+from runner.host.state import HostState, Remedy
 from runner.system.errors import DamagedRecord, NoSpace
 from runner.system.root import SUDO
 
 _GB = 1e9
-# Each changes the results directory itself and nothing above it.
+# Each command changes only the results directory, and nothing above it.
 _OPENING = {
     Remedy.MAKE: 'install -d -o "$(id -u)"',
     Remedy.TAKE: 'chown -R "$(id -u)"',
 }
 
 
-def disk_space(situation: Situation) -> Iterator[Finding]:
-    """Whether images, caches and records have room, a line for each file system."""
-    for place in situation.places:
+def disk_space(host_state: HostState) -> Iterator[Finding]:
+    """Whether images, caches and records have room, with one line for each file system."""
+    for place in host_state.places:
         check = f"disk space on {place.path}"
         sizes = f"{place.free_bytes / _GB:.1f} GB free, up to {place.needed_bytes / _GB:.1f} GB needed"
         what = ", ".join(place.holds)
@@ -38,19 +38,19 @@ def disk_space(situation: Situation) -> Iterator[Finding]:
             advice="free some, or give another disk (--results, TMPDIR, the daemon's data-root)",
             error=NoSpace,
         )
-    if situation.daemon is not None and situation.daemon.information.get("Driver") == "vfs":
+    if host_state.daemon is not None and host_state.daemon.information.get("Driver") == "vfs":
         yield Finding(
             check="storage driver",
             state=State.WARNING,
             found="vfs",
-            why="it copies every layer whole: images and builds take several times the room, and time",
+            why="it copies every layer whole: images and builds take several times the space and time",
             advice="configure overlay2 or fuse-overlayfs in /etc/docker/daemon.json",
         )
 
 
-def results_directory(situation: Situation) -> Iterator[Finding]:
+def results_directory(host_state: HostState) -> Iterator[Finding]:
     """Whether records can be written."""
-    results, problem = situation.results, situation.results.problem
+    results, problem = host_state.results, host_state.results.problem
     if problem is None:
         yield Finding(check="results directory", state=State.OK, found=f"{results.path} can be written")
     else:
@@ -67,9 +67,9 @@ def results_directory(situation: Situation) -> Iterator[Finding]:
         )
 
 
-def records(situation: Situation) -> Iterator[Finding]:
-    """Whether every stored record is what was sealed."""
-    for fault in situation.unread:
+def records(host_state: HostState) -> Iterator[Finding]:
+    """Whether every stored record still matches its seal."""
+    for fault in host_state.unread:
         yield Finding(
             check="records",
             state=State.MISSING,
@@ -78,24 +78,24 @@ def records(situation: Situation) -> Iterator[Finding]:
             advice=fault.fix,
             error=type(fault),
         )
-    if situation.foreign_files:
+    if host_state.foreign_files:
         yield Finding(
             check="files beside the records",
             state=State.WARNING,
-            found=f"{len(situation.foreign_files)} that are no records",
-            why=f"hidden, empty or a link, and not read: {', '.join(map(str, situation.foreign_files[:3]))}",
-            advice="remove them, if you know them to be of no use",
+            found=f"{len(host_state.foreign_files)} that are no records",
+            why=f"hidden, empty or a link, and not read: {', '.join(map(str, host_state.foreign_files[:3]))}",
+            advice="remove them, if they are of no use",
         )
-    if not situation.damaged:
-        if not situation.unread:
+    if not host_state.damaged:
+        if not host_state.unread:
             yield Finding(check="records", state=State.OK, found="all intact")
         return
     yield Finding(
         check="records",
         state=State.MISSING,
-        found=f"{len(situation.damaged)} damaged",
-        why=f"altered or cut off: {', '.join(path.name for path in situation.damaged[:3])}",
-        commands=tuple(f"rm {shlex.quote(str(path))}" for path in situation.damaged),
-        advice="restore them from where they came; a deleted record's cell is run again",
+        found=f"{len(host_state.damaged)} damaged",
+        why=f"altered or cut off: {', '.join(path.name for path in host_state.damaged[:3])}",
+        commands=tuple(f"rm {shlex.quote(str(path))}" for path in host_state.damaged),
+        advice="restore them from their source; the cell of a deleted record is run again",
         error=DamagedRecord,
     )

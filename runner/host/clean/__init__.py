@@ -1,1 +1,1 @@
-"""Finding and removing exactly what this project made, and saying what stays."""
+"""Find and remove exactly the things that this project made, and report what stays."""

@@ -1,9 +1,13 @@
-"""The steps of our builds in BuildKit's cache, told from other projects' by what they executed and what came of that.
+"""The steps of our builds in BuildKit's cache, told from other projects' steps by their commands and results.
 
-BuildKit keeps no project's name. It keeps the command of each step, and ours execute what lies in ``/forge/`` of their
-build stage, cache mounts included; it keeps of which steps a step is the child; and it says which steps are layers of
-an image. So a step is ours that executed such a command, that is a descendant of one, that leads to such steps and to
-nothing else, or that was a layer of images which have just gone and is none of any image now.
+BuildKit keeps no project's name. It keeps the command of each step, the parents of each step, and which steps are
+layers of an image. Our steps execute scripts in ``/forge/`` of their build stage, cache mounts included. So a step is
+ours in four cases:
+
+* It executed such a command.
+* It descends from such a step.
+* It leads only to such steps.
+* It was a layer of images that have just been removed, and is a layer of no other image.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,9 +17,9 @@ from typing import Any
 import docker
 from runner.daemon.connection import BROKEN_CONNECTION
 
-# Where the Dockerfile's own scripts lie in the build stages, and where our sources are compiled for.
+# The folder of the Dockerfile's scripts in the build stages, and the place that our sources are compiled for.
 _SCRIPTS, _SOURCES = "/forge/", " /opt/forge-bench "
-# What a step that only copies files is called. Sources and pulled images are nobody's and everybody's.
+# The type of a step that only copies files. Sources and pulled images belong to no single project.
 _COPY = "fileop"
 
 
@@ -48,7 +52,7 @@ def steps_of(listed: Iterable[Mapping[str, Any]] | None) -> dict[str, Step]:
 
 
 def ours(steps: Mapping[str, Step], scripts: Iterable[str], also: Iterable[str] = ()) -> tuple[Step, ...]:
-    """The steps that are ours, children before their parents, as they can be removed.
+    """Our steps, children before their parents, in the order of removal.
 
     Args:
         steps: all records of the cache.
@@ -79,14 +83,14 @@ def ours(steps: Mapping[str, Step], scripts: Iterable[str], also: Iterable[str] 
 
 
 def layers_gone(before: Mapping[str, Step], after: Mapping[str, Step]) -> frozenset[str]:
-    """Records that were layers of an image before, and are of none now."""
+    """The records that were layers of an image, and are layers of no image now."""
     return frozenset(
         name for name, step in after.items() if not step.shared and name in before and before[name].shared
     )
 
 
 def prune(client: docker.DockerClient, steps: Sequence[Step]) -> int:
-    """Remove these steps one by one; returns the bytes that were freed. What another step stands on stays."""
+    """Remove these steps one by one; return the freed bytes. A step that another step needs stays."""
     freed = 0
     for step in steps:
         filters: Any = {"id": step.identifier}

@@ -1,4 +1,4 @@
-"""Containers and volumes of runners that are gone."""
+"""Containers and volumes of dead runners."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from runner.host.clean.item import Area, Item
 
 
 def find_containers(client: docker.DockerClient) -> Area:
-    """What no living runner waits for; what one does stays."""
+    """The containers and volumes that no living runner uses. The others stay."""
     remains = find_remains(client)
     everything = client.api.containers(all=True, filters={"label": OWNER_LABEL})
     in_use = len(everything) - len(remains.containers)
@@ -47,7 +47,7 @@ def _remove_volume(client: docker.DockerClient, name: str) -> str | None:
     try:
         client.api.remove_volume(name)
     except NotFound:
-        # It went with its container.
+        # The volume was removed with its container.
         return None
     except BROKEN_CONNECTION as error:
         return str(error)

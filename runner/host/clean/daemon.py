@@ -1,4 +1,4 @@
-"""Everything of ours that a daemon holds: containers, images and the steps of builds."""
+"""All things of this project that a daemon holds: containers, images and build steps."""
 
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -13,14 +13,14 @@ from runner.host.clean.containers import find_containers
 from runner.host.clean.images import find_images
 from runner.host.clean.item import Area, Item
 
-# To remove a large image takes minutes on some storage drivers.
+# Removing a large image takes minutes on some storage drivers.
 _SECONDS = 300
-# For its cache a daemon adds up sizes: seconds with overlay2; with fuse-overlayfs and a large one it may never end.
+# A daemon adds up the sizes of its cache. That takes seconds with overlay2, and may never end with fuse-overlayfs.
 _ACCOUNTING_SECONDS = 60.0
 
 
 def find_on_daemon(root: Path, wanted: Collection[str]) -> tuple[Area, ...]:
-    """The areas of these names (containers, images, cache), in the order in which they are to be emptied.
+    """The areas of these names (containers, images, cache), in the order of removal.
 
     Args:
         root: the checkout, whose Dockerfile's scripts are known by their names.
@@ -49,7 +49,7 @@ def _find_cache(client: docker.DockerClient, scripts: tuple[str, ...]) -> Area:
             name="cache",
             stays=(
                 f"the build cache, which could not be looked at: {_why(error)} "
-                "(docker builder prune removes all of it, whoever made it)",
+                "(docker builder prune removes all of it, of every project)",
             ),
         )
     found = ours(steps, scripts)
@@ -62,14 +62,14 @@ def _find_cache(client: docker.DockerClient, scripts: tuple[str, ...]) -> Area:
         size_bytes=sum(step.size_bytes for step in found if not step.shared),
         remove=partial(_prune, client, scripts, steps),
     )
-    # Layers of our images can be told from others' only when the images have gone.
+    # Layers of our images can be told from others' only after the images were removed.
     shared = any(step.shared for step in steps.values())
     return Area(
         name="cache",
         items=(item,) if found or shared else (),
         stays=(
             f"of the build cache up to {rest / 1e6:.0f} MB: what other images share, and what cannot be told from "
-            "other projects' builds (docker builder prune removes all of it, whoever made it)",
+            "other projects' builds (docker builder prune removes all of it, of every project)",
         )
         if rest
         else (),
@@ -77,8 +77,8 @@ def _find_cache(client: docker.DockerClient, scripts: tuple[str, ...]) -> Area:
 
 
 def _prune(client: docker.DockerClient, scripts: tuple[str, ...], before: Mapping[str, Step]) -> str | None:
-    """With images that have just gone, what was kept of the cache as their layers goes too."""
-    # Where the daemon does not say, what is known from before can go all the same.
+    """Remove the steps that were kept as layers of images that have just been removed."""
+    # Without the daemon's answer, the steps that were known before can still be removed.
     after, problem = before, None
     try:
         after = _steps(client)
@@ -89,13 +89,13 @@ def _prune(client: docker.DockerClient, scripts: tuple[str, ...], before: Mappin
 
 
 def _steps(client: docker.DockerClient) -> dict[str, Step]:
-    """What the daemon's build cache holds, in bounded time.
+    """The records of the daemon's build cache, read in bounded time.
 
     Raises:
         BROKEN_CONNECTION: it does not say.
     """
     api = client.api
-    # Daemons before interface 1.42 add up everything, whatever is asked for.
+    # Daemons before interface 1.42 always add up everything.
     answer = api.get(
         f"{api.base_url}/v{api.api_version}/system/df",
         params={"type": "build-cache"},

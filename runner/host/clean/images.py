@@ -1,7 +1,6 @@
-"""Images that this project built, and the bases that it built them on: by their names, and by the label of their own.
+"""Images that this project built, and their base images, found by their names and their label.
 
-A label is inherited by whatever is built on top of an image; so a name that is not ours keeps an image, whatever its
-labels say.
+An image inherits the labels of the image that it is built on. So a foreign name keeps an image, even with our labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +18,7 @@ _OURS = ("forge-bench:", "forge-bench-base:")
 
 
 def find_images(client: docker.DockerClient) -> Area:
-    """Ours of the images that a daemon holds: each that has a name, and together the earlier builds that lost it."""
+    """Our images in a daemon: each named image, and one item for all earlier builds that lost their name."""
     items, stays, nameless = [], [], []
     for image in client.api.images():
         names = [name for name in image.get("RepoTags") or [] if name != "<none>:<none>"]
@@ -31,7 +30,7 @@ def find_images(client: docker.DockerClient) -> Area:
         elif labelled and not names:
             nameless.append(image)
         if foreign and (ours or labelled):
-            stays.append(f"{', '.join(foreign)}: a name that somebody else gave (docker rmi NAME)")
+            stays.append(f"{', '.join(foreign)}: a foreign name (docker rmi NAME)")
     if nameless:
         identifiers = [str(image["Id"]) for image in nameless]
         items.append(_item(client, "earlier builds that have no name any more", nameless, identifiers))
@@ -50,7 +49,7 @@ def _item(
 
 
 def _remove(client: docker.DockerClient, references: Sequence[str]) -> str | None:
-    """Never by force: an image that a container uses is in use, whoever's container that is."""
+    """Remove an image, never by force: any container may still use it."""
     problem = None
     for reference in references:
         try:

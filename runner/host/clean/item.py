@@ -1,4 +1,4 @@
-"""What ``clean`` finds: things that would go, and what stays, in words."""
+"""The findings of ``clean``: things to remove, and texts about what stays."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """One thing that would go.
+    """One thing to remove.
 
     Attributes:
-        name: how a person knows it.
+        name: its name for people.
         count: how many things it stands for.
-        size_bytes: what it takes; None where that is not known.
+        size_bytes: its size on the disk; None where unknown.
         remove: removes it; returns why it could not, or None.
     """
 
@@ -23,7 +23,7 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Area:
-    """One kind of things, in the order in which they would go; ``stays`` says what of it would not, and why."""
+    """One kind of things, in the order of removal. ``stays`` says what would stay, and why."""
 
     name: str
     items: tuple[Item, ...] = ()

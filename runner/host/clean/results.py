@@ -1,4 +1,4 @@
-"""What a store keeps beside its records: everything that a run makes again by itself. Records only when asked for."""
+"""The files that a store keeps beside its records, which a run makes again. Records are included only on request."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ from runner.system.scratch import abandoned_scratch
 _KEY = re.compile(r"[0-9a-f]{64}")
 _PAGE = re.compile(rf".+\.md|{re.escape(STAMP)}")
 _RECORD = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{16}\.json")
-# What lies in each folder of a store, by name, and why a user may want to know that it goes.
+# The content of each folder of a store, by name, and what its removal means for the user.
 _CACHES: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("inputs", _KEY, "input files; made again by the next run"),
     ("references", _KEY, "reference outputs; a run with something to compare runs the references again"),
@@ -29,14 +29,15 @@ _CACHES: tuple[tuple[str, re.Pattern[str], str], ...] = (
 
 
 def find_results(store: Store, *, records: bool) -> Area:
-    """The caches of a store and what dead runners left in the temporary directory; with ``records`` also those.
+    """The caches of a store, and the leftovers of dead runners in the temporary directory.
 
-    Only what bears a name that a store gives is found: a directory that is no store loses nothing.
+    With ``records`` the records are included. Only names that a store gives are found, so a directory that is not a
+    store loses nothing.
     """
     root = store.root
     caches = [_item(root, folder, pattern, what) for folder, pattern, what in _CACHES]
     if not store.records_directory.is_dir() and not any(caches[:3]):
-        # Somebody's folder that merely has a sub-folder logs.
+        # A folder of the user that only happens to have a sub-folder logs.
         caches = []
     found = [item for item in caches if item is not None]
     stays = []
@@ -95,7 +96,7 @@ def _files(name: str, paths: Iterable[Path]) -> Item:
 
 
 def _remove(paths: Iterable[Path]) -> str | None:
-    """Each of them, and the folder that held them if nothing else is in it; no link is followed."""
+    """Remove each file, and its folder if it is empty then. No link is followed."""
     remove: Callable[[Path], None]
     for path in paths:
         remove = shutil.rmtree if path.is_dir() and not path.is_symlink() else Path.unlink

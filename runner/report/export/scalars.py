@@ -1,6 +1,7 @@
-"""The columns that are single values of a record: they follow from its type, so a field added there is a column here.
+"""The columns that are single values of a record.
 
-A column is named after its place in the record, ``machine.kernel``, but for the parts whose names would only lengthen it.
+They follow from the record's type, so a new field becomes a new column. A column's name is the field's path in the
+record, ``machine.kernel``, without parts that add nothing.
 """
 
 from collections.abc import Iterator
@@ -12,14 +13,14 @@ from msgspec import UNSET, inspect
 
 from runner.records.record import Record
 
-# What stands in front of a column's name in place of the part's own.
+# The prefix of a column's name, in place of the part's own name.
 _SHORTER = {
     "cell.": "",
     "launch.limits.": "launch.",
     "launch.state.": "state.",
     "measurement.memory.": "memory.",
 }
-# Each is one value, or a part with all of its values. What is not named here comes last.
+# Each entry is one value, or a part with all of its values. Fields that are not named here come last.
 _ORDER = (
     "id",
     "key",
@@ -38,7 +39,7 @@ _ORDER = (
     "launch.state",
     "measurement.memory",
 )
-# How to run the cell again, names that stand in other columns, and a log.
+# These fields are left out: the work, names that are in other columns, and a log.
 _NO_COLUMN = ("work.", "measurement.event", "measurement.case", "launch.stderr_tail")
 _KINDS: tuple[tuple[type, type], ...] = (
     (inspect.StrType, str),
@@ -52,7 +53,7 @@ _KINDS: tuple[tuple[type, type], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Scalar:
-    """A column of one value a record. ``path`` are the attributes that lead to it."""
+    """A column with one value for each record. ``path`` are the attributes that lead to it."""
 
     name: str
     type: type
@@ -81,7 +82,7 @@ def _scalars(part: inspect.Type, place: str = "", path: tuple[str, ...] = ()) ->
             return
     kinds = {kind for choice in choices for of, kind in _KINDS if isinstance(choice, of)}
     if kinds and not any(isinstance(choice, inspect.CollectionType) for choice in choices):
-        # JSON has one kind of number: a column that may hold 4.5 is one of floats.
+        # JSON has one kind of number, so a column that may hold 4.5 is a column of floats.
         (kind,) = {float} if kinds == {int, float} else kinds
         yield place, Scalar(name=_name(place), type=kind, path=path)
 

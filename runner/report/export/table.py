@@ -1,7 +1,7 @@
-"""The columns of an exported table: their names, what they hold, and in which order they stand.
+"""The columns of an exported table: their names, contents and order.
 
-The fixed columns come first and are there whatever the store holds; behind them, sorted by name, those that its
-records bring: ``software.NAME``, ``count.NAME``, ``metric.NAME``. A value that a record does not have is None.
+The fixed columns come first, and every table has them. The columns of the records' own names follow, sorted:
+``software.NAME``, ``count.NAME``, ``metric.NAME``. A value that a record lacks is None.
 """
 
 import json
@@ -38,7 +38,10 @@ class Column:
 
 
 def table_of_records(records: Sequence[Record]) -> tuple[Column, ...]:
-    """One row a record, in the order given. ``metric.NAME`` is summarised over the repetitions of that launch."""
+    """One row for each record, in the given order.
+
+    ``metric.NAME`` is summarised over the repetitions of that launch.
+    """
     newest = {record.identifier for record in newest_by_key(records).values()}
     columns = [
         *(_column(each.name, each.type, records, each.value) for each in COLUMNS_OF_A_RECORD),
@@ -65,9 +68,10 @@ def table_of_records(records: Sequence[Record]) -> tuple[Column, ...]:
 
 
 def table_of_repetitions(records: Sequence[Record]) -> tuple[Column, ...]:
-    """One row a repetition, counted from 1 in the order taken; a record without a measurement has none.
+    """One row for each repetition, counted from 1 in the order taken.
 
-    A metric with one value a launch stands in every row of its record.
+    A record without a measurement has no row. A metric with one value for each launch repeats in every row of its
+    record.
     """
     rows = [(record, index) for record in records for index in range(_repetitions(record))]
     repeated = [record for record, _ in rows]
@@ -81,7 +85,7 @@ def table_of_repetitions(records: Sequence[Record]) -> tuple[Column, ...]:
 
 def _column(name: str, kind: type, records: Iterable[Record], value: Callable[[Record], Any]) -> Column:
     found = (value(record) for record in records)
-    # JSON has one kind of number: 4 may stand where 4.0 is meant, and the other way round.
+    # JSON has one kind of number, so 4 may mean 4.0, and 4.0 may mean 4.
     return Column(name=name, type=kind, values=tuple(None if each is None else kind(each) for each in found))
 
 
@@ -122,7 +126,7 @@ def _simd(record: Record) -> str | None:
 
 
 def _gate_passed(record: Record) -> bool | None:
-    """None where no check was made, because there was nothing to check."""
+    """None where no check was made."""
     return all(check.passed for check in record.gate) if record.gate else None
 
 
@@ -135,7 +139,7 @@ def _episodes(record: Record, function: Callable[[Sequence[Any]], float]) -> flo
 
 
 def _mean(episodes: Sequence[Episode]) -> float:
-    """Over the last hundred, or all of them where a training played fewer."""
+    """The mean over the last hundred episodes, or over all where a training played fewer."""
     return statistics.fmean(each.total for each in episodes[-_RETURNS_OVER:])
 
 

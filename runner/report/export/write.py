@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from runner.report.export.table import Column, Value, rows
 from runner.system.errors import PythonNotReady
 
-# How a cell begins that a spreadsheet executes; our own texts begin with none of them.
+# A spreadsheet executes a cell that begins so. Our own texts never do.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(table: Sequence[Column]) -> bytes:
     """RFC 4180 in UTF-8, with a header, and with the line ends of Unix.
 
-    None is an empty field, a flag ``true`` or ``false``, a float the shortest text that gives the same float again.
-    A text that a spreadsheet would take for a formula stands behind one more apostrophe.
+    None is an empty field, and a flag is ``true`` or ``false``. A float is the shortest text that gives the same
+    float again. A text that a spreadsheet would execute gets an apostrophe in front.
     """
     lines = [_line(_field(column.name) for column in table)]
     lines += [_line(map(_field, row)) for row in rows(table)]
@@ -47,7 +47,7 @@ def as_parquet(table: Sequence[Column]) -> bytes:
 
 def _line(fields: Iterable[str]) -> str:
     text = io.StringIO(newline="")
-    # The module puts a field with a line end in quotes only if that stands in the terminator too (before 3.13).
+    # Before Python 3.13 the module quotes a line end only if the terminator holds it too.
     csv.writer(text, lineterminator="\r\n").writerow(fields)
     return text.getvalue().removesuffix("\r\n") + "\n"
 

@@ -2,5 +2,5 @@
 
 from pathlib import Path
 
-# Nothing else is imported here: whether pages are to be rendered at all is decided without what renders them.
+# This package imports nothing else: a call decides whether to render pages without the libraries that render them.
 TEMPLATES = Path(__file__).parents[3] / "templates"

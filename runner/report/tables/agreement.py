@@ -1,4 +1,4 @@
-"""Whether platforms agree: the same bytes from the same inputs, for what declares itself portable."""
+"""Whether platforms agree: the same bytes from the same inputs, for implementations that are declared portable."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ SAME, DIFFERENT = "same bytes", "differs"
 def agreement(room: Room, row: Row, others: Sequence[Room]) -> str:
     """``same bytes``, ``differs`` or a dash where there is nothing to compare.
 
-    Compared are passed records of the same seed and the same input files on other platforms: the gate's output files
-    where the parameters that they depend on are equal, and all files where all parameters are (a training's weights
-    depend on its length). Execution does not matter: emulation changes times and no byte.
+    It compares passed records of the same seed and input files on other platforms. An output file of the gate is
+    compared where the parameters that it depends on are equal. All files are compared where all parameters are equal
+    (a training's weights depend on its length). Emulated records count too: emulation changes times and no byte.
     """
     if row.implementation.determinism is not Determinism.PORTABLE:
         return NOTHING

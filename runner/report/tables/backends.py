@@ -1,4 +1,4 @@
-"""Which library is to compute the networks: what an update takes, its program, whether it derives rightly."""
+"""Which library should compute the networks: the time of an update, the program's size, and correct gradients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from runner.report.tables.parity import parity_table
 from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING
 
-# What an implementation says of itself beside its time.
+# The facts that an implementation prints about itself, beside its time.
 _COSTS = {"compiling": "compile_seconds", "program": "program_bytes"}
 
 
@@ -26,14 +26,14 @@ class Backends:
 
 
 def backends(room: Room) -> Backends:
-    """What the room's records say of its backends, and what they do not."""
+    """The facts in the room's records about its backends, and the missing facts."""
     decided: list[str] = []
     undecided: list[str] = []
     for case in room.parameters:
         ours = room.fastest(case, [Side.OURS, Side.KERNEL])
         others = [row for row in room.of_case(case) if row.side is Side.PEER and row.same_work]
         if ours is None or not others:
-            undecided.append(f"{case}: there is no time of ours, or no other backend in this profile")
+            undecided.append(f"{case}: this profile lacks our time, or another backend")
             continue
         said, open_ = _compared(room, ours, others)
         decided += said
@@ -96,6 +96,6 @@ def _costs(room: Room) -> Table:
 
 
 def _cost(row: Row, metric: str) -> str:
-    """Without an interval: it is the image's, and the same in every process."""
+    """The figure without an interval, because it is the image's and the same in every process."""
     found = row.figure(metric)
     return NOTHING if found is None else units.figure_value(found.value, metric)

@@ -1,4 +1,4 @@
-"""What the simulation of ``tools.simulate_coverage`` found, as it is kept in coverage.json."""
+"""The results of ``tools.simulate_coverage``, which coverage.json keeps."""
 
 import json
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ RESAMPLES = 2_000
 class Coverage:
     """Shares of trials in which the interval held the truth, for ``n`` processes drawn from ``model``.
 
-    ``figure`` and ``ratio`` are the intervals in use; the ``expanded`` ones the alternative.
+    ``figure`` and ``ratio`` are the intervals in use; the ``expanded`` ones are the alternative.
     """
 
     model: str
@@ -25,5 +25,5 @@ class Coverage:
 
 
 def kept() -> tuple[Coverage, ...]:
-    """What was simulated and committed."""
+    """The committed results of the simulation."""
     return tuple(Coverage(**each) for each in json.loads(KEPT.read_text(encoding="utf-8")))

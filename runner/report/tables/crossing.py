@@ -1,7 +1,7 @@
-"""What a call from Python into Rust costs beside the work that it is made for, and what follows from that.
+"""The cost of a call from Python into Rust beside its work, and the decision that follows.
 
-A call steps so many environments. Through the module it takes the kernel's time and the crossing's: turning Python's
-objects into Rust's and back. A decision rests on intervals of what native processes measured, on nothing else.
+A call steps a number of environments. Through the module a call takes the kernel's time and the crossing's time. The
+crossing turns Python's objects into Rust's and back. A decision rests only on intervals of native measurements.
 """
 
 import math
@@ -15,13 +15,13 @@ from runner.report.tables.markdown import Table
 from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING
 
-# A call is worth its crossing where most of its time is work.
+# A call is worth its crossing where most of its time is the kernel's work.
 WORTH_IT = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Crossing:
-    """The page's part: a row a case, what is decided, and what could not be."""
+    """The page's part: one row for each case, the decisions, and the open questions."""
 
     steps: Table
     worth_it: str
@@ -31,27 +31,27 @@ class Crossing:
 
 @dataclass(frozen=True, kw_only=True)
 class _Call:
-    """One case with everything that a decision needs; times are of a step of one environment, in seconds."""
+    """One case with all facts of a decision. Times are for a step of one environment, in seconds."""
 
     case: str
     environments: int
     module: float
     kernel: float
     share: Interval
-    """Of a call's time, what is the crossing."""
+    """The crossing's share of a call's time."""
     gain: Interval
-    """How many times faster the module is than the fastest of the reference's side."""
+    """How many times faster the module is than the fastest implementation on the reference's side."""
     other_work: tuple[str, float] | None
-    """Who has a smaller median than that at work that is not the same, and which."""
+    """The implementation with other work that has a smaller median, and this median."""
 
     @property
     def saved(self) -> float:
-        """What a step costs less where nothing is crossed."""
+        """The time that a step saves without a crossing."""
         return self.module - self.kernel
 
 
 def crossing(room: Room) -> Crossing:
-    """What the room's records say of the crossing, and what they do not."""
+    """The facts in the room's records about the crossing, and the missing facts."""
     cases = list(room.parameters)
     calls, undecided = [], []
     for case in cases:
@@ -74,7 +74,7 @@ def _decided(calls: list[_Call]) -> list[str]:
         return []
     sentences = []
     worth = [call for call in calls if _below(call)]
-    # The least batch from which on the crossing never is the larger part again.
+    # The smallest batch from which on the crossing is never the larger part.
     paying = [call for call in worth if all(other in worth for other in calls if _larger(other, call))]
     if not paying:
         largest = calls[-1]
@@ -103,7 +103,7 @@ def _decided(calls: list[_Call]) -> list[str]:
 
 
 def _gains(calls: list[_Call]) -> Iterator[str]:
-    """A sentence for each verdict on the module's environments beside those of Python, stepped from Python alike."""
+    """A sentence for each verdict on the module's environments against Python's, both stepped from Python."""
     for said in (Verdict.FASTER, Verdict.INCONCLUSIVE, Verdict.SLOWER):
         these = [call for call in calls if verdict(call.gain) is said]
         if these:
@@ -123,7 +123,7 @@ def _gains(calls: list[_Call]) -> Iterator[str]:
 
 
 def _call(room: Room, case: str) -> _Call | str:
-    """The case's figures, or why there are none that anything may rest on."""
+    """The case's figures, or why no decision may rest on them."""
     if not room.ranked:
         return "these times are not compared"
     metric = room.benchmark.headline
@@ -157,7 +157,7 @@ def _other_work(room: Room, case: str) -> tuple[str, float] | None:
 
 
 def _share_interval(slower: Interval) -> Interval:
-    """From how many times as long a call takes through the module: 1 - 1 / that."""
+    """The crossing's share, from the ratio of the module's time to the kernel's time: 1 - 1 / ratio."""
     return Interval(
         value=_share_of_ratio(slower.value),
         low=None if slower.low is None else _share_of_ratio(slower.low),
@@ -171,7 +171,7 @@ def _share_of_ratio(slower: float) -> float:
 
 
 def _absent(room: Room, case: str, side: Side) -> str:
-    """What a side's implementations are instead of timed, by name."""
+    """Why the implementations of a side have no time, by name."""
     rows = [row for row in room.of_case(case) if row.side is side and row.same_work]
     return ", ".join(f"{row.implementation.name} {texts.state(row) or 'has no time'}" for row in rows) or (
         f"the matrix has nothing of the side {side.value}"

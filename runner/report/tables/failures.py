@@ -1,4 +1,4 @@
-"""What a page says of failed cells below its table: whose they are, why, and how the log ends."""
+"""The failed cells below a page's table: their implementation, the reason, and the end of the log."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from runner.records.measured import CellFailure
 from runner.records.record import Record
 from runner.report.tables.selection import Room
 
-# A page must stay readable whatever a hundred failing launches print.
+# A page must stay readable with the output of a hundred failed launches.
 _MOST_SHOWN = 40
 _MOST_LINES = 10
 _LONGEST_LINE = 160
@@ -15,7 +15,7 @@ _LONGEST_LINE = 160
 
 @dataclass(frozen=True, kw_only=True)
 class FailedCells:
-    """The failed cells of one implementation that share a kind of failure; detail and tail are the first one's.
+    """The failed cells of one implementation with one kind of failure. Detail and tail are the first cell's.
 
     ``tail`` is empty where nothing was printed on stderr; ``log`` is a path below the results directory.
     """
@@ -30,7 +30,7 @@ class FailedCells:
 
 @dataclass(frozen=True, kw_only=True)
 class Failures:
-    """What is shown of a room's failures; ``left_out`` counts the groups beyond the bound."""
+    """The shown failures of a room. ``left_out`` counts the groups beyond the bound."""
 
     shown: tuple[FailedCells, ...]
     left_out: int
@@ -68,8 +68,8 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 
 def _tail(stderr: str) -> str:
-    """The last lines, each cut; blank ones say nothing."""
-    # A carriage return begins a line anew on a terminal: progress bars are made of them.
+    """The last lines, each cut, without blank lines."""
+    # On a terminal a carriage return goes back to the start of the line, as in progress bars.
     lines = [line.rstrip() for line in stderr.replace("\r", "\n").split("\n") if line.strip()]
     return "\n".join(
         line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…" for line in lines[-_MOST_LINES:]

@@ -1,4 +1,4 @@
-"""The first table of a page: every implementation's headline, its ratios, and what its gate said."""
+"""The first table of a page: every implementation's headline, its ratios, and its gate's result."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,12 @@ from runner.report.tables.selection import Room
 
 
 def headline_table(room: Room, all_rooms: Sequence[Room], *, column: str, right: bool = False) -> Table:
-    """One row a case and implementation; what failed or was not run has a row too.
+    """One row for each case and implementation. A failed or missing cell has a row too.
 
     Args:
-        room: whose rows.
-        all_rooms: the benchmark's on all platforms, to say whether they agree.
-        column: how the headline is called.
+        room: the room of the rows.
+        all_rooms: the benchmark's rooms on all platforms, to say whether they agree.
+        column: the name of the headline.
         right: whether its figures are aligned to the right.
     """
     metric = room.benchmark.headline

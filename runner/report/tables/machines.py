@@ -1,4 +1,4 @@
-"""Records by the machine that they were made on, in the order in which a page numbers those."""
+"""Records by their machine, in the order in which a page numbers the machines."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -8,9 +8,10 @@ from runner.records.record import Record
 
 
 def by_machine(records: Iterable[Record]) -> list[tuple[Mapping[str, Any], list[Record]]]:
-    """Each description of a machine with its records, in an order that does not depend on theirs.
+    """Each description of a machine with its records.
 
-    A machine with another kernel or governor is another: pages show both, and counters began anew in between.
+    The order of records changes nothing. A new kernel or governor makes another machine: pages show both, and
+    counters restarted in between.
     """
     found: dict[str, list[Record]] = {}
     for record in records:

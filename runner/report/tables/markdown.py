@@ -1,8 +1,8 @@
 """From view models to Markdown: tables through tabulate, prose through Jinja, every text escaped.
 
-Only what every renderer of GitHub's dialect shows alike is used: headings, paragraphs, lists, links, code spans,
-fences and pipe tables. Text of a matrix or a record is shown literally, wherever it stands, and never makes markup,
-a link, a formula or a row. Templates reach the view that they are given and other templates, nothing else.
+Pages use only markup that every renderer of GitHub's dialect shows alike: headings, paragraphs, lists, links, code
+spans, fences and pipe tables. Text of a matrix or a record is shown literally everywhere, and never makes markup, a
+link, a formula or a row. Templates can read only their view and other templates.
 """
 
 import re
@@ -20,13 +20,13 @@ from runner.system.printable import lines, one_line
 
 _LONGEST_TEXT = 400
 _LONGEST_BLOCK = 20_000
-# Each of these can make markup anywhere in a line; with a backslash before it, it is only itself.
+# Each of these characters can make markup anywhere in a line. A backslash before it prevents that.
 _ANYWHERE = re.compile(r"([\\`*\[\]<>|~&$])")
 # Within a word an underscore is only an underscore.
 _EMPHASIS = re.compile(r"(?<![A-Za-z0-9])(_)|(_)(?![A-Za-z0-9])")
-# Where renderers see an address, and make a link of it without any markup.
+# Renderers make a link of an address here, without any markup.
 _ADDRESS = re.compile(r"(?<=[a-z])(:)(?=//)|(?<=www)(\.)|(@)|(?<=mailto)(:)|(?<=xmpp)(:)", re.IGNORECASE)
-# At its start what makes a heading, a list, a rule or a heading of the line before; at its end what ends a heading.
+# Characters that make a heading, list or rule at the start of a line, or end a heading at its end.
 _AT_AN_END = re.compile(r"^(#)|^([+-])(?= |$)|^([=-])(?=[=-]*$)|(?<= )(#)(?=#*$)")
 _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?= |$)")
 
@@ -41,9 +41,9 @@ class Table:
 
 
 def escape(text: str) -> str:
-    """``text`` as Markdown that shows it literally, on one line, in a table cell as well as in prose.
+    """``text`` as Markdown that shows it literally, on one line, in a table cell and in prose.
 
-    GitHub alone still makes a link of what looks like a mail address; it shows the same text.
+    Only GitHub still links a mail address, with the same text.
     """
     line = one_line(text, _LONGEST_TEXT)
     for pattern in (_ANYWHERE, _EMPHASIS, _ADDRESS, _AT_AN_END):
@@ -77,7 +77,7 @@ def render(template: str, **view: Any) -> str:
 
     Raises:
         jinja2.UndefinedError: the template names something that the view lacks.
-        jinja2.sandbox.SecurityError: it reaches for something beyond the view.
+        jinja2.sandbox.SecurityError: the template uses something outside the view.
     """
     text = _environment().get_template(template).render(**view)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
@@ -94,7 +94,7 @@ def _environment() -> ImmutableSandboxedEnvironment:
     environment = ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
-        # The output is Markdown: HTML's escapes would show. The filters below escape for Markdown.
+        # The output is Markdown, in which HTML's escapes would be visible. The filters below escape for Markdown.
         autoescape=False,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -1,4 +1,7 @@
-"""The memory table: one row a process, which an operation's cases share and each case of a training has to itself."""
+"""The memory table: one row for each process.
+
+An operation's cases share a process; each case of a training has one.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,10 +28,12 @@ class _Peaks:
 
 
 def memory_table(room: Room, *, by_case: bool = False) -> Table:
-    """Peaks of all implementations that passed; ranked by VmHWM where native and n is at least 5.
+    """Peaks of all implementations that passed.
+
+    VmHWM ranks them where execution is native and n is at least 5.
 
     Args:
-        room: whose.
+        room: the room of the rows.
         by_case: a row for each case, which is ranked within it.
     """
     found: dict[tuple[str | None, str], list[Row]] = {}
@@ -65,7 +70,7 @@ def _peaks(case: str | None, rows: Sequence[Row]) -> _Peaks:
 
 
 def _figure(peaks: Iterable[tuple[str, int | None]]) -> Interval | None:
-    """Over launches (by name): a launch's peak is the largest that any of its cases printed."""
+    """The peaks of launches, by their names. A launch's peak is the largest that any of its cases printed."""
     launches: dict[str, float] = {}
     for launch, value in peaks:
         if value is not None:

@@ -1,4 +1,4 @@
-"""The view of the methodology page: what ran where, under which limits, and how figures are made."""
+"""The view of the methodology page: the platforms, machines, images, limits and statistics."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ def methodology_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile
 
 
 def _by_place(matrix: Matrix, found: Sequence[Sequence[Room]]) -> list[list[Room]]:
-    """The rooms of one toolchain, limits and platform together, of whichever benchmarks have one there."""
+    """The rooms of all benchmarks that share a toolchain, limits and a platform."""
     places: dict[tuple[str, str, str], list[Room]] = {
         (toolchain, limits, platform): []
         for toolchain in matrix.toolchains
@@ -113,7 +113,7 @@ def _platform(matrix: Matrix, rooms: Sequence[Room]) -> PlatformView:
 
 
 def _machines(records: Iterable[Record]) -> Table:
-    """One column a machine: benchmarks of one platform may have been run on different ones."""
+    """One column for each machine: benchmarks of one platform may have run on different machines."""
     machines = [machine for machine, _ in by_machine(records)]
     return Table(
         headers=("machine", *(("",) if len(machines) == 1 else map(str, range(1, len(machines) + 1)))),
@@ -148,7 +148,7 @@ def _software(records: Sequence[Record]) -> Table:
 def _images(records: Iterable[Record]) -> Table:
     return Table(
         headers=("image", "architecture", "identity", "execution hash", "config digest", "manifest digest"),
-        # By what a row says: a record of a publication has its keys in another order than one of a store.
+        # Rows are sorted by their text, because records of a publication and of a store order their keys differently.
         rows=tuple(
             sorted(
                 (

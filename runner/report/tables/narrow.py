@@ -1,4 +1,4 @@
-"""A page as a terminal shows it: what is wider than the terminal becomes narrower, and loses nothing."""
+"""A page for a terminal: parts that are too wide become narrower, and lose no text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,20 +6,20 @@ from itertools import takewhile
 
 from runner.system.terminal import wrap
 
-# The columns that say which row it is; the others say something about it.
+# The columns that name a row.
 _NAMES = frozenset({"benchmark", "case", "implementation", "seed", "architecture"})
 _CELLS = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"\|[-:| ]+\|")
-# Neither blank nor a heading, an item, a table or a fence.
+# A line of prose: not blank, and no heading, item, table or fence.
 _PROSE = re.compile(r"[^\s#|`-]")
 _FENCE = "```"
 
 
 def narrow(page: str, width: int | None) -> str:
-    """A rendered page, fit for ``width`` columns.
+    """A rendered page for ``width`` columns.
 
-    A table that is too wide becomes a block a row: the row's names, and below them what each column says. Prose is
-    broken at blanks. Fenced blocks, which are logs, stay as they are; so does everything where ``width`` is None.
+    A table that is too wide becomes one block for each row: the row's names, and below them the text of each column.
+    Prose is broken at blanks. Fenced blocks, which are logs, stay unchanged. A ``width`` of None changes nothing.
     """
     if width is None:
         return page
@@ -27,7 +27,7 @@ def narrow(page: str, width: int | None) -> str:
 
 
 def _parts(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Tables, fenced blocks and paragraphs whole, every other line by itself."""
+    """The page in blocks: whole tables, fenced blocks and paragraphs, and every other line separately."""
     start = 0
     while start < len(lines):
         end = start + 1
@@ -73,7 +73,7 @@ def _blocks(table: list[list[str]], width: int) -> list[str]:
 
 
 def _filled(told: Sequence[str], width: int) -> Iterator[str]:
-    """As many of them on a line as it takes, none broken that fits on one."""
+    """Lines with as many parts as fit. A part that fits on one line is never broken."""
     line = ""
     for each in told:
         longer = f"{line}; {each}" if line else f"  {each}"

@@ -48,7 +48,7 @@ class OperationView:
 def operation_view(
     matrix: Matrix, records: Sequence[Record], benchmark: Benchmark, found: Sequence[Room], *, profile: str
 ) -> OperationView:
-    """The page of ``benchmark`` with the rooms ``found``; ``records`` say what the machine does at best."""
+    """The page of ``benchmark`` with the rooms ``found``. ``records`` give the machine's best rates."""
     return OperationView(
         name=benchmark.name,
         title=benchmark.title,

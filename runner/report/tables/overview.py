@@ -55,13 +55,13 @@ def overview_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile: s
 
 
 def _by_limits(rooms: Sequence[Room]) -> list[list[Room]]:
-    """A benchmark's rooms, those of the same limits together: a row of the page for each."""
+    """A benchmark's rooms grouped by limits. Each group is a row of the page."""
     names = dict.fromkeys(room.limits.name for room in rooms)
     return [[room for room in rooms if room.limits.name == name] for name in names]
 
 
 def _name(room: Room) -> str:
-    """The benchmark, with limits that are not its first."""
+    """The benchmark's name, with the limits where they are not its first."""
     benchmark = room.benchmark
     ordinary = room.limits.name in benchmark.limits[:1] or not benchmark.limits
     return benchmark.name if ordinary else f"{benchmark.name}, {room.limits.name}"
@@ -99,19 +99,19 @@ def _headline(room: Room, case: str) -> str:
     headline = f"{units.ratio(ratio)}, {_timed(room, ours)} against {_timed(room, reference)}"
     if untimed := _untimed_variants(room, case):
         headline += f", without {' and '.join(untimed)}"
-    # A headline over a reference that a peer beats would mislead, so that peer stands beside it.
+    # A ratio to a reference that a peer beats would mislead, so the page shows the peer too.
     competitor = room.competitor(ours)
     other = room.ratio(competitor, ours)
     if competitor is not None and competitor is not reference and other is not None:
         headline += f"; {units.ratio(other)}, against {_timed(room, competitor)}"
-    # Nor may one be passed over in silence that takes less time because it does other work.
+    # The page also shows an implementation that takes less time because it does other work.
     if other_work := room.faster_at_other_work(case):
         headline += f"; other work: {_timed(room, other_work)}"
     return f"{headline}{suffix}"
 
 
 def _untimed_variants(room: Room, case: str) -> list[str]:
-    """The reference's variants that have no time here: one of them might be faster than those that have."""
+    """The reference's variants without a time here: one of them might be the fastest."""
     timed = {row.implementation.name for row in room.of_case(case) if row.processes(room.benchmark.headline)}
     return [
         each.name
@@ -129,7 +129,7 @@ def _unranked(room: Room) -> str:
 
 
 def _why_absent(rows: Sequence[Row]) -> str:
-    """The state that says most: a failure before a cell that was not run."""
+    """The most important state: a failure comes before a cell that was not run."""
     states = {texts.state(row) for row in rows}
     return next((state for state in ("failed", "not run") if state in states), "not run")
 

@@ -1,4 +1,4 @@
-"""All pages of a set of records. Pure: the same records in any order give the same bytes."""
+"""All pages of a set of records. The same records in any order give the same bytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ class Page:
 
 
 def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> tuple[Page, ...]:
-    """The overview, a page a benchmark, and the methodology.
+    """The overview, a page for each benchmark, and the methodology.
 
     Args:
-        matrix: what was asked for; cells without a record are shown as not run.
-        records: the store's. Those of other parameters than this profile's are not shown.
+        matrix: the requested cells; a cell without a record is shown as not run.
+        records: the store's. Records with parameters of other profiles are not shown.
         profile: the profile that the pages are about.
     """
     found = _found(matrix, records, profile)
@@ -61,7 +61,7 @@ def render_overview(matrix: Matrix, records: Sequence[Record], *, profile: str) 
 
 
 def _found(matrix: Matrix, records: Sequence[Record], profile: str) -> list[tuple[Room, ...]]:
-    """The rooms of every benchmark; of one that runs on request, where somebody asked for it."""
+    """The rooms of every benchmark. A benchmark that runs on request has rooms only where it was run."""
     every = [rooms(matrix, records, name, profile=profile) for name in matrix.benchmarks]
     return [each for each in every if not each[0].benchmark.on_request or any(room.records for room in each)]
 

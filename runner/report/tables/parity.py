@@ -1,7 +1,7 @@
-"""What the parity updates of a training came out at: how far each part of an update is from the reference's.
+"""The results of a training's parity updates: how far each part of an update is from the reference's.
 
-The gate's own checks, as the records hold them. Of each part (loss, gradients, parameters after the first update, and
-after many) the tensor that comes nearest to its bound speaks for all, over all seeds.
+The records hold them as checks of the gate. The parts are the loss, the gradients, and the parameters after the first
+update and after many. For each part the table shows the tensor that comes nearest to its bound, over all seeds.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from runner.report.tables.markdown import Table
 from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING, significant
 
-# A check is called "FILE TENSOR"; a tensor's name begins with what it is.
+# A check is named "FILE TENSOR", and a tensor's name begins with its part.
 _PARTS = {
     "loss": lambda tensor: tensor.endswith("loss"),
     "gradients": lambda tensor: tensor.startswith("gradient."),
@@ -30,7 +30,7 @@ def parity_table(room: Room) -> Table | None:
 
 
 def _nearest(row: Row, part: str) -> str:
-    """How much of its bound the nearest tensor has used up, and which that is."""
+    """The largest share of a bound that a tensor uses, and the tensor's name."""
     mine = [(share, tensor) for share, tensor in _compared(row) if _PARTS[part](tensor)]
     if not mine:
         return NOTHING
@@ -39,7 +39,7 @@ def _nearest(row: Row, part: str) -> str:
 
 
 def _compared(row: Row) -> Iterator[tuple[float, str]]:
-    """Share of the bound and tensor, of every check that compared one with the reference's."""
+    """The share and the tensor of every check that compared a tensor with the reference's."""
     if row.implementation.reference:
         return
     for record in row.passed:

@@ -1,9 +1,10 @@
-"""How far each implementation is from what the machine does at best (Williams et al., 2009).
+"""How far each implementation is from its lower bound on the machine (Williams et al., 2009).
 
-The least time of a call is the longer of two: its operations at the best rate that a plain matrix product reached
-on this machine, and its bytes at the rate of a plain copy of about that size. Both rates are measured by benchmarks
-of the same matrix, on the same machine, under the same limits, in whatever profile. A training's is that of its
-updates, and of the steps of an environment where that is not its own choice.
+The lower bound of a call is the longer of two times. One is the time of its operations at the best rate of a plain
+matrix product on this machine. The other is the time of its bytes at the rate of a plain copy of about that size.
+Benchmarks of the same matrix measure both rates, on the same machine, under the same limits, in any profile. A
+training's lower bound is that of its updates, and of its environment steps where the implementation cannot choose the
+environment.
 """
 
 import itertools
@@ -25,17 +26,17 @@ EMPTY = Table(headers=(), rows=())
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
-    """What this machine does a second: operations at best, and bytes by the case of copying."""
+    """The rates of this machine: the best operations a second, and bytes a second by copying case."""
 
     operations: float | None
     bytes: dict[str, float]
 
 
 def roofline_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Table:
-    """One row for every implementation that passed, by case; empty where nothing may be said.
+    """One row for every implementation that passed, by case; empty where a bound is unknown.
 
     Args:
-        matrix: it names the benchmarks that measure the rates.
+        matrix: names the benchmarks that measure the rates.
         records: the store's.
         room: the operation's on one platform.
     """
@@ -58,10 +59,10 @@ def roofline_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Tab
 
 
 def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Table:
-    """One row for every implementation of a training that passed; empty where nothing may be said.
+    """One row for every implementation of a training that passed; empty where a bound is unknown.
 
     Args:
-        matrix: it names the operation that is an update, and the benchmarks that measure the rates.
+        matrix: names the operation that is an update, and the benchmarks that measure the rates.
         records: the store's.
         room: the training's on one platform.
     """
@@ -112,7 +113,7 @@ def training_limit_table(matrix: Matrix, records: Sequence[Record], room: Room) 
 def _least_step(
     matrix: Matrix, records: Sequence[Record], room: Room, steps: EnvironmentSteps, implementation: str
 ) -> float | None:
-    """The least time of one step by ``implementation`` alone on the room's machine; None where it was not measured."""
+    """The shortest time of one step by ``implementation`` on the room's machine; None where it was not measured."""
     found = [
         figure.value
         for row, figure in _figures_here(matrix, records, room, steps.benchmark)
@@ -124,7 +125,7 @@ def _least_step(
 def _held(
     matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roofline, cases: Mapping[str, str]
 ) -> Iterator[tuple[Row, LeastWork, tuple[float, str], float]]:
-    """Every row whose work was the same, with its case's least work, the least time of that, and its own seconds.
+    """Every row with the reference's work: its case's least work, lower bound and own seconds.
 
     ``cases`` are the roofline's by the room's.
     """
@@ -159,7 +160,7 @@ def _row(row: Row, work: LeastWork, least: tuple[float, str], seconds: float) ->
 
 
 def _least_seconds(work: LeastWork, rates: Rates) -> tuple[float, str] | None:
-    """The longer of both, and which it is; None where a rate was not measured."""
+    """The longer of both times, and its name; None where a rate was not measured."""
     copied = rates.bytes.get(work.copied)
     if rates.operations is None or copied is None:
         return None
@@ -171,7 +172,7 @@ def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roof
         found: dict[str, float] = {}
         for row, figure in _figures_here(matrix, records, room, benchmark):
             rate = row.passed[0].counts.get(unit, 0) / figure.value
-            # Nothing counted is no rate, and neither is more than any number.
+            # A rate of zero or infinity is not a rate.
             if 0 < rate < math.inf:
                 found[row.case.name] = max(found.get(row.case.name, 0.0), rate)
         return found
@@ -183,7 +184,7 @@ def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roof
 def _figures_here(
     matrix: Matrix, records: Sequence[Record], room: Room, benchmark: str
 ) -> Iterator[tuple[Row, Interval]]:
-    """Each row of a benchmark that was measured on the room's machine under its limits, in whatever profile."""
+    """Each row of a benchmark that was measured on the room's machine under its limits, in any profile."""
     machine = machine_of(room.records[-1])
     every = (rooms(matrix, records, benchmark, profile=profile) for profile in matrix.profiles)
     for other in itertools.chain.from_iterable(every):

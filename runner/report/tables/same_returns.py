@@ -1,8 +1,8 @@
-"""Whether implementations learn the same as the reference: their returns, of every machine that ran them.
+"""Whether implementations learn as well as the reference, by their returns on all machines.
 
-Times of different machines never meet. Returns may: what an agent learns is decided by its code and its seed, up to
-rounding. So seeds are pooled over platforms, limits and machines, as long as the parameters are the same and what ran
-is the newest work.
+Times of different machines are never compared. Returns may be, because the code and the seed decide what an agent
+learns, up to rounding. So seeds of the newest work with equal parameters are pooled over platforms, limits and
+machines.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,8 +25,8 @@ def same_returns_table(benchmark: Benchmark, records: Sequence[Record], profile:
 
     Args:
         benchmark: a training.
-        records: the store's, in any order, of whatever benchmark, platform and machine.
-        profile: whose native parameters the records must have.
+        records: the store's, in any order, of any benchmark, platform and machine.
+        profile: the profile whose native parameters the records must have.
     """
     returns = benchmark.returns
     if returns is None or not returns.equivalence:
@@ -73,10 +73,10 @@ def _row(
 
 
 def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) -> _Means:
-    """The returns of every case and implementation, one a seed, of the newest work.
+    """The returns of every case and implementation, one for each seed, of the newest work.
 
-    A seed that several machines ran counts once, as the newest of them: it drew the same numbers. One that failed on
-    a machine, by its deadline perhaps, takes nothing from what another machine got.
+    A seed that several machines ran counts once, by its newest record, because it drew the same numbers. A failure on
+    one machine, perhaps by its deadline, does not remove the pass on another machine.
     """
     parameters = {
         case: {**each.parameters, **benchmark.sizes[profile.name].native}
@@ -91,7 +91,7 @@ def _means(benchmark: Benchmark, records: Sequence[Record], profile: Profile) ->
     found: dict[tuple[str, str], list[float]] = {}
     same = same_work(mine)
     newest = {(_place(record), _seed(record)): record for record in same}
-    # Of all places the newest that passed: what is the same work is still sorted by age.
+    # The newest passed record of all places. The records of the same work are still sorted by age.
     passed = {
         _seed(record): record
         for record in same
@@ -109,5 +109,5 @@ def _seed(record: Record) -> tuple[str, str, int]:
 
 
 def _place(record: Record) -> tuple[Any, ...]:
-    """Where a failure replaces what passed before it."""
+    """The place within which a failure replaces an earlier pass."""
     return machine_of(record), record.platform, record.cell.limits, record.execution.kind

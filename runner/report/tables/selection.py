@@ -1,9 +1,9 @@
-"""Which records a table shows: of every cell asked for, whether it passed, failed or was not run.
+"""Which records a table shows: for every requested cell, whether it passed, failed or was not run.
 
-A room is where times may meet: one benchmark, platform, toolchain and limits, hence one machine, one way of
-execution and, for each image target, one image: those of the newest record. What the matrix says of the work, and
-no image holds, is the newest record's too (`comparison.newest_work`). Records of the profile are told by their
-parameters and not by the name of the profile that happened to be running: a reused record keeps its own.
+A room is one benchmark, platform, toolchain and limits; within it times may be compared. Its machine, execution and
+image of each target are those of the newest record. The parts of the work that no image holds are also the newest
+record's (`comparison.newest_work`). Parameters decide whether a record belongs to the profile. The profile's name in
+a record does not count, because a reused record keeps an earlier name.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,10 +22,10 @@ from runner.records.record import Record, oldest_first
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One implementation at one case: its processes, one record a seed.
+    """One implementation at one case: its processes, one record for each seed.
 
-    ``missing`` are seeds that the profile asks for and that have no record; ``outdated`` says that records of
-    another machine, image or matrix exist and were left out; ``left_out`` says why the matrix asks for no such cell.
+    ``missing`` holds the profile's seeds that have no record. ``outdated`` says that records of another machine,
+    image or matrix were left out. ``left_out`` says why the matrix excludes the cell.
     """
 
     case: Case
@@ -39,15 +39,15 @@ class Row:
 
     @property
     def same_work(self) -> bool:
-        """Whether its times may be compared with those of others at all."""
+        """Whether its times may be compared with those of other rows."""
         return not self.implementation.differs
 
     def processes(self, metric: str) -> tuple[tuple[float, ...], ...]:
-        """The values of ``metric`` in what passed."""
+        """The values of ``metric`` in the passed records."""
         return processes(self.passed, metric)
 
     def figure(self, metric: str) -> Interval | None:
-        """The figure of ``metric`` with its interval, or None where nothing that passed has it."""
+        """The figure of ``metric`` with its interval, or None where no passed record has it."""
         found = self.processes(metric)
         return figure_interval(found) if found else None
 
@@ -56,7 +56,7 @@ class Row:
 class Room:
     """The rows of one benchmark on one platform under one toolchain and limits, in the order of the matrix.
 
-    ``execution`` is None where nothing was run; ``asked_seeds`` are the profile's.
+    ``execution`` is None where no cell was run. ``asked_seeds`` are the profile's.
     """
 
     benchmark: Benchmark
@@ -69,11 +69,11 @@ class Room:
     rows: tuple[Row, ...]
     outdated: int
     elsewhere: tuple[str, ...] = ()
-    """The cases and implementations that the profile leaves to longer ones; they have no rows."""
+    """The cases and implementations that the profile leaves to longer profiles. They have no rows."""
 
     @property
     def ranked(self) -> bool:
-        """Whether its times may be compared with one another."""
+        """Whether the times of the room may be compared with each other."""
         return self.execution is not None and self.execution.ranked
 
     @cached_property
@@ -86,14 +86,14 @@ class Room:
         return tuple(row for row in self.rows if row.case.name == case)
 
     def fastest(self, case: str, sides: Iterable[Side], *, but: Row | None = None) -> Row | None:
-        """The row of ``case`` with the best headline among ``sides``, other than ``but``, if any."""
+        """The row of ``case`` with the best headline among ``sides``, without the row ``but``; None if there is none."""
         wanted = set(sides)
         return self._best(
             row for row in self.of_case(case) if row.side in wanted and row.same_work and row is not but
         )
 
     def faster_at_other_work(self, case: str) -> Row | None:
-        """The one of least median that is not ours, if it does other work than the reference."""
+        """The row with the smallest median that is not ours, if it does other work than the reference."""
         found = self._best(row for row in self.of_case(case) if row.side in (Side.REFERENCE, Side.PEER))
         return None if found is None or found.same_work else found
 
@@ -107,11 +107,11 @@ class Room:
         return next(row for row in self.of_case(case) if row.implementation.reference)
 
     def competitor(self, row: Row) -> Row | None:
-        """The fastest that is not ours, and not ``row`` itself."""
+        """The fastest row that is not ours, and not ``row`` itself."""
         return self.fastest(row.case.name, (Side.REFERENCE, Side.PEER), but=row)
 
     def ratio(self, base: Row | None, against: Row) -> Interval | None:
-        """How many times faster ``against`` is than ``base``; None where that cannot or may not be said."""
+        """How many times faster ``against`` is than ``base``; None where no ratio is possible or allowed."""
         if not self.ranked or base is None or base is against or not (base.same_work and against.same_work):
             return None
         sides = [row.processes(self.benchmark.headline) for row in (base, against)]
@@ -120,14 +120,14 @@ class Room:
         try:
             return improvement(sides[0], sides[1], self.benchmark.headline)
         except ValueError:
-            # A value of zero, or of no size that anything has: a record may come from anywhere.
+            # A record of unknown origin may hold zero or an impossible value.
             return None
 
 
 def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> tuple[Room, ...]:
     """The rooms of one benchmark, in the order of the matrix. ``records`` may come in any order.
 
-    Limits other than its first run on request: they have rooms where somebody asked.
+    Limits other than the first run on request, and have rooms only where they were run.
     """
     mine = oldest_first(record for record in records if record.benchmark == benchmark)
     return tuple(
@@ -231,7 +231,7 @@ def _row(
 def _current(records: Sequence[Record]) -> list[Record]:
     """The records that belong together (``records``: oldest first).
 
-    They share machine and execution with the newest of all, and are of the newest work.
+    They share machine and execution with the newest record, and are of the newest work.
     """
     if not records:
         return []

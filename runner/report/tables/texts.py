@@ -1,4 +1,4 @@
-"""What a row says in each of its columns."""
+"""The text of each column of a row."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ OTHER_WORK = "not the same work"
 
 
 def heading(matrix: Matrix, room: Room) -> str:
-    """The platform, the toolchain where the matrix has several, and limits that are not the ordinary ones."""
+    """The platform, with the toolchain where the matrix has several, and with limits that are not the first."""
     parts = [column(matrix, room)]
     if room.limits is not next(iter(matrix.limits.values())):
         parts.append(room.limits.name)
@@ -28,7 +28,7 @@ def column(matrix: Matrix, room: Room) -> str:
 
 
 def execution(room: Room) -> str:
-    """How the room's cells were executed, and what that means for ranking."""
+    """The execution of the room's cells, and whether they are ranked."""
     found = room.execution
     if found is None:
         return "not run"
@@ -42,7 +42,7 @@ def execution(room: Room) -> str:
 
 
 def state(row: Row) -> str | None:
-    """What stands in place of a figure where nothing passed; None where something did."""
+    """The text in place of a figure where no record passed; None where a record passed."""
     if row.passed:
         return None
     if row.failed:
@@ -53,7 +53,7 @@ def state(row: Row) -> str | None:
 
 
 def figure(row: Row, metric: str) -> str:
-    """The figure of a metric with its interval, or what stands in its place."""
+    """The figure of a metric with its interval, or the text in its place."""
     instead = state(row)
     if instead is not None:
         return instead
@@ -79,7 +79,7 @@ def against_reference(room: Room, row: Row) -> str:
 
 
 def against_competitor(room: Room, row: Row) -> str:
-    """How many times faster than the fastest that is not ours (and not the row itself), by name."""
+    """How many times faster than the fastest implementation that is not ours (and not the row itself), by name."""
     competitor = room.competitor(row)
     text = _ratio(room, competitor, row)
     return (
@@ -90,7 +90,7 @@ def against_competitor(room: Room, row: Row) -> str:
 
 
 def gate(row: Row) -> str:
-    """Whether the gate passed and by how much, or each typed reason of failure with its detail."""
+    """Whether the gate passed and how closely, or each typed failure with its detail."""
     parts = []
     if row.failed:
         failures = (record.failure for record in row.failed if record.failure is not None)
@@ -108,7 +108,7 @@ def gate(row: Row) -> str:
 
 
 def other_work(room: Room) -> tuple[tuple[str, str], ...]:
-    """Every implementation shown whose work is not the reference's, with what differs."""
+    """Every shown implementation with other work, and how it differs."""
     return tuple(
         (each.name, "; ".join(each.differs))
         for each in room.benchmark.implementations.values()

@@ -1,4 +1,4 @@
-"""The view of a training's page: times, parts, returns, and every seed by itself."""
+"""The view of a training's page: times, their parts, returns, and every single seed."""
 
 import math
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ def training_view(
 ) -> TrainingView:
     """The page of ``benchmark`` with the rooms ``found``, and the table of all rooms' returns together.
 
-    ``records`` say what the machine does at best.
+    ``records`` give the machine's best rates.
 
     Raises:
         ValueError: the benchmark does not say how its returns are summarised (a valid matrix does).
@@ -98,10 +98,10 @@ def mean_of_last(episodes: Sequence[Episode], count: int) -> float | None:
 
 
 def steps_to_threshold(episodes: Sequence[Episode], window: int, threshold: float | None) -> int | None:
-    """Environment steps when the mean over ``window`` episodes first reaches the threshold.
+    """Environment steps until the mean over ``window`` episodes first reaches the threshold.
 
-    None where it never does, and where there is none. The window must be full; an episode that ends at step index s
-    ends after s + 1 steps.
+    None where it never does, and where there is no threshold. The window must be full; an episode that ends at step
+    index s ends after s + 1 steps.
     """
     if threshold is None:
         return None
@@ -202,7 +202,7 @@ def _returns_of(row: Row, returns: Returns) -> tuple[str, ...]:
         units.plain_interval(middle),
         f"{units.plain(min(means))} to {units.plain(max(means))}",
         f"{len(reached)} of {len(means)}" if row.case.name in returns.thresholds else "no threshold",
-        # A median over those that arrived alone would flatter who arrives seldom.
+        # A median over only the seeds that reached the threshold would favour implementations that rarely reach it.
         *(_medians(reached) if len(reached) == len(means) else (NOTHING, NOTHING)),
         str(len(means)),
     )
@@ -244,7 +244,7 @@ def _seeds(room: Room, returns: Returns) -> Table:
         for row in room.rows
         for record in sorted((*row.passed, *row.failed), key=lambda record: record.seed)
     ]
-    # Of what was not run at all the other tables tell in one row.
+    # The other tables show a cell that was not run in one row.
     rows += [
         (row.case.name, row.implementation.name, str(seed), "not run", *(NOTHING,) * 10)
         for row in room.rows

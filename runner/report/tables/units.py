@@ -9,7 +9,7 @@ NOTHING = "—"
 UNKNOWN = "unknown"
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
-# Powers of ten between which a number is written out; beyond them its zeros would be all that a reader sees.
+# The powers of ten between which a number is written out; beyond them it would be mostly zeros.
 _LEAST_POWER, _MOST_POWER = -9, 15
 _WRITTEN_OUT = 10.0**_MOST_POWER
 
@@ -17,9 +17,9 @@ _WRITTEN_OUT = 10.0**_MOST_POWER
 def significant(value: float, digits: int = 3) -> str:
     """``value`` with ``digits`` significant digits, thousands separated; with an exponent where it is extreme."""
     if value == 0 or not math.isfinite(value):
-        # A quotient of two values from elsewhere may be beyond every float.
+        # A quotient of two values of unknown origin may overflow a float.
         return "0" if value == 0 else f"{value:g}"
-    # Rounding may carry into the next power of ten (9.996 to 10.0): the exponent of the rounded text tells.
+    # Rounding may carry into the next power of ten (9.996 to 10.0), so the rounded text gives the exponent.
     rounded = f"{value:.{digits - 1}e}"
     power = int(rounded.partition("e")[2])
     if not _LEAST_POWER <= power <= _MOST_POWER:
@@ -62,7 +62,7 @@ def bounds(interval: Interval, scale: float = 1.0) -> str:
 def size(value: float) -> str:
     """A number of bytes: ``297 MiB``."""
     scale, unit = _unit_of_bytes(value)
-    # Bytes are counted, not measured: all of their digits are known.
+    # Bytes are counted, not measured, so all their digits are known.
     return f"{count(value) if scale == 1 else significant(value / scale)} {unit}"
 
 
@@ -118,5 +118,5 @@ def _unit_of_bytes(value: float) -> tuple[float, str]:
 
 
 def _unit(value: float, units: Sequence[tuple[float, str]]) -> tuple[float, str]:
-    """The largest unit of which there is one, rounded: 999.6 ns are 1.00 µs, and 2**30 - 1 bytes are 1.00 GiB."""
+    """The largest unit in which the rounded value is at least 1: 999.6 ns are 1.00 µs."""
     return next(((scale, unit) for scale, unit in units if abs(value) >= scale * 0.9995), units[-1])

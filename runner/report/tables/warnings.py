@@ -1,4 +1,4 @@
-"""What a reader should know about the circumstances of the figures of one platform."""
+"""The warnings about the circumstances of one platform's figures."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,7 +11,8 @@ from runner.report.tables import units
 from runner.report.tables.machines import by_machine
 from runner.report.tables.selection import Room
 
-# Above this share of the logical processors, the launch before left out, something else was running too.
+# A higher load, as a share of the logical processors and without the launch before, means that other work was
+# running.
 _HIGH_LOAD = 0.5
 _HIGH_PRESSURE = 10.0
 _PINNED_GOVERNOR = "performance"
@@ -31,7 +32,10 @@ def warnings_of_records(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def _of_machines(records: Sequence[Record]) -> Iterator[str]:
-    """The warnings about each machine; those that are not about all of them name theirs by the page's numbers."""
+    """The warnings about each machine.
+
+    A warning that does not hold for all machines names them by the page's numbers.
+    """
     machines = by_machine(records)
     about: dict[str, list[int]] = {}
     for number, (machine, members) in enumerate(machines, start=1):
@@ -79,7 +83,7 @@ def _of_state(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _of_throttling(records: Iterable[Record]) -> Iterator[str]:
-    """Of one machine: each counts for itself."""
+    """The counts of one machine, because each machine counts separately."""
     counts = {
         value for record in records if (value := _known(record.launch.state.throttle_count)) is not None
     }
@@ -116,7 +120,7 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
 
 def _loaded(record: Record) -> bool:
     load, processors = _known(record.launch.state.load_1m), _known(record.machine.logical_cpus)
-    # The launch that ended just before this one is in the mean of a minute.
+    # The mean of a minute still includes the launch that ended just before.
     own = record.launch.limits.threads
     return (
         load is not None

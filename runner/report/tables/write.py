@@ -1,4 +1,4 @@
-"""Pages on disk: written whole or not at all, and not again when nothing that they depend on has changed."""
+"""Pages on disk. They are written whole or not at all, and only when an input has changed."""
 
 import hashlib
 import json
@@ -17,13 +17,13 @@ from runner.system.paths import portable
 
 STAMP = ".stamp.json"
 _RUNNER = Path(__file__).parents[2]
-# A results directory may come from anywhere: what is read back from one is bounded.
+# A results directory may be of unknown origin, so reading from it is bounded.
 _LARGEST_STAMP, _LARGEST_PAGE = 2**20, 64 * 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Stamp:
-    """What the pages in a directory were made from, and the hash of each, by file name."""
+    """The hash of the pages' inputs, and the hash of each page by file name."""
 
     content: str
     pages: Mapping[str, str]
@@ -32,17 +32,16 @@ class _Stamp:
 def write_tables(
     matrix: Matrix, records: Sequence[Record], directory: Path, *, profile: str
 ) -> tuple[Path, ...]:
-    """Write every page into ``directory``; returns their paths.
+    """Write every page into ``directory``; return their paths.
 
-    Nothing is rendered or written when the records, the matrix, the templates and the code are those of the
-    last time and the pages still lie there unaltered. Pages that an earlier call wrote and that no longer
-    exist are removed; other files are left alone.
+    Nothing is rendered or written where the records, matrix, templates, code and pages are unchanged since the last
+    call. Pages of an earlier call that no longer exist are removed. Other files are left alone.
     """
     content = _content(matrix, records, profile)
     before = _read_stamp(directory)
     if before is not None and before.content == content and _unaltered(directory, before):
         return tuple(directory / name for name in before.pages)
-    # Imported here: a call that has nothing to render does not wait for what renders.
+    # The import stands here so that a call without changes does not load the rendering libraries.
     from runner.report.tables.pages import render_pages  # noqa: PLC0415
 
     pages = {f"{page.name}.md": page.text for page in render_pages(matrix, records, profile=profile)}
@@ -58,13 +57,13 @@ def write_tables(
 def _content(matrix: Matrix, records: Iterable[Record], profile: str) -> str:
     """A hash of everything that the pages depend on.
 
-    Of the runner all code counts: which of it makes pages is a list that somebody would forget to lengthen.
+    All code of the runner counts, because a list of the page-making modules would become incomplete.
     """
     files = sorted((*TEMPLATES.glob("*.j2"), *_RUNNER.rglob("*.py"), *_RUNNER.rglob("*.json")))
     return _hash(
         (
             profile.encode(),
-            # Not its repr: that has sets in an order of this process alone. The order of names is the pages' own.
+            # The matrix's repr would order sets differently in each process. Its order of names is the pages' order.
             json.dumps(asdict(matrix), default=_plain).encode(),
             *sorted(record.content_sha256.encode() for record in records),
             *(path.read_bytes() for path in files),
@@ -73,7 +72,7 @@ def _content(matrix: Matrix, records: Iterable[Record], profile: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """What JSON does not know of a matrix."""
+    """The JSON form of a matrix's types that JSON lacks."""
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, Enum):
@@ -84,10 +83,10 @@ def _plain(value: object) -> object:
 
 
 def _read_stamp(directory: Path) -> _Stamp | None:
-    """The stamp of the last call; None where there is none that can be read: then everything is written."""
+    """The stamp of the last call. None where none can be read, and every page is written."""
     try:
         found: Any = json.loads(read_bounded(directory / STAMP, _LARGEST_STAMP))
-        # Only pages of this directory: a stamp must not be able to name anything else.
+        # Only pages of this directory count, so that a stamp cannot name any other file.
         pages = {name: str(digest) for name, digest in found["pages"].items() if _is_page(name)}
         return _Stamp(content=str(found["content"]), pages=pages)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -109,7 +108,7 @@ def _unaltered(directory: Path, stamp: _Stamp) -> bool:
 
 
 def _hash(parts: Iterable[bytes]) -> str:
-    """Over the parts, each with its length, so that no two lists of parts look alike."""
+    """A hash over the parts, each with its length, so that different lists of parts never look equal."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8, "big"))

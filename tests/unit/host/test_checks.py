@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from host_states import DAEMON, GB, GIB, MACHINE, MIRROR, SERVED, TOOLCHAIN, WELL, but
 from hosts import ARM, READY
 from hypothesis import given
 from hypothesis import strategies as st
-from situations import DAEMON, GB, GIB, MACHINE, MIRROR, SERVED, TOOLCHAIN, WELL, but
 
 from runner.cli.commands.doctor import as_text
 from runner.daemon.whereabouts import Whereabouts
 from runner.host.checks import examine
 from runner.host.finding import Finding, State, exit_code
-from runner.host.state import Daemon, Place, Remedy, Results, Situation, Wanted
+from runner.host.state import Daemon, HostState, Place, Remedy, Results, Wanted
 from runner.system.errors import (
     BuildxMissing,
     DamagedRecord,
@@ -57,9 +57,9 @@ CLOSED = Results(
 UNPRIVILEGED = replace(READY, is_root=False, has_base=False)
 
 
-def finding(situation: Situation, check: str) -> Finding:
+def finding(host_state: HostState, check: str) -> Finding:
     """The one finding of this check."""
-    found = [each for each in examine(situation) if each.check.startswith(check)]
+    found = [each for each in examine(host_state) if each.check.startswith(check)]
     assert len(found) == 1, [each.check for each in found]
     return found[0]
 
@@ -70,7 +70,7 @@ def test_where_all_is_well_every_check_says_so():
 
 
 # What is wrong, the check that says so, what a run would end with, a word of what is to be done.
-MISSING: dict[str, tuple[Situation, str, type, str]] = {
+MISSING: dict[str, tuple[HostState, str, type, str]] = {
     "no command": (
         but(daemon=NO_COMMAND, host=replace(READY, has_docker=False)),
         "docker command",
@@ -147,38 +147,38 @@ MISSING: dict[str, tuple[Situation, str, type, str]] = {
 
 @pytest.mark.parametrize("name", MISSING)
 def test_what_would_stop_a_run_is_missing_with_its_reason_its_remedy_and_its_exit_code(name):
-    situation, check, error, remedy = MISSING[name]
-    found = finding(situation, check)
+    host_state, check, error, remedy = MISSING[name]
+    found = finding(host_state, check)
     assert (found.state, found.error) == (State.MISSING, error)
     assert found.why
     assert remedy in " ".join([*found.commands, found.advice])
-    assert exit_code(examine(situation)) == error.exit_code
+    assert exit_code(examine(host_state)) == error.exit_code
 
 
 def test_a_results_directory_is_given_to_the_user_without_what_lies_around_it():
     path = Path("/data/my results")
-    situation = but(results=replace(CLOSED, path=path, remedy=Remedy.MAKE))
-    assert finding(situation, "results directory").commands == (
+    host_state = but(results=replace(CLOSED, path=path, remedy=Remedy.MAKE))
+    assert finding(host_state, "results directory").commands == (
         f"{SUDO}install -d -o \"$(id -u)\" '/data/my results'",
     )
-    situation = but(results=replace(CLOSED, path=path, remedy=Remedy.TAKE))
-    assert finding(situation, "results directory").commands == (
+    host_state = but(results=replace(CLOSED, path=path, remedy=Remedy.TAKE))
+    assert finding(host_state, "results directory").commands == (
         f"{SUDO}chown -R \"$(id -u)\" '/data/my results'",
     )
-    situation = but(results=replace(CLOSED, path=Path("/"), remedy=None))
-    assert finding(situation, "results directory").commands == ()
+    host_state = but(results=replace(CLOSED, path=Path("/"), remedy=None))
+    assert finding(host_state, "results directory").commands == ()
 
 
 def test_a_command_is_for_pasting_whatever_the_names_in_it():
     odd = "/data/a b; rm x/$(id)"
-    situation = but(
+    host_state = but(
         places=(replace(FULL, path=Path(odd)),),
         results=replace(CLOSED, path=Path(odd)),
         damaged=(Path(odd) / "records/gae/x y.json",),
         mirrors=(replace(MIRROR, url="http://x/$(id) y", problem="no route", served=None),),
         missing_images=("x",),
     )
-    printed = [command for each in examine(situation) for command in each.commands]
+    printed = [command for each in examine(host_state) for command in each.commands]
     words = [shlex.split(command)[-1] for command in printed if "data" in command or "curl" in command]
     assert words == [
         "http://x/$(id) y/dists/trixie/Release",
@@ -189,7 +189,7 @@ def test_a_command_is_for_pasting_whatever_the_names_in_it():
 
 
 # What is wrong, the check that says so, a word of the reason.
-WARNED: dict[str, tuple[Situation, str, str]] = {
+WARNED: dict[str, tuple[HostState, str, str]] = {
     "a mirror out of reach that nobody needs": (
         but(mirrors=(replace(MIRROR, problem="no route", served=None),)),
         "mirror of trixie",
@@ -223,7 +223,7 @@ WARNED: dict[str, tuple[Situation, str, str]] = {
     "one processor": (
         but(daemon=replace(DAEMON, information={**DAEMON.information, "NCPU": 1})),
         "processors",
-        "nothing is left",
+        "no processor is left",
     ),
     "no limit of memory": (
         but(daemon=replace(DAEMON, information={**DAEMON.information, "MemoryLimit": False})),
@@ -241,7 +241,7 @@ WARNED: dict[str, tuple[Situation, str, str]] = {
     "containers on another machine": (
         but(daemon=replace(DAEMON, place=Whereabouts.ELSEWHERE)),
         "machine of the containers",
-        "ranked with nobody",
+        "and unranked",
     ),
     "a busy machine": (but(machine=replace(MACHINE, load_1m=6.0)), "load", "other work"),
     "a sleepy processor": (but(machine=replace(MACHINE, governor="powersave")), "governor", "frequency"),
@@ -255,11 +255,11 @@ WARNED: dict[str, tuple[Situation, str, str]] = {
 
 @pytest.mark.parametrize("name", WARNED)
 def test_what_only_spoils_a_run_is_a_warning_and_stops_nothing(name):
-    situation, check, reason = WARNED[name]
-    found = finding(situation, check)
+    host_state, check, reason = WARNED[name]
+    found = finding(host_state, check)
     assert found.state is State.WARNING
     assert reason in found.why
-    assert exit_code(examine(situation)) == 0
+    assert exit_code(examine(host_state)) == 0
 
 
 def test_swap_that_is_not_there_needs_no_accounting():
@@ -377,8 +377,10 @@ _SITUATIONS = st.builds(
 
 
 @given(_SITUATIONS)
-def test_whatever_the_situation_nothing_crashes_and_nothing_is_wrong_without_a_reason_and_a_remedy(situation):
-    findings = examine(situation)
+def test_whatever_the_situation_nothing_crashes_and_nothing_is_wrong_without_a_reason_and_a_remedy(
+    host_state,
+):
+    findings = examine(host_state)
     for each in findings:
         assert each.state is State.OK or each.why, each
         if each.state is State.MISSING:

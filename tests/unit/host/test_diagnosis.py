@@ -85,7 +85,7 @@ def test_a_daemon_that_goes_while_it_builds_is_a_lost_connection():
     text = "#9 x\nERROR: failed to receive status: rpc error: code = Unavailable desc = error reading from server: EOF"
     error = diagnose(text, what="building x", log=LOG)
     assert type(error) is DockerUnavailable
-    assert "call again" in error.fix
+    assert "run again" in error.fix
 
 
 @pytest.mark.parametrize(

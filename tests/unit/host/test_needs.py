@@ -1,12 +1,12 @@
-"""What a host lacks and how that is mended, over invented hosts."""
+"""What a host lacks and how that is installed, over invented hosts."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from host_states import but
 from hosts import ARM
 from hosts import FRESH as BARE
-from situations import but
 
 from runner.host.checks import examine
 from runner.host.facts import Host

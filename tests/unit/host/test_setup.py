@@ -1,4 +1,4 @@
-"""Setting up: what is mended, what is only told, how. The hosts are invented: nothing is installed."""
+"""Setting up: what is installed, what is only told, how. The hosts are invented: nothing is installed."""
 
 import subprocess
 from collections.abc import Callable
@@ -85,7 +85,7 @@ def test_without_root_nothing_runs_and_every_command_is_told_at_once(
         assert word in caught.value.fix
 
 
-def test_looking_alone_never_mends(live_in: Callable[[World], World]) -> None:
+def test_looking_alone_never_installs(live_in: Callable[[World], World]) -> None:
     world = live_in(World(FRESH))
     with pytest.raises(HostNotReady):
         set_up(fix=False)

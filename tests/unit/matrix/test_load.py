@@ -89,7 +89,7 @@ def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_pat
     )
     what = faults_of(tmp_path, text)
     assert "benchmarks.gae.implementations: exactly one needs reference: true; none is marked" in what
-    assert '"stepps" is no whole number in case "CartPole-v1"; did you mean "steps"?' in what
+    assert '"stepps" is not a whole number in case "CartPole-v1"; did you mean "steps"?' in what
     assert 'no platform "amd46"; did you mean "amd64"?' in what
 
 
@@ -97,7 +97,7 @@ def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_pat
 def test_a_headline_that_no_gate_could_judge_is_a_fault(tmp_path, name):
     what = faults_of(tmp_path, SHIPPED.replace("headline: seconds", f"headline: {name}", 1))
     assert (
-        f'line {line_of("headline: seconds")}, benchmarks.gae.headline: "{name}" is no time in seconds'
+        f'line {line_of("headline: seconds")}, benchmarks.gae.headline: "{name}" is not a time in seconds'
         in what
     )
 
@@ -120,14 +120,14 @@ def test_a_headline_that_no_gate_could_judge_is_a_fault(tmp_path, name):
         (
             "kind: operation\n    decision: crossing",
             "kind: training\n    decision: crossing",
-            "benchmarks.ffi.decision: only an operation's page decides something",
+            "benchmarks.ffi.decision: only the page of an operation supports a decision",
         ),
         (
             "single: {environments: 1, vector: false, calls",
             "single: {vector: false, environments_: 1, calls",
             "benchmarks.ffi.decision: a call needs environments to step; case single has none",
         ),
-        ("margin: 25", "margin: 478", "equivalence.CartPole-v1: whatever lies from worst to best"),
+        ("margin: 25", "margin: 478", "equivalence.CartPole-v1: every return from worst to best"),
         (
             "reference: true, determinism: portable",
             "reference: true, determinism: portable, differs: [it is late]",

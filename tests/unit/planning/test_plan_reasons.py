@@ -109,7 +109,7 @@ def test_a_failure_and_the_wish_for_fresh_records_are_reasons(plan):
     plan.run(data)
     assert plan(data, "--profile", "smoke")["run bent n=4"] == {"failed before: exit-code"}
     fresh = plan(data, "--profile", "smoke", "--fresh")
-    assert fresh["run plain n=4"] == {"asked for anew, although a record is there"}
+    assert fresh["run plain n=4"] == {"asked to run again, although a record exists"}
 
 
 def test_a_reference_whose_outputs_were_removed_runs_for_those_that_wait_for_it(plan):

@@ -101,7 +101,7 @@ def without(data: dict, *path: str) -> dict:
             "key_version is required",
         ),
         (lambda data: data.update(work=None), "work"),
-        (lambda data: data.update(measurement=None), "neither failed nor measured"),
+        (lambda data: data.update(measurement=None), "neither a failure nor a measurement"),
         (lambda data: data.update(parameters={"environments": 0}), "environments"),
         (lambda data: data.update(parameters={"environments": True}), "environments"),
         (lambda data: data.update(work=without(example_work(), "toolchain", "rust")), "toolchain lacks rust"),

@@ -347,7 +347,7 @@ def test_a_record_that_was_cut_off_or_altered_is_found_and_named(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        (r'("schema": )', r"\g<1>1, \1", "holds a key twice"),
+        (r'("schema": )', r"\g<1>1, \1", "holds one key twice"),
         (r'("wall_seconds": \d+\.\d+)', r"\g<1>0", "the number .* is not written as it was sealed"),
     ],
 )

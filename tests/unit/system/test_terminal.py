@@ -50,7 +50,7 @@ def test_without_a_terminal_nothing_is_broken(parts):
 @pytest.mark.parametrize("width", [20, 40, 60, 80])
 def test_a_command_within_a_sentence_stays_in_one_line(command, width):
     text = (
-        f"  to do: see first whether the daemon runs; if it does: {command}, then log in again and call again"
+        f"  to do: see first whether the daemon runs; if it does: {command}, then log in again and run again"
     )
     broken = wrap(text, width)
     assert any(command in line for line in broken.split("\n"))

@@ -15,7 +15,7 @@ from runner.figures.statistics import Interval
 from runner.records.image import ImageFacts
 from runner.records.measured import Episode
 from runner.records.record import Record
-from runner.verify.images import Likeness, Stand, likeness
+from runner.verify.images import Likeness, StandIn, likeness
 from runner.verify.judge import TOLERANCE, Pair, Verdict, by_interval, exact, judge, verdict_of
 from runner.verify.report import Report, as_json, as_text
 from verify.made import varied
@@ -224,7 +224,7 @@ def test_an_image_is_told_by_its_digest_then_by_its_files_then_by_what_executes(
 def report(pairs: list[Pair]) -> Report:
     return Report(
         judged=judge(pairs),
-        stands=(Stand(recorded=FACTS, facts=FACTS, likeness=Likeness.SAME),),
+        stand_ins=(StandIn(recorded=FACTS, facts=FACTS, likeness=Likeness.SAME),),
         launches=len(pairs),
         machine="Example CPU 9000",
     )

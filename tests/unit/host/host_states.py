@@ -1,4 +1,4 @@
-"""Invented situations: one in which all is well, to be bent by the tests."""
+"""Invented states of a host: one in which all is well, to be bent by the tests."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 from hosts import ARM, READY
 
 from runner.host.mirror import Mirror
-from runner.host.state import Daemon, Machine, Place, Results, Situation, Wanted
+from runner.host.state import Daemon, HostState, Machine, Place, Results, Wanted
 from runner.matrix.toolchain import Toolchain
 
 GIB, GB = 2**30, 10**9
@@ -42,7 +42,7 @@ MACHINE = Machine(
     load_1m=0.1,
     governor="performance",
 )
-WELL = Situation(
+WELL = HostState(
     executor="docker",
     inside_image=False,
     wanted=Wanted(
@@ -67,6 +67,6 @@ WELL = Situation(
 )
 
 
-def but(**changes: Any) -> Situation:
+def but(**changes: Any) -> HostState:
     """All is well but for this."""
     return replace(WELL, **changes)

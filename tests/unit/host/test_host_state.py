@@ -1,4 +1,4 @@
-"""What is read off this machine, where an invented situation would beg the question."""
+"""What is read from this machine, where an invented state would beg the question."""
 
 import errno
 import os
