@@ -12,6 +12,7 @@ from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
+from runner.system.cpus import CpuSet
 from runner.system.signals import signal_name
 
 # The failures of a process that went on after it lost a child at the memory limit.
@@ -46,23 +47,28 @@ class LaunchRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class AppliedLimits:
-    """The limits in force, and which of them this executor could enforce."""
+    """The limits in force, and which of them this executor could enforce.
+
+    ``siblings`` has a text for each core that several of the CPUs share; None if unknown.
+    """
 
     cpuset: str | None
     memory_bytes: int
     pids: int
     threads: int
     enforced: tuple[str, ...]
+    siblings: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, limits: Limits, *, cpus: tuple[int, ...], enforced: tuple[str, ...]) -> "AppliedLimits":
+    def of(cls, limits: Limits, *, cpus: CpuSet, enforced: tuple[str, ...]) -> "AppliedLimits":
         """The matrix's limits on these CPUs."""
         return cls(
-            cpuset=",".join(str(cpu) for cpu in cpus),
+            cpuset=str(cpus),
             memory_bytes=limits.memory_bytes,
             pids=limits.pids,
             threads=limits.threads,
             enforced=enforced,
+            siblings=cpus.sibling_lists,
         )
 
 
@@ -144,6 +150,9 @@ class Executor(Protocol):
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """Why this implementation cannot run on this platform here, or None."""
+
+    def cpus(self, limits: Limits) -> CpuSet:
+        """The CPUs that a launch under these limits gets; fewer than the limits ask for if there are fewer."""
 
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The execution hash of an image, without building it."""

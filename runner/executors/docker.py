@@ -30,14 +30,14 @@ from runner.executors.watch import Streams
 from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec
-from runner.matrix import Implementation, Platform
+from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution, ExecutionKind
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.system import machine
-from runner.system.cpus import last_cpus, usable_cpus
+from runner.system.cpus import CpuSet, choose_cpus, cores_here, cpu_beside, usable_cpus
 from runner.system.emulation import emulator_of
 from runner.system.errors import DockerUnavailable
 from runner.system.orphans import end_orphans
@@ -70,6 +70,7 @@ class DockerExecutor:
         cpus = int(information["NCPU"])
         # The affinity of this process says nothing about another machine's CPUs.
         self._cpus = usable_cpus(cpus) if self._place is Whereabouts.HERE else tuple(range(cpus))
+        self._cores = cores_here() if self._place is Whereabouts.HERE else None
         self._enforced = (*enforced_by(information), *_ENFORCED)
 
     def execution(self, platform: Platform) -> Execution:
@@ -94,6 +95,10 @@ class DockerExecutor:
         """Every image can be built here."""
         del implementation, platform
         return None
+
+    def cpus(self, limits: Limits) -> CpuSet:
+        """The daemon's last CPUs. Shared cores are known only if the daemon runs on this machine."""
+        return choose_cpus(limits.cpus, self._cpus, self._cores)
 
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The hash of the image's inputs, without the runner and the templates."""
@@ -130,14 +135,16 @@ class DockerExecutor:
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Create, fill, run, watch, empty and remove one container, and the keeper beside it."""
-        cpus = last_cpus(request.limits.cpus, self._cpus)
+        cpus = self.cpus(request.limits)
         limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=self._enforced)
+        if refused := cpus.too_few(request.limits.cpus):
+            return LaunchResult(limits=limits, not_started=refused)
         try:
             # The stack unwinds in reverse order, because a keeper's volumes can be removed only when no container
             # uses them.
             with contextlib.ExitStack() as stack:
                 try:
-                    beside = self._keeper(request, stack)
+                    beside = self._keeper(request, cpus, stack)
                     container = stack.enter_context(self._container(request, limits, beside))
                     if beside is not None and request.input_directory is not None:
                         beside.fill(request.input_directory)
@@ -151,7 +158,7 @@ class DockerExecutor:
         except BROKEN_CONNECTION as error:
             raise connection_broke(in_one_line(error)) from error
 
-    def _keeper(self, request: LaunchRequest, stack: contextlib.ExitStack) -> Keeper | None:
+    def _keeper(self, request: LaunchRequest, cpus: CpuSet, stack: contextlib.ExitStack) -> Keeper | None:
         if request.output_directory is None and request.input_directory is None:
             return None
         return stack.enter_context(
@@ -160,6 +167,7 @@ class DockerExecutor:
                 image=_digest(request.keeper_image or request.image),
                 labels=owner_labels(request.deadline_seconds),
                 limits=request.limits,
+                cpuset=cpu_beside(cpus, self._cpus, self._cores),
                 inputs=request.input_directory is not None,
             )
         )

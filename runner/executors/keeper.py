@@ -1,11 +1,11 @@
 """The keeper: a second container beside a launch's, which holds the volumes of its inputs and outputs.
 
-It runs only ``sleep``, in an image that has it, because the launch's image need not hold another program. The keeper
-gives the launch its inputs read-only, although the daemon writes them. It also gives the launch a bounded output
-directory. This directory is a file system in memory, whose size and number of files the kernel bounds. No bound on an
-anonymous volume on the daemon's disk works everywhere. A stopped container loses a temporary file system of its own;
-the keeper's stays while the keeper lives. Its pages count within the memory limit of the launch that wrote them, like
-the page cache of written files.
+It runs only ``sleep``, in an image that has it, because the launch's image need not hold another program. It is held to
+a CPU that the launch does not have. The keeper gives the launch its inputs read-only, although the daemon writes them.
+It also gives the launch a bounded output directory. This directory is a file system in memory, whose size and number of
+files the kernel bounds. No bound on an anonymous volume on the daemon's disk works everywhere. A stopped container
+loses a temporary file system of its own; the keeper's stays while the keeper lives. Its pages count within the memory
+limit of the launch that wrote them, like the page cache of written files.
 """
 
 import contextlib
@@ -110,6 +110,7 @@ def keeper(
     image: str,
     labels: Mapping[str, str],
     limits: Limits,
+    cpuset: str | None,
     inputs: bool,
 ) -> Iterator[Keeper]:
     """A keeper for one launch; it must outlive the launch's container, which uses its volumes.
@@ -119,6 +120,7 @@ def keeper(
         image: whose ``sleep`` it runs.
         labels: the labels that tell this runner's containers and volumes from others.
         limits: the launch's limits, which bound its output directory.
+        cpuset: the CPU that the keeper is held to; None where the launch has every usable CPU.
         inputs: whether there are inputs.
 
     Raises:
@@ -148,7 +150,7 @@ def keeper(
                 name=f"forge-bench-keeper-{uuid.uuid4().hex[:8]}",
                 labels=labels,
                 limits=_LIMITS,
-                cpuset=None,
+                cpuset=cpuset,
                 mounts=mounts,
                 environment={},
             )

@@ -38,7 +38,7 @@ from runner.records.execution import Execution, ExecutionKind
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.system import machine
-from runner.system.cpus import last_cpus, usable_cpus
+from runner.system.cpus import CpuSet, choose_cpus, cores_here, usable_cpus
 from runner.system.orphans import end_orphans, owner_environment
 from runner.system.signals import die_with_parent, end_group, uninterrupted
 from runner.system.space import no_space, takes
@@ -113,6 +113,10 @@ class LocalExecutor:
             return f"{program} has no module {', '.join(missing)}"
         return None
 
+    def cpus(self, limits: Limits) -> CpuSet:
+        """The last CPUs that this process may use."""
+        return choose_cpus(limits.cpus, usable_cpus(os.cpu_count() or 1), cores_here())
+
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The image's own hash, or that of the checkout on a bare host."""
         if self._image is not None:
@@ -146,8 +150,10 @@ class LocalExecutor:
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Run the command in a process group of its own."""
-        cpus = last_cpus(request.limits.cpus, usable_cpus(os.cpu_count() or 1))
+        cpus = self.cpus(request.limits)
         limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=_enforced())
+        if refused := cpus.too_few(request.limits.cpus):
+            return LaunchResult(limits=limits, not_started=refused)
         command = list(request.command)
         if request.output_directory is not None:
             command += ["--output", str(request.output_directory)]
@@ -159,7 +165,7 @@ class LocalExecutor:
             **threads.environment(request.limits),
             **instructions.environment(request.limits),
         }
-        confine = _confinement(cpus, request.limits)
+        confine = _confinement(cpus.cpus, request.limits)
         with no_survivors():
             result = _start(request, command, environment, confine, limits)
         # Only now no process writes there any more.

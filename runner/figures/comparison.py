@@ -10,7 +10,8 @@ from typing import Any
 
 from runner.figures.statistics import Interval, Processes, Verdict, figure_interval, ratio_interval, verdict
 from runner.records.execution import ExecutionKind
-from runner.records.record import Record, content_hash, oldest_first
+from runner.records.order import Age, age, oldest_first
+from runner.records.record import Record, content_hash
 from runner.system import machine
 from runner.system.errors import NothingToCompare
 
@@ -179,7 +180,7 @@ def compare(
     subject = f"{benchmark}{f' {case}' if case else ''}{places}"
     groups = {setting: newest_work(members) for setting, members in _by_setting(found).items()}
     _require_ranked(found, [record for members in groups.values() for record in members], names, subject)
-    best: dict[tuple[str, str, str, str], tuple[tuple[bool, str], Comparison]] = {}
+    best: dict[tuple[str, str, str, str], tuple[tuple[bool, Age], Comparison]] = {}
     for setting, members in groups.items():
         result = _compare_one(
             setting,
@@ -192,7 +193,7 @@ def compare(
         )
         if result is not None:
             place = (setting.platform, setting.toolchain, setting.limits, setting.case)
-            weight = (result.verdict is not Verdict.NOT_RANKED, members[-1].created_at)
+            weight = (result.verdict is not Verdict.NOT_RANKED, age(members[-1]))
             if place not in best or weight > best[place][0]:
                 best[place] = (weight, result)
     if not best:

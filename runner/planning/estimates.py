@@ -101,6 +101,7 @@ def _kind(launch: "Launch") -> _Kind:
     return (
         cell.benchmark.name,
         cell.implementation.name,
+        cell.toolchain.name,
         cell.platform.name,
         cell.limits.name,
         launch.execution.kind.value,
@@ -111,6 +112,7 @@ def _kind_of(record: Record) -> _Kind:
     return (
         record.benchmark,
         record.implementation,
+        record.cell.toolchain,
         record.platform,
         record.cell.limits,
         record.execution.kind.value,

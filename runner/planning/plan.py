@@ -11,6 +11,7 @@ from runner.executors.base import Executor
 from runner.matrix import Kind, Matrix
 from runner.matrix.images import CORE, ImageTarget
 from runner.planning.cells import Cell, Content, Selection, contents, newest_key_version, select
+from runner.planning.cpu_differences import other_cpus
 from runner.planning.key_differences import Earlier
 from runner.records.execution import Execution
 from runner.records.record import Record, content_hash
@@ -256,6 +257,7 @@ def _decide(
     reason = (
         cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name)
         or instructions.left_out_here(cell.limits, cell.platform, executor.machine()["simd"])
+        or executor.cpus(cell.limits).too_few(cell.limits.cpus)
         or executor.left_out(cell.implementation, cell.platform)
     )
     decision, record = Decision.RUN, known.get(key)
@@ -268,6 +270,8 @@ def _decide(
         why = "asked to run again, although a record exists"
     elif record.failure is not None:
         why = f"failed before: {record.failure.kind}"
+    elif other := other_cpus(record, cell.limits, executor.cpus(cell.limits)):
+        why = other
     else:
         decision, why = Decision.REUSE, f"record {record.identifier}"
     return PlannedCell(

@@ -50,6 +50,12 @@ class LimitsInForce(Part, frozen=True, kw_only=True):
     pids: Amount
     threads: Amount
     enforced: tuple[str, ...]
+    siblings: Annotated[
+        tuple[Annotated[str, Meta(pattern=r"^[0-9]{1,9}(,[0-9]{1,9})+\Z")], ...] | UnsetType,
+        Meta(
+            description="CPUs of the set that share a core: a text for each such core (2,6). Absent if unknown."
+        ),
+    ] = UNSET
 
 
 class LaunchFacts(Part, frozen=True, kw_only=True):

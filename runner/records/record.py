@@ -6,7 +6,7 @@ schemas/record.schema.json and the columns of an exported table follow it too.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -208,11 +208,6 @@ def record_of(data: Mapping[str, Any]) -> Record:
 def sealed(record: Record) -> Record:
     """The record with the hash of its own content, which reveals an alteration."""
     return msgspec.structs.replace(record, content_sha256=content_hash(_unsealed(record.plain())))
-
-
-def oldest_first(records: Iterable[Record]) -> list[Record]:
-    """The records in the order in which they were made."""
-    return sorted(records, key=lambda record: (record.created_at, record.identifier))
 
 
 def canonical_json(value: Any) -> bytes:

@@ -20,7 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.records.record import Record, oldest_first
+from runner.records.order import oldest_first
+from runner.records.record import Record
 from runner.records.record_file import read_record, record_text, says_no_record, unreadable
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import DamagedRecord, StoreError

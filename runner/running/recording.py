@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType, convert
 
+from runner.executors.base import AppliedLimits
 from runner.planning.plan import PlannedCell
 from runner.planning.recipe import work_of
 from runner.records.failure import Failure
@@ -112,11 +113,22 @@ def _launch(ended: EndedLaunch, executor: str) -> LaunchFacts:
         started_at=ended.started_at.isoformat(),
         wall_seconds=result.wall_seconds,
         deadline_seconds=prepared.launch.deadline_seconds,
-        limits=convert(result.limits, LimitsInForce, from_attributes=True),
+        limits=_limits(result.limits),
         exit_code=result.exit_code,
         out_of_memory=result.out_of_memory,
         state=convert(ended.state, MachineState),
         stderr_tail=result.stderr[-_KEPT_TAIL:],
+    )
+
+
+def _limits(applied: AppliedLimits) -> LimitsInForce:
+    return LimitsInForce(
+        cpuset=applied.cpuset,
+        memory_bytes=applied.memory_bytes,
+        pids=applied.pids,
+        threads=applied.threads,
+        enforced=applied.enforced,
+        siblings=UNSET if applied.siblings is None else applied.siblings,
     )
 
 

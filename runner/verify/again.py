@@ -6,7 +6,7 @@ from typing import Any
 
 from runner.executors.base import Executor, LaunchRequest, LaunchResult
 from runner.executors.instructions import left_out_here
-from runner.matrix import Implementation, Platform
+from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.images import CORE, ImageTarget
 from runner.matrix.toolchain import Toolchain
 from runner.planning.cells import Cell, content_key, newest_key_version
@@ -20,6 +20,7 @@ from runner.referee.nonce import Handed
 from runner.running.progress import Progress
 from runner.running.run import run
 from runner.system import machine
+from runner.system.cpus import CpuSet
 from runner.system.errors import ImageNotFound, PinMismatch
 from runner.verify.images import StandIn
 
@@ -77,6 +78,10 @@ class OnGivenImages:
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """As the inner one says."""
         return self._inner.left_out(implementation, platform)
+
+    def cpus(self, limits: Limits) -> CpuSet:
+        """As the inner one says."""
+        return self._inner.cpus(limits)
 
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The execution hash of the image that was given."""
@@ -136,8 +141,10 @@ def run_again(jobs: Sequence[Job], executor: Executor, store: Store, progress: P
     known = store.records()
     for job in jobs:
         cell = job.cell
-        why = left_out_here(cell.limits, cell.platform, executor.machine()["simd"]) or executor.left_out(
-            cell.implementation, cell.platform
+        why = (
+            left_out_here(cell.limits, cell.platform, executor.machine()["simd"])
+            or executor.cpus(cell.limits).too_few(cell.limits.cpus)
+            or executor.left_out(cell.implementation, cell.platform)
         )
         if why is None:
             runnable.append(job)

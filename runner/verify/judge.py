@@ -7,6 +7,7 @@ from typing import Any
 
 from runner.figures.statistics import LEAST_PROCESSES, Interval, Processes, figure, ratio_interval
 from runner.matrix import Determinism
+from runner.planning.cpu_differences import unlike_cpus
 from runner.records.failure import FailureKind
 from runner.records.record import Record, content_hash
 from runner.verify.images import Likeness
@@ -331,6 +332,12 @@ def _why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) ->
         different = other_machine(old.machine.plain(), new.machine.plain())
         if different is not None:
             return different
+    for pair in pairs:
+        if pair.new is None:
+            continue
+        unlike = unlike_cpus(pair.old.launch.limits, pair.new.launch.limits)
+        if unlike is not None:
+            return unlike
     worst = max(pair.likeness for pair in pairs)
     return str(worst) if worst is Likeness.OTHER else None
 

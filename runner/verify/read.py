@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from runner.records.order import oldest_first
 from runner.records.publication import FACTS, RECORDS, Publication
-from runner.records.record import Record, oldest_first
+from runner.records.record import Record
 from runner.records.record_file import read_record, says_no_record, unreadable
 from runner.system.errors import DamagedRecord, UsageError
 

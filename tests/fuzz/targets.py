@@ -44,6 +44,7 @@ from runner.report.tables.markdown import render_table
 from runner.report.tables.pages import render_pages
 from runner.report.tables.write import write_tables
 from runner.system import machine
+from runner.system.cpus import CpuSet
 from runner.system.errors import ForgeBenchError, MatrixError, VerificationDiffers
 from runner.system.paths import portable
 from runner.verify.images import Likeness
@@ -229,7 +230,7 @@ def _verify(record: Record) -> None:
     if lacks(record) is None:
         pairs += [Pair(old=record, new=other, why_not=None, likeness=Likeness.SAME) for other in others]
         pairs += [Pair(old=other, new=record, why_not=None, likeness=Likeness.REBUILT) for other in others]
-    report = Report(judged=judge_pairs(pairs), stands=(), launches=1, machine="x")
+    report = Report(judged=judge_pairs(pairs), stand_ins=(), launches=1, machine="x")
     json.loads(verification_as_json(report))
     told = VerificationDiffers(what="x", why=first_difference(report), fix="x")
     for text in (verification_as_text(report), str(told)):
@@ -322,6 +323,9 @@ class Still:
     def left_out(self, implementation: Any, platform: Any) -> str | None:
         del implementation, platform
         return None
+
+    def cpus(self, limits: Any) -> CpuSet:
+        return CpuSet(cpus=tuple(range(limits.cpus)), siblings=None)
 
     def identify(self, target: ImageTarget, toolchain: Any, platform: Any) -> str:
         del toolchain

@@ -2,7 +2,7 @@
 
 import argparse
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,8 @@ from runner.executors.local import LocalExecutor
 from runner.matrix import Matrix, load_matrix
 from runner.planning.cells import Selection
 from runner.planning.plan import Plan, make_plan
+from runner.records.order import future_in_words
+from runner.records.record import Record
 from runner.records.results_directory import published_results, store_inside_image, store_of_checkout
 from runner.records.source import RecordSource, named_path, source_at, store_at
 from runner.records.store import Store
@@ -161,7 +163,20 @@ class Context:
     @cached_property
     def plan(self) -> Plan:
         """The plan for each selected cell."""
-        return make_plan(self.matrix, self.selection, self.executor, self.store, fresh=self.options.fresh)
+        plan = make_plan(self.matrix, self.selection, self.executor, self.store, fresh=self.options.fresh)
+        self._warn_of_future(plan.records)
+        return plan
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """Every record of ``source``, oldest first. A warning names the number of records from the future."""
+        records = self.source.records()
+        self._warn_of_future(records)
+        return records
+
+    def _warn_of_future(self, records: Iterable[Record]) -> None:
+        if warning := future_in_words(records):
+            self.progress.say(f"warning: {warning}")
 
     def require_host(self, *, fix: bool = False, only_builds: bool = False) -> None:
         """Check, where containers are used, that images can be built and run; install first if the user asked for it.

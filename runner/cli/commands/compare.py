@@ -18,7 +18,7 @@ def _run(context: Context) -> int:
             fix="see forge-bench list",
         )
     results = comparison.compare(
-        context.source.records(),
+        context.records,
         benchmark=benchmark.name,
         base=own.base,
         against=own.against,

@@ -29,7 +29,7 @@ def _run(context: Context) -> int:
             why="it is no text",
             fix="name a file with --output, or send stdout into one",
         )
-    records = _selected(context, context.source.records())
+    records = _selected(context, context.records)
     table = table_of_repetitions(records) if own.repetitions else table_of_records(records)
     content = as_parquet(table) if form == "parquet" else as_csv(table)
     if output is None:

@@ -16,7 +16,7 @@ from runner.system.scratch import scratch_directory
 
 def _run(context: Context) -> int:
     source, say = context.source, context.progress.say
-    records, output = source.records(), _output(context)
+    records, output = context.records, _output(context)
     if output is not None:
         show(context, records, output)
         say(f"tables: {output / context.options.profile}")

@@ -9,7 +9,8 @@ from runner.cli.commands.show import show
 from runner.cli.words.options import EVERY_COMMON
 from runner.planning.cells import Selection
 from runner.planning.plan import Decision, Plan, content_keys
-from runner.records.record import Record, oldest_first
+from runner.records.order import oldest_first
+from runner.records.record import Record
 from runner.running.run import run
 from runner.system.errors import CellsFailed
 

@@ -34,7 +34,18 @@ def processors(host_state: HostState) -> Iterator[Finding]:
     """Whether the machine has the processors that the matrix gives a launch."""
     here, wanted = host_state.machine.cpus, host_state.wanted.cpus
     if host_state.daemon is not None:
-        here = int(host_state.daemon.information.get("NCPU") or here)
+        theirs = int(host_state.daemon.information.get("NCPU") or here)
+        # The CPU set of this process counts only for a daemon on this kernel.
+        here = theirs if host_state.daemon.on_another_kernel else min(theirs, here)
+    if here < wanted:
+        yield Finding(
+            check="processors",
+            state=State.WARNING,
+            found=f"{here}",
+            why=f"some limits of the matrix ask for {wanted}: cells under them are left out",
+            advice="lower limits.*.cpus in the matrix, or run them on a larger machine",
+        )
+        return
     if here > wanted:
         yield Finding(check="processors", state=State.OK, found=f"{here}; a launch gets {wanted}")
         return

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from runner.figures.statistics import LEAST_PROCESSES, RESAMPLES
 from runner.matrix import Matrix
+from runner.records.place import LimitsInForce
 from runner.records.record import Record
 from runner.report.tables import coverage, texts, units
 from runner.report.tables.machines import by_machine
@@ -172,18 +173,25 @@ def _limits(rooms: Sequence[Room], records: Iterable[Record]) -> Table:
     return Table(
         headers=("limits", "executor", "CPU set", "memory (no swap)", "pids", "threads", "enforced"),
         rows=tuple(
-            (
-                limits.name if cap is None else f"{limits.name}: {cap.value} at most",
-                executor,
-                f"{or_unknown(each.cpuset)} ({limits.cpus} asked)",
-                units.size(each.memory_bytes),
-                str(each.pids),
-                str(each.threads),
-                ", ".join(each.enforced) or "none",
+            dict.fromkeys(
+                (
+                    limits.name if cap is None else f"{limits.name}: {cap.value} at most",
+                    executor,
+                    f"{or_unknown(each.cpuset)} ({limits.cpus} asked{_sharing(each)})",
+                    units.size(each.memory_bytes),
+                    str(each.pids),
+                    str(each.threads),
+                    ", ".join(each.enforced) or "none",
+                )
+                for executor, each in applied
             )
-            for executor, each in applied
         ),
     )
+
+
+def _sharing(limits: LimitsInForce) -> str:
+    """The CPUs that share a core, if the record names any."""
+    return "".join(f"; {each} share a core" for each in limits.siblings or ())
 
 
 def _runs(rooms: Sequence[Room]) -> Table:

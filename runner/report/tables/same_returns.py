@@ -11,7 +11,8 @@ from typing import Any
 from runner.figures.comparison import machine_of, same_work
 from runner.figures.equivalence import difference, judged
 from runner.matrix import Benchmark, EquivalenceRule, Profile
-from runner.records.record import Record, oldest_first
+from runner.records.order import oldest_first
+from runner.records.record import Record
 from runner.report.tables import units
 from runner.report.tables.markdown import Table
 from runner.report.tables.training import mean_of_last

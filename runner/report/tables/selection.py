@@ -17,7 +17,8 @@ from runner.figures.statistics import Interval, figure_interval
 from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile, Side
 from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution
-from runner.records.record import Record, oldest_first
+from runner.records.order import oldest_first
+from runner.records.record import Record
 
 
 @dataclass(frozen=True, kw_only=True)

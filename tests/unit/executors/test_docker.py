@@ -92,6 +92,20 @@ def test_a_record_of_a_rootless_daemon_without_delegation_does_not_call_its_limi
     assert set(enforced) == {"deadline", "network", "read-only", "outputs"}
 
 
+def test_a_launch_that_asks_for_more_cpus_than_the_daemon_has_is_not_started(monkeypatch):
+    monkeypatch.setattr(docker, "usable_cpus", lambda cpus: tuple(range(cpus)))
+    limits = replace(REQUEST.limits, cpus=9)
+    executor = executor_of(monkeypatch)
+    assert executor.cpus(limits).too_few(9) == "its limits ask for 9 CPUs, and 8 may be used here"
+    result = executor.launch(replace(REQUEST, limits=limits))
+    assert result.not_started == executor.cpus(limits).too_few(9)
+
+
+def test_of_a_daemon_elsewhere_nothing_is_known_of_what_shares_a_core(monkeypatch):
+    executor = executor_of(monkeypatch, KernelVersion="6.6.6")
+    assert executor.cpus(replace(REQUEST.limits, cpus=2)).siblings is None
+
+
 @pytest.mark.parametrize("host", [SOCKET, "tcp://docker:2376"])
 @pytest.mark.parametrize("cpus", [8, 6], ids=["all CPUs", "a daemon pinned to some"])
 def test_a_daemon_on_this_kernel_runs_natively_on_this_machine_however_it_is_reached(monkeypatch, host, cpus):
@@ -215,3 +229,41 @@ def test_the_keeper_sleeps_in_an_image_that_can_and_the_launch_runs_in_its_own(
     assert (launch["image"], launch["entrypoint"]) == (theirs, ["/theirs"])
     assert ("exec" in launch["tmpfs"]["/tmp"].split(",")) is executable_tmp
     assert "exec" not in keeper["tmpfs"]["/tmp"].split(",")
+
+
+@pytest.mark.parametrize(("cpus", "of_launch", "of_keeper"), [(1, "7", "6"), (7, "1,2,3,4,5,6,7", "0")])
+def test_the_keeper_beside_a_launch_is_held_to_a_cpu_that_the_launch_does_not_have(
+    monkeypatch, tmp_path, cpus, of_launch, of_keeper
+):
+    pinned = pinned_containers(monkeypatch, tmp_path, cpus)
+    assert pinned["launch"] == of_launch
+    assert pinned["keeper"] == of_keeper
+
+
+def test_a_keeper_is_held_to_no_cpu_where_the_launch_has_them_all(monkeypatch, tmp_path):
+    assert pinned_containers(monkeypatch, tmp_path, 8)["keeper"] is None
+
+
+def pinned_containers(monkeypatch: pytest.MonkeyPatch, outputs: Path, cpus: int) -> dict[str, str | None]:
+    """The CPU set that each container of one launch is created with; the launch itself is refused then."""
+    monkeypatch.setattr(docker, "usable_cpus", lambda cpus: tuple(range(cpus)))
+    monkeypatch.setattr(docker, "cores_here", lambda: None)
+    pinned: dict[str, str | None] = {}
+
+    def create(_: str, *, name: str, cpuset_cpus: str | None, **asked: Any) -> SimpleNamespace:
+        if "keeper" not in name:
+            pinned["launch"] = cpuset_cpus
+            raise APIError("no")
+        pinned["keeper"] = cpuset_cpus
+        environment = {"Config": {"Env": asked["environment"]}, "Mounts": []}
+        return SimpleNamespace(
+            attrs=environment, start=lambda: None, reload=lambda: None, remove=lambda **_: None
+        )
+
+    executor = executor_of(monkeypatch)
+    executor._client.containers.create = create
+    executor._client.images = SimpleNamespace(get=lambda _: SimpleNamespace(attrs={"Config": {"Env": None}}))
+    limits = replace(REQUEST.limits, cpus=cpus)
+    result = executor.launch(replace(REQUEST, limits=limits, output_directory=outputs))
+    assert result.not_started == "no"
+    return pinned

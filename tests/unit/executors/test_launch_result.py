@@ -7,9 +7,12 @@ from hypothesis import strategies as st
 from runner.executors.base import AppliedLimits, LaunchResult
 from runner.matrix import Limits
 from runner.records.failure import Failure, FailureKind
+from runner.system.cpus import CpuSet
 
 LIMITS = AppliedLimits.of(
-    Limits(name="x", cpus=2, memory_bytes=512 * 2**20, pids=64, threads=1), cpus=(2, 3), enforced=("cpuset",)
+    Limits(name="x", cpus=2, memory_bytes=512 * 2**20, pids=64, threads=1),
+    cpus=CpuSet(cpus=(2, 3), siblings=None),
+    enforced=("cpuset",),
 )
 DEADLINE = Failure(kind=FailureKind.DEADLINE, detail="killed after 5 s")
 FULL = Failure(kind=FailureKind.TOO_LARGE_OUTPUT, detail="wrote 1 MiB")

@@ -26,6 +26,7 @@ from runner.system.errors import (
     EmulationMissing,
     HostNotReady,
     MirrorUnreachable,
+    NewerRecord,
     NoSpace,
     PackagesDrifted,
     PinMismatch,
@@ -141,6 +142,12 @@ MISSING: dict[str, tuple[HostState, str, type, str]] = {
         "records",
         DamagedRecord,
         "rm /results/records/gae/x.json",
+    ),
+    "a record of a newer version": (
+        but(unread=(NewerRecord(what="x was written by a newer version", why="schema 9", fix="git pull"),)),
+        "records",
+        NewerRecord,
+        "git pull",
     ),
 }
 
@@ -409,3 +416,22 @@ def test_elsewhere_than_on_a_terminal_each_thing_is_one_line():
     assert lines[at] == "missing  docker daemon: no Docker daemon answers"
     assert lines[at + 1] == "         why: Cannot connect"
     assert lines[at + 2].startswith("         to do: ")
+
+
+def test_foreign_files_beside_records_are_named_and_stop_nothing():
+    found = finding(but(foreign_files=(Path("/r/records/gae/._X.json"),)), "files beside the records")
+    assert found.state is State.WARNING
+    assert "/r/records/gae/._X.json" in found.why
+
+
+def test_limits_that_ask_for_more_processors_than_there_are_are_said():
+    found = finding(but(wanted=replace(WELL.wanted, cpus=4096)), "processors")
+    assert found.state is State.WARNING
+    assert "ask for 4096: cells under them are left out" in found.why
+
+
+def test_what_taskset_allows_a_runner_holds_for_a_daemon_on_this_kernel_and_no_other():
+    held, two = replace(MACHINE, cpus=1), replace(WELL.wanted, cpus=2)
+    assert finding(but(wanted=two, machine=held), "processors").state is State.WARNING
+    elsewhere = replace(DAEMON, place=Whereabouts.ELSEWHERE)
+    assert finding(but(wanted=two, machine=held, daemon=elsewhere), "processors").state is State.OK

@@ -77,6 +77,11 @@ def test_a_launch_takes_as_long_as_its_like_took_in_this_store(plan, results):
         assert found["other"] == {"seconds": took["other"], "at_most": False}
 
 
+def test_the_time_with_another_toolchain_is_unknown(plan, results):
+    change_records(results, lambda data: data["cell"].update(toolchain="older"))
+    assert estimates(plan(matrix(), "--fresh"))["other"] is None
+
+
 def test_a_launch_that_failed_says_nothing_of_the_time_of_a_good_one(plan):
     found = plan(matrix())
     assert estimates(found) == {"failing": None}

@@ -14,6 +14,7 @@ from runner.records.execution import Execution, ExecutionKind
 from runner.records.image import ImageFacts
 from runner.records.store import Store
 from runner.running.pins import verified_software
+from runner.system.cpus import CpuSet
 from runner.system.errors import PinMismatch
 
 MATRIX = load_matrix(Path(__file__).parents[3] / "matrix.yaml")
@@ -31,7 +32,7 @@ class Inside:
     def launch(self, request: LaunchRequest) -> LaunchResult:
         self.commands.append(request.command)
         request.on_line(self._printed, 0.0)
-        limits = AppliedLimits.of(request.limits, cpus=(0,), enforced=())
+        limits = AppliedLimits.of(request.limits, cpus=CpuSet(cpus=(0,), siblings=None), enforced=())
         return LaunchResult(limits=limits, exit_code=self._exit_code)
 
 

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,9 +22,12 @@ from example_records import json_of
 from jsonschema import Draft202012Validator
 
 from runner.cli.main import main
-from runner.records.record import Record
+from runner.executors import local
+from runner.executors.local import LocalExecutor
+from runner.records.record import Record, record_of, seal
 from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
+from runner.system.cpus import CpuSet
 from runner.system.errors import CellsFailed, NoSpace
 
 
@@ -33,9 +37,11 @@ def forge(tmp_path, write_matrix, capsys):
 
     def call(data: dict, *arguments: str) -> tuple[int, str, str]:
         path = write_matrix(data)
-        # Rendering starts nothing, so it takes no executor.
-        here = [] if "render" in arguments else ["--executor", "local"]
-        code = main([*arguments, "--matrix", str(path), "--results", str(tmp_path / "results"), *here])
+        # What starts nothing takes no executor, and an export needs no matrix.
+        reads = {"render", "compare", "export"} & set(arguments)
+        here = [] if reads else ["--executor", "local"]
+        of = [] if "export" in arguments else ["--matrix", str(path)]
+        code = main([*arguments, *of, "--results", str(tmp_path / "results"), *here])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -250,6 +256,120 @@ def test_one_failed_implementation_is_enough_for_the_exit_code(forge, store):
     assert failures(store) == {"bent": "wrong-output"}
     assert "to do:" in err
     assert len(store.records()) == 4
+
+
+def replace_records(store: Store, edit) -> None:
+    """Every record edited, sealed anew and stored under its name again."""
+    for record in store.records():
+        data = {key: value for key, value in json_of(record).items() if key != "content_sha256"}
+        edit(data)
+        next(store.records_directory.glob(f"*/{record.identifier}.json")).unlink()
+        store.add(record_of(seal(data)))
+
+
+@pytest.mark.parametrize("failure", [None, {"kind": "deadline", "detail": "60 s passed"}])
+def test_a_record_of_a_clock_that_was_ahead_is_replaced_by_the_next_one(forge, store, failure):
+    forge(small_matrix(), "--profile", "smoke")
+    (first, *_) = store.records()
+    data = {key: value for key, value in json_of(first).items() if key != "content_sha256"}
+    wrong = {
+        "id": f"20991231T000000Z-{first.key[:16]}",
+        "created_at": (datetime.now(UTC) + timedelta(days=400)).isoformat(),
+        "failure": failure,
+    }
+    store.add(record_of(seal({**data, **wrong})))
+    _, _, err = forge(small_matrix(), "--profile", "smoke")
+    assert "0 cells run, 2 reused" in err
+    assert "warning: 1 record is dated after this machine's clock" in err
+
+
+def test_a_failure_that_a_clock_dated_ahead_runs_its_cell_once_and_not_at_every_call(forge, store):
+    forge(small_matrix(), "--profile", "smoke")
+    ahead = (datetime.now(UTC) + timedelta(days=400)).isoformat()
+    failure = {"kind": "deadline", "detail": "60 s passed"}
+    replace_records(store, lambda data: data.update(created_at=ahead, failure=failure))
+    assert "2 cells run, 0 reused" in forge(small_matrix(), "--profile", "smoke")[2]
+    assert "0 cells run, 2 reused" in forge(small_matrix(), "--profile", "smoke")[2]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan",),
+        ("render",),
+        ("export",),
+        ("compare", "--benchmark", "double", "--base", "plain", "--against", "other"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_command_that_goes_by_age_tells_records_of_the_future(forge, store, command):
+    data = small_matrix(other=program(DOUBLER))
+    forge(data, "--profile", "smoke")
+    ahead = (datetime.now(UTC) + timedelta(days=400)).isoformat()
+    replace_records(store, lambda data: data.update(created_at=ahead))
+    _, _, err = forge(data, *command)
+    assert "warning: 4 records are dated after this machine's clock" in err
+
+
+def test_limits_that_ask_for_more_cpus_than_there_are_are_refused_before_the_run(forge, store):
+    data = small_matrix()
+    data["limits"]["default"]["cpus"] = 4096
+    code, _, err = forge(data, "--profile", "smoke")
+    assert code == 0
+    assert re.search(
+        r"left out: double/plain on \w+: its limits ask for 4096 CPUs, and \d+ may be used here", err
+    )
+    assert store.records() == []
+    _, out, _ = forge(data, "plan", "--profile", "smoke")
+    assert "its limits ask for 4096 CPUs" in out
+    _, out, _ = forge(data, "doctor", "--profile", "smoke")
+    assert "some limits of the matrix ask for 4096: cells under them are left out" in " ".join(out.split())
+
+
+def test_limits_that_ask_for_more_cpus_than_taskset_allows_are_refused(forge, store):
+    before = os.sched_getaffinity(0)
+    data = small_matrix()
+    data["limits"]["default"]["cpus"] = 2
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        _, _, err = forge(data, "--profile", "smoke")
+        _, out, _ = forge(data, "doctor", "--profile", "smoke")
+    finally:
+        os.sched_setaffinity(0, before)
+    assert "its limits ask for 2 CPUs, and 1 may be used here" in err
+    assert store.records() == []
+    assert "some limits of the matrix ask for 2: cells under them are left out" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("then", "why"),
+    [
+        ({"cpuset": "0"}, "its record had 1 of the 2 CPUs"),
+        ({"siblings": ["0,1"]}, "other cores: 2 CPUs on 2 cores, were on 1"),
+        ({"cpuset": "5,7", "siblings": []}, None),
+        ({"siblings": None}, None),
+        ({"cpuset": None}, None),
+    ],
+)
+def test_a_record_of_fewer_cpus_or_cores_is_not_reused(forge, store, monkeypatch, then, why):
+    monkeypatch.setattr(LocalExecutor, "cpus", lambda *_: CpuSet(cpus=(0, 1), siblings=()))
+    monkeypatch.setattr(local, "_can_pin", lambda: False)
+    data = small_matrix()
+    data["limits"]["default"]["cpus"] = 2
+    forge(data, "--profile", "smoke")
+    assert {record.launch.limits.siblings for record in store.records()} == {()}
+
+    def edit(record: dict) -> None:
+        limits = {**record["launch"]["limits"], **then}
+        # A record of before has no such key.
+        if limits["siblings"] is None:
+            del limits["siblings"]
+        record["launch"]["limits"] = limits
+
+    replace_records(store, edit)
+    _, out, _ = forge(data, "plan", "--profile", "smoke")
+    assert ("2 reuse" in out) is (why is None)
+    assert why is None or why in out
 
 
 HOSTILE = {

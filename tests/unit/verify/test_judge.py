@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from example_records import example_work, make_record
+from example_records import LIMITS, example_work, make_record
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -281,3 +281,23 @@ def test_a_record_that_cannot_be_run_is_open_with_its_reason():
     )
     assert (found.verdict, found.why) == (Verdict.INCONCLUSIVE, "cannot be run here: no program")
     assert isinstance(old, Record)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "why"),
+    [
+        (
+            {"cpuset": "0,1", "siblings": ["0,1"]},
+            {"cpuset": "0,1", "siblings": []},
+            "other cores: 2 CPUs on 2",
+        ),
+        ({"cpuset": "0"}, {"cpuset": "0,1"}, "other CPUs: 2, were 1"),
+        ({"cpuset": "0,1"}, {"cpuset": "4,6", "siblings": []}, None),
+        ({"cpuset": None}, {"cpuset": "0,1"}, None),
+    ],
+)
+def test_times_on_other_cpus_or_cores_are_not_judged(then, now, why):
+    old, new = (make_record(limits={**LIMITS, **each}) for each in (then, now))
+    pair = Pair(old=old, new=new, why_not=None, likeness=Likeness.SAME)
+    (found,) = [each for each in by_interval([pair]) if each.figure == "seconds"]
+    assert found.why.startswith(why or "n = 1")
