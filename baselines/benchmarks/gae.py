@@ -6,7 +6,8 @@ Generalised advantage estimation (Schulman et al., 2016, equation 16), f64, with
     advantages[t] = delta[t] + gamma * lambda * (1 - dones[t]) * advantages[t+1]
     returns[t]    = advantages[t] + values[t]
 
-where the value and the advantage after the last step are 0.
+where the value and the advantage after the last step are 0. Each call has a gamma of its own, at most 0.001 below
+0.99, which the referee draws: it changes every element, so that no earlier answer helps.
 """
 
 import argparse
@@ -18,16 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.contract import protocol
+from baselines.contract.numbers import Numbers
+from baselines.contract.operation import Operation, serve
 from baselines.inputs.gae import GaeArrays, gae_arrays
 
 GAMMA = 0.99
+# A call's gamma is GAMMA less a whole multiple of this, of fewer than 2**20 of them.
+GAMMA_STEP = 2.0**-30
 LAMBDA = 0.95
 LAST_VALUE = 0.0
 # The data are the same whatever the process's seed, which orders the cases alone.
 _DATA_SEED = 42
 
-# Yields advantages and returns as arrays of the implementation's own: batch x length elements, the time last.
-Call = Callable[[], tuple[Any, Any]]
+# From a gamma to advantages and returns, arrays of the implementation's own: batch x length elements, the time last.
+Call = Callable[[float], tuple[Any, Any]]
 # Lays the inputs out as the implementation likes them best, outside the clock.
 Prepare = Callable[[GaeArrays], Call]
 
@@ -47,20 +52,28 @@ class Parameters(protocol.Repetitions):
 
 
 def run(options: argparse.Namespace, prepare: Prepare) -> None:
-    """Serve every case: read or make its inputs, time the call, write the outputs, print the measurement."""
+    """Serve every case: read or make its inputs, and call the implementation as the referee says."""
 
-    def serve(
+    def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> tuple[list[float], dict[str, int]]:
+    ) -> Operation[float, tuple[Any, Any]]:
         arrays = _inputs(request, case, parameters)
-        seconds, outputs = parameters.time(prepare(arrays))
-        advantages, returns = (_as_shape_of(arrays.rewards, output) for output in outputs)
-        if (directory := request.output_of(case)) is not None:
-            np.save(directory / "advantages.npy", advantages)
-            np.save(directory / "returns.npy", returns)
-        return seconds, {"elements": advantages.size}
+        return Operation(
+            calls=parameters.calls,
+            inputs=gammas,
+            call=prepare(arrays),
+            array=lambda outputs, index: _as_shape_of(arrays.rewards, outputs[index]),
+            files=("advantages.npy", "returns.npy"),
+            counts={"elements": arrays.rewards.size},
+        )
 
-    protocol.serve(options, Parameters, serve)
+    serve(options, Parameters, operation)
+
+
+def gammas(numbers: Numbers) -> list[float]:
+    """The discount factor of each call, from its number: exact in f64, the same in every language."""
+    steps: list[float] = (GAMMA - (numbers % np.uint64(2**20)).astype(np.float64) * GAMMA_STEP).tolist()
+    return steps
 
 
 def _inputs(request: protocol.Request, case: protocol.Case, parameters: Parameters) -> GaeArrays:
@@ -82,6 +95,8 @@ def _inputs(request: protocol.Request, case: protocol.Case, parameters: Paramete
 
 def _as_shape_of(like: NDArray[np.float64], output: Any) -> NDArray[np.float64]:
     """A NumPy array or CPU tensor in the inputs' shape; another precision than f64 is a defect."""
+    if type(output) is np.ndarray and output.dtype == np.float64 and output.shape == like.shape:
+        return output
     array = np.asarray(output)
     if array.dtype != np.float64:
         raise TypeError(f"the implementation computed in {array.dtype}, not in float64")

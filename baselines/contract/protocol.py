@@ -101,6 +101,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
         "--input", type=Path, metavar="DIR", help="where the input files are, a folder per case"
     )
     result.add_argument("--output", type=Path, metavar="DIR", help="where output files go, a folder per case")
+    result.add_argument("--referee", action="store_true", help="a referee leads this process by its stdin")
     return result
 
 
@@ -222,7 +223,7 @@ class Progress:
         now = time.monotonic()
         if now - self._last >= _PROGRESS_INTERVAL_SECONDS:
             self._last = now
-            _print_event({"event": "progress", "done": done, "total": self._total, "unit": self._unit})
+            print_event({"event": "progress", "done": done, "total": self._total, "unit": self._unit})
 
 
 def measurement(
@@ -240,13 +241,18 @@ def measurement(
         "case": case.name,
         "metrics": dict(metrics),
         "counts": dict(counts),
-        "memory": {"vmhwm_bytes": _vmhwm_bytes(), "cgroup_peak_bytes": _cgroup_peak_bytes()},
+        "memory": memory(),
     }
+
+
+def memory() -> dict[str, int | None]:
+    """This process's peak and its container's, in bytes; None where the system does not tell."""
+    return {"vmhwm_bytes": _vmhwm_bytes(), "cgroup_peak_bytes": _cgroup_peak_bytes()}
 
 
 def print_measurement(event: Mapping[str, Any]) -> None:
     """Print a measurement as one line of JSON."""
-    _print_event(event)
+    print_event(event)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -363,8 +369,14 @@ def _type_faults(name: str, value: object, wanted: object) -> list[str]:
     return [f"{name!r} must be {' or '.join(sorted(allowed - {'NoneType'}))}, not {found}"]
 
 
-def _print_event(event: Mapping[str, Any]) -> None:
-    print(json.dumps(event, allow_nan=False), flush=True)
+def print_event(event: Mapping[str, Any]) -> None:
+    """Print an event as one line of JSON."""
+    print_line(json.dumps(event, allow_nan=False))
+
+
+def print_line(text: str) -> None:
+    """Print a line that is an event already."""
+    print(text, flush=True)
 
 
 def _vmhwm_bytes() -> int | None:

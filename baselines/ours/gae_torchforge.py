@@ -11,9 +11,9 @@ from baselines.inputs.gae import GaeArrays
 def prepare(arrays: GaeArrays) -> gae.Call:
     """The call that is timed: its arrays in, freshly made arrays out."""
     if arrays.rewards.ndim == 1:
-        return lambda: torchforge.compute_gae(*arrays, gae.LAST_VALUE, gae.GAMMA, gae.LAMBDA)
+        return lambda gamma: torchforge.compute_gae(*arrays, gae.LAST_VALUE, gamma, gae.LAMBDA)
     last_values = np.full(len(arrays.rewards), gae.LAST_VALUE)
-    return lambda: torchforge.compute_gae_batched(*arrays, last_values, gae.GAMMA, gae.LAMBDA)
+    return lambda gamma: torchforge.compute_gae_batched(*arrays, last_values, gamma, gae.LAMBDA)
 
 
 if __name__ == "__main__":

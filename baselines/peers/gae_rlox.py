@@ -11,12 +11,12 @@ from baselines.inputs.gae import GaeArrays
 def prepare(arrays: GaeArrays) -> gae.Call:
     """The call that is timed. Its batched layout, trajectories end to end, is a view of (batch, length)."""
     if arrays.rewards.ndim == 1:
-        return lambda: rlox.compute_gae(*arrays, gae.LAST_VALUE, gae.GAMMA, gae.LAMBDA)
+        return lambda gamma: rlox.compute_gae(*arrays, gae.LAST_VALUE, gamma, gae.LAMBDA)
     batch, length = arrays.rewards.shape
     rewards, values, dones = (array.reshape(-1) for array in arrays)
     last_values = np.full(batch, gae.LAST_VALUE)
-    return lambda: rlox.compute_gae_batched(
-        rewards, values, dones, last_values, length, gae.GAMMA, gae.LAMBDA
+    return lambda gamma: rlox.compute_gae_batched(
+        rewards, values, dones, last_values, length, gamma, gae.LAMBDA
     )
 
 

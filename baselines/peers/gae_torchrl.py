@@ -26,7 +26,7 @@ def preparation(path: str) -> gae.Prepare:
         ended = dones.bool()
         next_values = torch.full_like(values, gae.LAST_VALUE)
         next_values[..., :-1, :] = values[..., 1:, :]
-        return lambda: estimate(gae.GAMMA, gae.LAMBDA, values, next_values, rewards, ended, ended)
+        return lambda gamma: estimate(gamma, gae.LAMBDA, values, next_values, rewards, ended, ended)
 
     return prepare
 

@@ -10,35 +10,34 @@ from baselines.inputs.gae import GaeArrays
 Array = NDArray[np.float64]
 
 
-def backward_loop(rewards: Array, values: Array, dones: Array) -> tuple[Array, Array]:
+def backward_loop(rewards: Array, values: Array, dones: Array, gamma: float) -> tuple[Array, Array]:
     """Advantages and returns of one trajectory (length,) or several (length, batch): the time comes first."""
     advantages = np.empty_like(rewards)
     next_value = np.full(rewards.shape[1:], gae.LAST_VALUE)[()]
     next_advantage = np.zeros(rewards.shape[1:])[()]
     for t in reversed(range(len(rewards))):
         going_on = 1.0 - dones[t]
-        delta = rewards[t] + gae.GAMMA * next_value * going_on - values[t]
-        advantages[t] = next_advantage = delta + gae.GAMMA * gae.LAMBDA * going_on * next_advantage
+        delta = rewards[t] + gamma * next_value * going_on - values[t]
+        advantages[t] = next_advantage = delta + gamma * gae.LAMBDA * going_on * next_advantage
         next_value = values[t]
     return advantages, advantages + values
 
 
-def batched(rewards: Array, values: Array, dones: Array) -> tuple[Array, Array]:
+def batched(rewards: Array, values: Array, dones: Array, gamma: float) -> tuple[Array, Array]:
     """The same for arrays (batch, length).
 
     The loop wants the batch's values of one step side by side: strided rows cost more than turning the
     arrays over. The caller has (batch, length), so both turns belong to the call.
     """
-    advantages, returns = backward_loop(
-        *(np.ascontiguousarray(array.T) for array in (rewards, values, dones))
-    )
+    rewards, values, dones = (np.ascontiguousarray(array.T) for array in (rewards, values, dones))
+    advantages, returns = backward_loop(rewards, values, dones, gamma)
     return np.ascontiguousarray(advantages.T), np.ascontiguousarray(returns.T)
 
 
 def prepare(arrays: GaeArrays) -> gae.Call:
     """The call that is timed."""
     compute = backward_loop if arrays.rewards.ndim == 1 else batched
-    return lambda: compute(*arrays)
+    return lambda gamma: compute(*arrays, gamma)
 
 
 if __name__ == "__main__":

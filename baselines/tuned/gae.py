@@ -10,22 +10,22 @@ from baselines.inputs.gae import GaeArrays
 Array = NDArray[np.float64]
 
 
-def deltas_and_factors(rewards: Array, values: Array, dones: Array) -> tuple[Array, Array]:
+def deltas_and_factors(rewards: Array, values: Array, dones: Array, gamma: float) -> tuple[Array, Array]:
     """The temporal-difference errors, and what an advantage is multiplied by on its way to the step before."""
     factors = 1.0 - dones
     deltas = np.empty_like(values)
     deltas[..., :-1], deltas[..., -1] = values[..., 1:], gae.LAST_VALUE
-    deltas *= gae.GAMMA
+    deltas *= gamma
     deltas *= factors
     deltas += rewards
     deltas -= values
-    factors *= gae.GAMMA * gae.LAMBDA
+    factors *= gamma * gae.LAMBDA
     return deltas, factors
 
 
-def trajectory(rewards: Array, values: Array, dones: Array) -> tuple[Array, Array]:
+def trajectory(rewards: Array, values: Array, dones: Array, gamma: float) -> tuple[Array, Array]:
     """The reference's `backward_loop` of one trajectory, over Python's floats: an array's elements cost more."""
-    deltas, factors = deltas_and_factors(rewards, values, dones)
+    deltas, factors = deltas_and_factors(rewards, values, dones, gamma)
     advantage, backwards = 0.0, []
     for delta, factor in zip(reversed(deltas.tolist()), reversed(factors.tolist()), strict=True):
         advantage = delta + factor * advantage
@@ -35,9 +35,9 @@ def trajectory(rewards: Array, values: Array, dones: Array) -> tuple[Array, Arra
     return advantages, advantages + values
 
 
-def batch(rewards: Array, values: Array, dones: Array) -> tuple[Array, Array]:
+def batch(rewards: Array, values: Array, dones: Array, gamma: float) -> tuple[Array, Array]:
     """`batched` of the reference, two operations a step, in place."""
-    terms = deltas_and_factors(rewards, values, dones)
+    terms = deltas_and_factors(rewards, values, dones, gamma)
     deltas, factors = (np.ascontiguousarray(each.T) for each in terms)
     later = np.zeros_like(deltas[0])
     for delta, factor in zip(deltas[::-1], factors[::-1], strict=True):
@@ -50,7 +50,7 @@ def batch(rewards: Array, values: Array, dones: Array) -> tuple[Array, Array]:
 def prepare(arrays: GaeArrays) -> gae.Call:
     """The call that is timed."""
     compute = trajectory if arrays.rewards.ndim == 1 else batch
-    return lambda: compute(*arrays)
+    return lambda gamma: compute(*arrays, gamma)
 
 
 if __name__ == "__main__":

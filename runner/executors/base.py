@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from runner.executors.channel import Channel
 from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
@@ -24,6 +25,8 @@ class LaunchRequest:
 
     ``command`` lacks only ``--input`` and ``--output``. The executor adds these with paths of its own where the
     runner gives directories. One directory is read; the other is empty and receives the launch's files.
+    ``on_line`` gets each line of stdout and the time at which it was read. With an ``on_open`` stdin stays open, and
+    ``on_open`` gets the channel to it once the process has started.
     ``keeper_image`` is an image that holds ``sleep``; None where ``image`` holds it. ``executable_tmp`` is whether
     the launch may execute what it writes to /tmp.
     """
@@ -36,7 +39,8 @@ class LaunchRequest:
     deadline_seconds: float
     input_directory: Path | None
     output_directory: Path | None
-    on_line: Callable[[str], None]
+    on_line: Callable[[str, float], None]
+    on_open: Callable[[Channel], None] | None = None
     keeper_image: ImageFacts | None = None
     executable_tmp: bool = False
 

@@ -29,10 +29,11 @@ def create_container(
     mounts: Sequence[Mount],
     environment: Mapping[str, str],
     executable_tmp: bool = False,
+    stdin_open: bool = False,
 ) -> Container:
     """A confined container that is not started yet.
 
-    With ``executable_tmp`` it may execute files that it writes to /tmp.
+    With ``executable_tmp`` it may execute files that it writes to /tmp. With ``stdin_open`` it has a stdin to attach to.
 
     Raises:
         docker.errors.APIError: the daemon refuses it.
@@ -60,6 +61,8 @@ def create_container(
             Ulimit(name="fsize", soft=most_bytes(limits), hard=most_bytes(limits)),
         ],
         init=True,
+        # Closed for good once whoever is attached to it has gone.
+        stdin_open=stdin_open,
         tmpfs={"/tmp": f"size=256m,mode=1777{',exec' if executable_tmp else ''}"},  # noqa: S108 (inside the container)
         mounts=list(mounts),
         environment=dict(environment),

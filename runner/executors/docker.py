@@ -22,6 +22,7 @@ from runner.daemon.whereabouts import Whereabouts, architecture_of, machine_of_d
 from runner.executors import instructions, threads
 from runner.executors.attached import Output, Witness, connection_broke, in_one_line
 from runner.executors.base import AppliedLimits, LaunchRequest, LaunchResult
+from runner.executors.container_stdin import ContainerStdin
 from runner.executors.containers import create_container
 from runner.executors.keeper import INPUTS, OUTPUTS, Keeper, keeper
 from runner.executors.sweep import owner_labels, sweep
@@ -149,7 +150,11 @@ class DockerExecutor:
                         beside.fill(request.input_directory)
                 except APIError as error:
                     return _refused(error, limits)
-                return _run(request, container, beside, limits)
+                stdin = None
+                if request.on_open is not None:
+                    stdin = ContainerStdin(container, here=self._place is Whereabouts.HERE)
+                    stack.callback(stdin.close)
+                return _run(request, container, beside, limits, stdin)
         except BROKEN_CONNECTION as error:
             raise connection_broke(in_one_line(error)) from error
 
@@ -190,6 +195,7 @@ class DockerExecutor:
                     cpuset=limits.cpuset,
                     mounts=beside.mounts if beside else (),
                     executable_tmp=request.executable_tmp,
+                    stdin_open=request.on_open is not None,
                     environment={
                         **threads.environment(request.limits),
                         **instructions.environment(request.limits),
@@ -207,7 +213,11 @@ class DockerExecutor:
 
 
 def _run(
-    request: LaunchRequest, container: Container, beside: Keeper | None, limits: AppliedLimits
+    request: LaunchRequest,
+    container: Container,
+    beside: Keeper | None,
+    limits: AppliedLimits,
+    stdin: ContainerStdin | None,
 ) -> LaunchResult:
     # The streams are attached before the start, because the daemon keeps no log and no byte may be missed.
     chunks = container.attach(stdout=True, stderr=True, stream=True, logs=False, demux=True)
@@ -218,6 +228,9 @@ def _run(
     except APIError as error:
         return _refused(error, limits)
     witness = Witness(container, name=request.name)
+    if stdin is not None and request.on_open is not None:
+        stdin.started()
+        request.on_open(stdin)
     output.start()
     stopped = None
     if not output.wait(request.deadline_seconds - (time.monotonic() - started)):

@@ -26,6 +26,7 @@ from runner.executors.base import AppliedLimits, LaunchRequest, LaunchResult
 from runner.executors.inherited import inherited
 from runner.executors.modules import missing_modules
 from runner.executors.outputs import empty, most_bytes, overfull_directory, refuse_directory
+from runner.executors.process_stdin import ProcessStdin
 from runner.executors.usage import can_be_seen, usage_of
 from runner.executors.watch import Streams
 from runner.images.identity import identify
@@ -219,7 +220,7 @@ def _start(
         with uninterrupted():
             process = subprocess.Popen(
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if request.on_open is None else subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
@@ -235,12 +236,15 @@ def _start(
         if process is not None:
             with uninterrupted():
                 end_group(process, grace_seconds=_GRACE_SECONDS)
+                ProcessStdin(process).close()
 
 
 def _watch(
     request: LaunchRequest, process: "subprocess.Popen[bytes]", limits: AppliedLimits, started: float
 ) -> LaunchResult:
     streams = Streams(request.on_line)
+    if request.on_open is not None:
+        request.on_open(ProcessStdin(process))
     stopped = _follow(request, process, streams, started)
     # The process may go on after it closed both streams.
     while stopped is None and process.poll() is None:

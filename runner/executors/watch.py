@@ -1,6 +1,7 @@
 """Read a launch's two streams, with a bound on each."""
 
 import codecs
+import time
 from collections.abc import Callable
 
 from runner.records.failure import Failure, FailureKind
@@ -14,7 +15,7 @@ KEPT_STDERR_BYTES = 2**20
 class Streams:
     """Both streams of one launch."""
 
-    def __init__(self, on_line: Callable[[str], None]) -> None:
+    def __init__(self, on_line: Callable[[str, float], None]) -> None:
         self.stdout = StdoutLines(on_line)
         self.stderr = StderrTail()
 
@@ -43,9 +44,12 @@ class Streams:
 
 
 class StdoutLines:
-    """Cuts a byte stream into lines and hands each on. It ignores all bytes after the allowed number."""
+    """Cuts a byte stream into lines, and hands each on with the time at which its end was read (time.monotonic).
 
-    def __init__(self, on_line: Callable[[str], None]) -> None:
+    It ignores all bytes after the allowed number.
+    """
+
+    def __init__(self, on_line: Callable[[str, float], None]) -> None:
         self._on_line = on_line
         # Bytes that are not UTF-8 become U+FFFD, which the protocol refuses.
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -60,6 +64,7 @@ class StdoutLines:
 
     def feed(self, chunk: bytes) -> None:
         """Take some bytes."""
+        at = time.monotonic()
         self._taken += len(chunk)
         if self.overflowed or self._closed:
             self._rest = []
@@ -68,7 +73,7 @@ class StdoutLines:
         for line in whole:
             if self._closed:
                 return
-            self._on_line("".join([*self._rest, line]))
+            self._on_line("".join([*self._rest, line]), at)
             self._rest = []
         self._rest.append(rest)
 
@@ -80,7 +85,7 @@ class StdoutLines:
         if whole and not self.overflowed and not self._closed:
             rest = "".join([*self._rest, self._decoder.decode(b"", final=True)])
             if rest:
-                self._on_line(rest)
+                self._on_line(rest, time.monotonic())
         self._closed = True
 
 

@@ -5,6 +5,7 @@ times with the launch's duration. Only files of the timed launch count.
 """
 
 from runner.gate.check import Check
+from runner.gate.hearing import Hearing
 from runner.gate.judge import Judgement, expected_counts, judge
 
-__all__ = ["Check", "Judgement", "expected_counts", "judge"]
+__all__ = ["Check", "Hearing", "Judgement", "expected_counts", "judge"]

@@ -21,6 +21,14 @@ class Check:
     detail: str
     share: float | None = None
 
+    def or_worse(self, other: "Check | None") -> "Check":
+        """Of two comparisons of the same thing the one that failed, or the one that came nearer to its bound."""
+        if other is None or (other.passed and not self.passed):
+            return self
+        if other.passed == self.passed and (self.share or 0.0) > (other.share or 0.0):
+            return self
+        return other
+
 
 class Refused(Exception):
     """An output that cannot be judged at all."""

@@ -1,17 +1,23 @@
 """The whole of the gate for one cell: outputs, counts, times, episodes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runner.gate.arrays import Array
 from runner.gate.check import Check, Refused
+from runner.gate.digests import check_digest
 from runner.gate.episodes import check_episodes, read_episodes
+from runner.gate.hearing import Hearing
 from runner.gate.outputs import compare, read_output
+from runner.gate.windows import check_window
 from runner.matrix import Benchmark
 from runner.matrix.expressions import evaluate
 from runner.records.failure import Failure, FailureKind
 from runner.records.measured import Episode
+from runner.referee.claims import Claims
+from runner.referee.sizes import Plan
 
 # A repetition is the difference of two readings of a clock of whole nanoseconds. Dividing by the number of calls may
 # have rounded it down.
@@ -41,6 +47,7 @@ def judge(
     outputs: Path,
     reference: Path | None,
     same_work: bool = True,
+    hearing: Hearing | None = None,
 ) -> Judgement:
     """Judge one cell.
 
@@ -53,6 +60,8 @@ def judge(
         reference: the same of the reference implementation; None when this is the reference itself.
         same_work: False for an implementation whose work differs, as the matrix says. The gate then compares no
             outputs, and still judges counts, times and episodes.
+        hearing: what the referee saw; None where there was none. The outputs are then those of the repetitions that
+            the referee asked for, a folder each.
     """
     checks = [
         _counts(benchmark, parameters, measurement),
@@ -62,11 +71,19 @@ def judge(
     episodes: tuple[Episode, ...] | None = None
     try:
         _require_headline(benchmark, measurement)
-        for output in benchmark.gate.outputs if same_work else ():
-            mine = read_output(outputs / output.file)
-            theirs = mine if reference is None else read_output(reference / output.file)
-            checks += (compared := compare(output, mine, theirs))
+        compared: dict[str, Check] = {}
+        try:
+            for folder in _folders(hearing):
+                theirs = None if reference is None else reference / folder
+                for check in _outputs(benchmark, outputs / folder, theirs, same_work, parameters, hearing):
+                    compared[check.check] = check.or_worse(compared.get(check.check))
+        finally:
+            checks += compared.values()
             kinds += [FailureKind.WRONG_OUTPUT] * len(compared)
+        if hearing is not None:
+            # After the outputs: wrong work says more than the time that it took.
+            checks.append(_window(benchmark, parameters, hearing))
+            kinds.append(FailureKind.UNACCOUNTED_TIME)
         if benchmark.gate.episodes:
             episodes = read_episodes(outputs / benchmark.gate.episodes)
             checks.append(
@@ -85,6 +102,52 @@ def judge(
         failure = _first_failure(kinds, checks) or refused.failure
         return Judgement(checks=tuple(checks), episodes=episodes, failure=failure)
     return Judgement(checks=tuple(checks), episodes=episodes, failure=_first_failure(kinds, checks))
+
+
+def _outputs(
+    benchmark: Benchmark,
+    folder: Path,
+    reference: Path | None,
+    same_work: bool,
+    parameters: Mapping[str, Any],
+    hearing: Hearing | None,
+) -> Iterator[Check]:
+    """The checks of one folder of outputs."""
+    files: dict[str, Mapping[str, Array]] = {}
+    for output in benchmark.gate.outputs if same_work or hearing else ():
+        mine = files[output.file] = read_output(folder / output.file)
+        if same_work:
+            yield from compare(
+                output, mine, mine if reference is None else read_output(reference / output.file)
+            )
+    if hearing is not None and int(folder.name) < hearing.refereed.ranked.repetitions:
+        yield _digest(parameters, hearing, int(folder.name), files)
+
+
+def _folders(hearing: Hearing | None) -> Sequence[str]:
+    """Where the outputs lie below the case's folder."""
+    return ("",) if hearing is None else tuple(str(each) for each in hearing.refereed.asked)
+
+
+def _window(benchmark: Benchmark, parameters: Mapping[str, Any], hearing: Hearing) -> Check:
+    ranked = hearing.refereed.ranked
+    claims = Claims.of(benchmark.headline, parameters)
+    account = ranked.account(
+        claims, channel_seconds=hearing.channel_seconds, between_seconds=hearing.between_seconds
+    )
+    return check_window(account, ranked=Plan.of(parameters).ranked)
+
+
+def _digest(
+    parameters: Mapping[str, Any], hearing: Hearing, repetition: int, files: Mapping[str, Mapping[str, Array]]
+) -> Check:
+    return check_digest(
+        hearing.refereed.ranked.done.digests[repetition],
+        [arrays[name] for arrays in files.values() for name in sorted(arrays)],
+        nonce=hearing.refereed.draw.nonce,
+        repetition=repetition,
+        calls=int(parameters.get("calls", 1)),
+    )
 
 
 def _first_failure(kinds: Sequence[FailureKind], checks: Sequence[Check]) -> Failure | None:

@@ -534,6 +534,7 @@ def _benchmark(name: str, value: dict[str, Any], images: Mapping[str, ImageTarge
         },
         limits=tuple(value.get("limits", ())),
         on_request=value.get("on_request", False),
+        refereed=value.get("refereed", False),
         decision=model.Decision(value["decision"]) if "decision" in value else None,
         roofline=_roofline(value) if "roofline" in value else None,
         updates=_updates(value["updates"]) if "updates" in value else None,

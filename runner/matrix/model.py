@@ -289,6 +289,8 @@ class Benchmark:
     """The cases and implementations that each profile leaves to longer profiles."""
     limits: tuple[str, ...] = ()
     on_request: bool = False
+    refereed: bool = False
+    """Whether its implementations are led by the referee, docs/protocol.md."""
     roofline: Roofline | None = None
     updates: Updates | None = None
     decision: Decision | None = None

@@ -194,26 +194,31 @@ def _content_1(
 ) -> Content:
     # The wording of a difference changes nothing; its existence decides what the gate judges.
     other_work = {"other_work": True} if cell.implementation.differs else {}
-    return other_work | {
-        "benchmark": cell.benchmark.name,
-        "case": cell.case.name,
-        "implementation": cell.implementation.name,
-        "command": cell.implementation.command,
-        "parameters": cell.parameters,
-        "seed": cell.seed,
-        "inputs": cell.benchmark.inputs,
-        "gate": cell.benchmark.gate.facts(),
-        "counts": cell.benchmark.counts,
-        "headline": cell.benchmark.headline,
-        "reference": cell.benchmark.reference.command,
-        "limits": cell.limits.facts(),
-        "toolchain": asdict(cell.toolchain),
-        "architecture": cell.platform.architecture,
-        "execution_hash": execution_hash,
-        "execution": {"kind": execution.kind.value, "emulator": execution.emulator},
-        "executor": executor,
-        "machine": machine,
-    }
+    refereed = {"refereed": True} if cell.benchmark.refereed else {}
+    return (
+        other_work
+        | refereed
+        | {
+            "benchmark": cell.benchmark.name,
+            "case": cell.case.name,
+            "implementation": cell.implementation.name,
+            "command": cell.implementation.command,
+            "parameters": cell.parameters,
+            "seed": cell.seed,
+            "inputs": cell.benchmark.inputs,
+            "gate": cell.benchmark.gate.facts(),
+            "counts": cell.benchmark.counts,
+            "headline": cell.benchmark.headline,
+            "reference": cell.benchmark.reference.command,
+            "limits": cell.limits.facts(),
+            "toolchain": asdict(cell.toolchain),
+            "architecture": cell.platform.architecture,
+            "execution_hash": execution_hash,
+            "execution": {"kind": execution.kind.value, "emulator": execution.emulator},
+            "executor": executor,
+            "machine": machine,
+        }
+    )
 
 
 # A record names the version that made its key; a record without one has version 1. A change of what a key depends on

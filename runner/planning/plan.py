@@ -16,6 +16,7 @@ from runner.planning.key_differences import Earlier
 from runner.records.execution import Execution
 from runner.records.record import Record, content_hash
 from runner.records.store import Store, newest_by_key
+from runner.referee.nonce import Handed
 from runner.system import machine
 
 ImageKey = tuple[str, str, str]
@@ -43,7 +44,8 @@ class PlannedCell:
     """A cell, its content key, and the decision with its reason.
 
     ``reference`` is the cell whose outputs the gate compares with; a reference may be its own. ``record`` is the
-    identifier of the record that is reused, has failed, or is compared with in ``why``.
+    identifier of the record that is reused, has failed, or is compared with in ``why``. ``handed`` is what an earlier
+    run's referee drew for it.
     """
 
     cell: Cell
@@ -53,6 +55,16 @@ class PlannedCell:
     decision: Decision
     why: str
     record: str | None = None
+    handed: Handed | None = None
+
+    @property
+    def kept_as(self) -> str:
+        """The name under which the store keeps the outputs that it is compared with: those of one nonce, if any."""
+        return (
+            self.reference.key
+            if self.handed is None
+            else content_hash([self.reference.key, self.handed.nonce])
+        )
 
     @property
     def is_compared_with(self) -> bool:

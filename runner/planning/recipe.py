@@ -82,6 +82,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
         target=image.name,
         core=core,
         versions=UNSET if image.name in OURS or not image.versions else image.versions,
+        refereed=True if benchmark.refereed else UNSET,
         differs=cell.implementation.differs or UNSET,
     )
 
@@ -199,6 +200,7 @@ def _benchmark(name: str, work: WorkFacts, implementations: Mapping[str, Impleme
             case: Case(name=case, parameters=parameters) for case, parameters in work.inputs.cases.items()
         },
         sizes={},
+        refereed=work.refereed is True,
         implementations=implementations,
     )
 

@@ -109,6 +109,12 @@ class FailureKind(Enum):
         "The times add up to more than the process lived, or a repetition is shorter than a nanosecond.",
         "Time with a monotonic clock; time several calls together where one is shorter than a tick.",
     )
+    UNACCOUNTED_TIME = (
+        "unaccounted-time",
+        "The times that the implementation claims do not fill the window that the referee saw, or fill more than it, "
+        "or too much work was done between the timed repetitions.",
+        "Do all work between `go` and `done`, time all of it, and wait for results that are computed asynchronously.",
+    )
     WRONG_COUNTS = (
         "wrong-counts",
         "The amount of work differs from what the runner computes from the parameters.",

@@ -28,6 +28,7 @@ from runner.records.part import (
     require_environments,
 )
 from runner.records.place import LaunchFacts, Machine
+from runner.records.refereed import RefereeFacts
 from runner.records.work import WorkFacts
 from runner.system.schema_rules import is_date_time
 
@@ -73,6 +74,7 @@ class Record(Part, frozen=True, kw_only=True):
         inputs: SHA-256 of each input file.
         outputs: SHA-256 of each output file.
         measurement: What the implementation printed; null where it printed none.
+        referee: What the referee drew and saw; absent where none led the launch, or it did not get so far.
         episodes: The episodes that were played; null for operations.
         expected_counts: The counts that the runner worked out.
         gate: The checks that were made.
@@ -99,6 +101,7 @@ class Record(Part, frozen=True, kw_only=True):
     inputs: dict[str, Hash]
     outputs: dict[str, Hash]
     measurement: Measurement | None
+    referee: RefereeFacts | UnsetType = UNSET
     episodes: Episodes | None
     expected_counts: dict[str, Amount]
     gate: tuple[GateCheck, ...]
@@ -177,8 +180,10 @@ class Record(Part, frozen=True, kw_only=True):
 
     @property
     def memory(self) -> Memory:
-        """The peaks of memory that it printed; unknown where it measured nothing."""
-        return self.measurement.memory if self.measurement else _UNKNOWN_MEMORY
+        """The process's peak as a referee saw it from outside, else as it printed it; unknown where there is neither."""
+        said = self.measurement.memory if self.measurement else _UNKNOWN_MEMORY
+        seen = self.referee.vmhwm_bytes if self.referee else None
+        return said if seen is None else msgspec.structs.replace(said, vmhwm_bytes=seen)
 
     @property
     def played(self) -> tuple[Episode, ...]:

@@ -1,6 +1,6 @@
 """The work of a record: all that is needed to run its cell again without its matrix."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -91,6 +91,7 @@ class WorkFacts(Part, frozen=True, kw_only=True):
         core: The image that made the inputs and ran the reference.
         versions: The command that prints the versions inside a competitor's image; absent where there is none,
             and for our own images.
+        refereed: A referee led the launch; absent where none did.
         differs: How the work differs from the reference's; absent where the work is the same.
     """
 
@@ -105,6 +106,7 @@ class WorkFacts(Part, frozen=True, kw_only=True):
     target: Name
     core: ImageFacts
     versions: Command | UnsetType = UNSET
+    refereed: Literal[True] | UnsetType = UNSET
     differs: Annotated[tuple[str, ...], Meta(min_length=1)] | UnsetType = UNSET
 
     def __post_init__(self) -> None:

@@ -12,6 +12,8 @@ from runner.system.printable import one_line
 from runner.system.schema import schema
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "measurement.schema.json"
+# With it an implementation answers the referee on its stdin.
+REFEREE = "--referee"
 # A measurement needs one object or list for each metric. A megabyte of brackets would become a gigabyte of objects.
 _MOST_BRACKETS = 2000
 
@@ -33,8 +35,9 @@ class Reader:
     measurements: dict[str, dict[str, Any]] = field(default_factory=dict)
     failures: dict[str | None, Failure] = field(default_factory=dict)
 
-    def line(self, text: str) -> None:
-        """Take one line. A breach of the contract becomes a failure of its case, or of all cases."""
+    def line(self, text: str, at: float = 0.0) -> None:
+        """Take one line, whenever it was read. A breach becomes a failure of its case, or of all cases."""
+        del at
         # No later line can save a failed launch, so the rest is not parsed.
         if None in self.failures or not text.strip():
             return
@@ -62,6 +65,10 @@ class Reader:
             )
         else:
             self.measurements[case] = event
+
+    def measurement(self, case: str) -> dict[str, Any] | None:
+        """The measurement of a case; None where there is none."""
+        return self.measurements.get(case)
 
     def failure_of(self, case: str) -> Failure | None:
         """Why this case has no valid measurement, or None."""

@@ -45,7 +45,7 @@ def ensure_inputs(
                 deadline_seconds=deadline_seconds,
                 input_directory=None,
                 output_directory=temporary,
-                on_line=lambda _: None,
+                on_line=lambda *_: None,
             )
         )
         written = file_hashes(temporary)

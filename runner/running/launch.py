@@ -16,10 +16,12 @@ from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.records.record import Record
 from runner.records.store import Store
-from runner.referee.protocol import Reader, arguments
+from runner.referee.dialogue import Dialogue
+from runner.referee.protocol import REFEREE, Reader, arguments
 from runner.running.inputs import ensure_inputs, inputs_of_launch
 from runner.running.progress import Progress
 from runner.running.recording import sealed_record
+from runner.running.refereeing import dialogue_of, keep_draw, kept_draw
 from runner.running.stages import EndedLaunch, PreparedLaunch
 from runner.system.files import write_atomically
 from runner.system.hashes import file_hashes
@@ -29,18 +31,22 @@ from runner.system.scratch import scratch_directory
 from runner.system.signals import uninterrupted
 
 if TYPE_CHECKING:
-    from runner.gate import Judgement
+    from runner.gate import Hearing, Judgement
 
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """The parts that all launches of a run share. Each image comes with the versions that it holds."""
+    """The parts that all launches of a run share. Each image comes with the versions that it holds.
+
+    Nonces follow from the ``secret``.
+    """
 
     profile: str
     images: Mapping[ImageKey, tuple[ImageFacts, Mapping[str, str | None]]]
     executor: Executor
     store: Store
     progress: Progress
+    secret: bytes
 
 
 def run_launch(launch: Launch, around: Surroundings) -> list[Record]:
@@ -75,8 +81,14 @@ def _prepare(launch: Launch, around: Surroundings) -> PreparedLaunch:
         software=software,
         core=core,
         inputs=inputs,
-        reader=Reader(cases=list(cases), on_progress=around.progress.within),
+        listener=_listener(launch, list(cases), around),
     )
+
+
+def _listener(launch: Launch, cases: list[str], around: Surroundings) -> Reader | Dialogue:
+    if not launch.first.benchmark.refereed:
+        return Reader(cases=cases, on_progress=around.progress.within)
+    return dialogue_of(launch, store=around.store, secret=around.secret, on_progress=around.progress.within)
 
 
 def _shuffled_cases(launch: Launch) -> dict[str, dict[str, Any]]:
@@ -113,16 +125,23 @@ def _request(prepared: PreparedLaunch, scratch: Path) -> LaunchRequest:
     """The process to start, with an empty directory for its outputs and copies of its inputs below ``scratch``."""
     cell, outputs = prepared.launch.first, scratch / "outputs"
     outputs.mkdir()
+    listener = prepared.listener
+    refereed = isinstance(listener, Dialogue)
     return LaunchRequest(
         name=prepared.name,
         image=prepared.image,
         platform=cell.platform,
-        command=(*cell.implementation.command, *arguments(prepared.cases.items(), cell.seed)),
+        command=(
+            *cell.implementation.command,
+            *arguments(prepared.cases.items(), cell.seed),
+            *((REFEREE,) if refereed else ()),
+        ),
         limits=cell.limits,
         deadline_seconds=prepared.launch.deadline_seconds,
         input_directory=inputs_of_launch(prepared.inputs, list(prepared.cases), scratch / "inputs"),
         output_directory=outputs,
-        on_line=prepared.reader.line,
+        on_line=listener.heard if isinstance(listener, Dialogue) else listener.line,
+        on_open=listener.opened if isinstance(listener, Dialogue) else None,
         keeper_image=prepared.core,
         executable_tmp=cell.implementation.image.executable_tmp,
     )
@@ -137,7 +156,10 @@ def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundi
     """One cell: the gate's judgement, the outputs that other gates need, and the record."""
     judgement = _judge(planned, ended, around.store)
     if planned.is_compared_with and judgement.failure is None:
-        around.store.save_files("references", planned.key, ended.outputs / planned.cell.case.name)
+        listener = ended.prepared.listener
+        if isinstance(listener, Dialogue):
+            keep_draw(listener.seen[planned.cell.case.name], ended.outputs / planned.cell.case.name)
+        around.store.save_files("references", planned.kept_as, ended.outputs / planned.cell.case.name)
     return around.store.add(
         sealed_record(
             planned,
@@ -154,12 +176,12 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
     # The gate's libraries are imported only when there is a cell to judge: many calls reuse every record.
     from runner.gate import Judgement, judge  # noqa: PLC0415
 
-    cell, result, reader = planned.cell, ended.result, ended.prepared.reader
+    cell, result, listener = planned.cell, ended.result, ended.prepared.listener
     case, same_work = cell.case.name, not cell.implementation.differs
-    failure = result.failure or result.explain(reader.failure_of(case))
+    failure = result.failure or result.explain(listener.failure_of(case))
     reference = None
     if failure is None and same_work and not planned.is_compared_with:
-        reference = store.files("references", planned.reference.key)
+        reference = store.files("references", planned.kept_as)
         if reference is None:
             failure = Failure(
                 kind=FailureKind.NO_REFERENCE,
@@ -170,10 +192,25 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
     judgement = judge(
         cell.benchmark,
         parameters=cell.parameters,
-        measurement=reader.measurements[case],
+        measurement=listener.measurement(case) or {},
         wall_seconds=result.wall_seconds,
         outputs=ended.outputs / case,
         reference=reference,
         same_work=same_work,
+        hearing=_hearing(planned, listener, store),
     )
     return replace(judgement, failure=result.explain(judgement.failure))
+
+
+def _hearing(planned: PlannedCell, listener: Reader | Dialogue, store: Store) -> "Hearing | None":
+    """What the referee saw of a cell, for the gate; None where there was no referee."""
+    from runner.gate import Hearing  # noqa: PLC0415
+
+    if not isinstance(listener, Dialogue):
+        return None
+    kept = None if planned.is_compared_with else kept_draw(planned, store)
+    return Hearing(
+        refereed=listener.seen[planned.cell.case.name],
+        channel_seconds=listener.channel_seconds,
+        between_seconds=kept.between_seconds if kept else None,
+    )

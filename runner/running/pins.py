@@ -63,7 +63,7 @@ def _ask(
             deadline_seconds=_DEADLINE_SECONDS,
             input_directory=None,
             output_directory=None,
-            on_line=lines.append,
+            on_line=lambda line, _: lines.append(line),
         )
     )
     return _versions("\n".join(lines)) if result.exit_code == 0 else None

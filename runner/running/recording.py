@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, convert
+from msgspec import UNSET, UnsetType, convert
 
 from runner.executors.base import AppliedLimits
 from runner.planning.plan import PlannedCell
@@ -13,6 +13,9 @@ from runner.records.failure import Failure
 from runner.records.measured import CellFailure, GateCheck, Measurement
 from runner.records.place import LaunchFacts, LimitsInForce, Machine, MachineState
 from runner.records.record import SCHEMA_VERSION, UNSEALED, CellNames, Record, sealed
+from runner.records.refereed import RefereeFacts, WindowFacts
+from runner.referee.dialogue import Dialogue
+from runner.referee.protocol import Reader
 from runner.running.stages import EndedLaunch
 from runner.system.privacy import without_host
 
@@ -66,13 +69,38 @@ def sealed_record(
             launch=_launch(ended, executor),
             inputs=_below(ended.input_hashes, case),
             outputs=_below(ended.output_hashes, case),
-            measurement=convert(prepared.reader.measurements.get(case), Measurement | None),
+            measurement=convert(prepared.listener.measurement(case), Measurement | None),
+            referee=_referee(prepared.listener, case),
             episodes=judgement.episodes,
             expected_counts=expected_counts(cell.benchmark, cell.parameters),
             gate=convert(judgement.checks, tuple[GateCheck, ...], from_attributes=True),
             failure=None if judgement.failure is None else _failure(judgement.failure),
             content_sha256=UNSEALED,
         )
+    )
+
+
+def _referee(listener: Reader | Dialogue, case: str) -> RefereeFacts | UnsetType:
+    if not isinstance(listener, Dialogue) or case not in listener.seen:
+        return UNSET
+    refereed = listener.seen[case]
+    windows = tuple(
+        WindowFacts(
+            repetitions=each.repetitions,
+            seconds=each.seconds,
+            cpu_seconds=each.cpu_seconds,
+            between_seconds=each.done.between_seconds,
+        )
+        for each in refereed.windows
+    )
+    return RefereeFacts(
+        nonce=refereed.draw.nonce,
+        asked=refereed.asked,
+        windows=windows,
+        void_windows=refereed.void_windows,
+        channel_seconds=listener.channel_seconds,
+        ready_seconds=listener.ready_seconds,
+        vmhwm_bytes=refereed.after.vmhwm_bytes,
     )
 
 

@@ -8,6 +8,7 @@ from runner.planning.plan import ImageKey, Plan
 from runner.records.image import ImageFacts
 from runner.records.record import Record
 from runner.records.store import Store
+from runner.referee.nonce import new_secret
 from runner.running.launch import Surroundings, run_launch
 from runner.running.pins import verified_software
 from runner.running.progress import Progress
@@ -39,6 +40,7 @@ def run(plan: Plan, executor: Executor, store: Store, progress: Progress) -> Sum
         executor=executor,
         store=store,
         progress=progress,
+        secret=new_secret(),
     )
     progress.begin(plan.launches, plan.records, here=executor.machine())
     records = [record for launch in plan.launches for record in run_launch(launch, around)]

@@ -9,6 +9,7 @@ from typing import Any
 from runner.executors.base import LaunchResult
 from runner.planning.plan import Launch
 from runner.records.image import ImageFacts
+from runner.referee.dialogue import Dialogue
 from runner.referee.protocol import Reader
 
 
@@ -24,7 +25,7 @@ class PreparedLaunch:
         software: the versions that the image holds.
         core: the image that made the inputs and ran the reference.
         inputs: the directory with the input files of all cases of the benchmark.
-        reader: reads what the process prints.
+        listener: hears what the process prints; a referee also answers.
     """
 
     launch: Launch
@@ -34,7 +35,7 @@ class PreparedLaunch:
     software: Mapping[str, str | None]
     core: ImageFacts
     inputs: Path
-    reader: Reader
+    listener: Reader | Dialogue
 
 
 @dataclass(frozen=True, kw_only=True)

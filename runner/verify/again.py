@@ -16,6 +16,7 @@ from runner.records.execution import Execution
 from runner.records.image import ImageFacts
 from runner.records.record import Record, content_hash
 from runner.records.store import Store, newest_by_key
+from runner.referee.nonce import Handed
 from runner.running.progress import Progress
 from runner.running.run import run
 from runner.system import machine
@@ -45,6 +46,10 @@ class Job:
     def reference(self) -> Cell:
         """The cell that its gate compares with."""
         return self._on(self.work.reference)
+
+    def case_of(self, jobs: Iterable["Job"]) -> list["Job"]:
+        """Those of the jobs that are of this one's case."""
+        return [each for each in jobs if each.cell.case.name == self.cell.case.name]
 
     def _on(self, cell: Cell) -> Cell:
         return replace(cell, platform=replace(cell.platform, architecture=self.image.facts.architecture))
@@ -177,9 +182,12 @@ class _Bundle:
         return [job for room in self.rooms.values() for job in room]
 
     def takes(self, job: Job) -> bool:
-        """Whether the job's images equal the images of the same names in this batch."""
-        return job.record.profile == self.profile and all(
-            self.images.get(key, facts) == facts for key, facts in _images_of(job).items()
+        """Whether this batch has the job's images under their names, and the job's nonce for its case."""
+        company = [each for each in job.case_of(self.rooms.get(_room(job), ())) if each.record.referee]
+        return (
+            job.record.profile == self.profile
+            and all(self.images.get(key, facts) == facts for key, facts in _images_of(job).items())
+            and all(_nonce(each) == _nonce(job) for each in company if job.record.referee)
         )
 
     def add(self, job: Job) -> None:
@@ -196,6 +204,20 @@ def _bundles(jobs: Iterable[Job]) -> list[_Bundle]:
             bundles.append(bundle)
         bundle.add(job)
     return bundles
+
+
+def _nonce(job: Job) -> str | None:
+    return job.record.referee.nonce if job.record.referee else None
+
+
+def _handed(jobs: Sequence[Job]) -> Handed | None:
+    """What a referee has to draw again for these records of one case; None where none was refereed."""
+    seen = [job.record.referee for job in jobs if job.record.referee]
+    if not seen:
+        return None
+    return Handed(
+        nonce=seen[0].nonce, repetitions=tuple(sorted({each for referee in seen for each in referee.asked}))
+    )
 
 
 def _images_of(job: Job) -> dict[ImageKey, ImageFacts]:
@@ -245,7 +267,7 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
         )
         return KeyedCell(cell=cell, key=key, key_version=newest_key_version())
 
-    def plan_cell(cell: Cell, reference: Cell, why: str) -> PlannedCell:
+    def plan_cell(cell: Cell, reference: Cell, why: str, handed: Handed | None) -> PlannedCell:
         own = keyed(cell)
         return PlannedCell(
             cell=own.cell,
@@ -254,6 +276,7 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
             reference=keyed(reference),
             decision=Decision.RUN,
             why=why,
+            handed=handed,
         )
 
     for jobs in bundle.rooms.values():
@@ -261,10 +284,12 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
         order = list(jobs[0].work.cell.benchmark.cases)
         for job in sorted(jobs, key=lambda each: order.index(each.cell.case.name)):
             # The reference comes first, at the seed that the gate compared with.
-            needed = plan_cell(job.reference, job.reference, "gates compare with it")
+            needed = plan_cell(
+                job.reference, job.reference, "gates compare with it", _handed(job.case_of(jobs))
+            )
             room.setdefault(needed.key, needed)
         for job in sorted(jobs, key=lambda each: (each.record.seed, order.index(each.cell.case.name))):
-            own = plan_cell(job.cell, job.reference, f"record {job.record.identifier}")
+            own = plan_cell(job.cell, job.reference, f"record {job.record.identifier}", _handed([job]))
             room.setdefault(own.key, own)
             keys[job.record.identifier] = own.key
         planned += room.values()

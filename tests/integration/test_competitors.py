@@ -13,22 +13,31 @@ OWN_PROGRAM = re.compile(r"<!-- own program -->\n```yaml\n(.*?)```", re.DOTALL)
 README_COMPETITOR = re.compile(r"<!-- competitor -->\n```yaml\n(.*?)```", re.DOTALL)
 
 LIAR = """
-import argparse, json, pathlib, numpy
+import argparse, json, pathlib, sys, numpy
 parser = argparse.ArgumentParser()
 parser.add_argument("--case", action="append")
 parser.add_argument("--parameters", action="append", type=json.loads)
 for name in ("--seed", "--input", "--output"):
     parser.add_argument(name)
+parser.add_argument("--referee", action="store_true")
 arguments = parser.parse_args()
-for case, parameters in zip(arguments.case, arguments.parameters):
-    directory = pathlib.Path(arguments.output) / case
-    directory.mkdir()
-    zeros = numpy.zeros(parameters["length"] if parameters["batch"] == 1 else (parameters["batch"], parameters["length"]))
-    numpy.save(directory / "advantages.npy", zeros)
-    numpy.save(directory / "returns.npy", zeros)
-    print(json.dumps({"event": "measurement", "case": case, "metrics": {"seconds": [1e-8]},
-        "counts": {"elements": parameters["batch"] * parameters["length"]},
-        "memory": {"vmhwm_bytes": None, "cgroup_peak_bytes": None}}))
+cases = dict(zip(arguments.case, arguments.parameters))
+say = lambda event: print(json.dumps(event), flush=True)
+say({"event": "ready"})
+for order in map(json.loads, sys.stdin):
+    case, repetitions = order["case"], order["repetitions"]
+    batch, length = cases[case]["batch"], cases[case]["length"]
+    if order["event"] == "go":
+        say({"event": "done", "case": case, "metrics": {"seconds": [1e-8] * repetitions}, "between_seconds": 0.0,
+            "counts": {"elements": batch * length}, "digests": ["0" * 16] * repetitions})
+        continue
+    for repetition in repetitions:
+        directory = pathlib.Path(arguments.output) / case / str(repetition)
+        directory.mkdir(parents=True)
+        zeros = numpy.zeros((cases[case]["calls"], length) if batch == 1 else (cases[case]["calls"], batch, length))
+        numpy.save(directory / "advantages.npy", zeros)
+        numpy.save(directory / "returns.npy", zeros)
+    say({"event": "written", "case": case})
 """
 
 

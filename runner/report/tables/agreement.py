@@ -43,6 +43,9 @@ def _same(one: Record, other: Record, outputs: Sequence[OutputCheck]) -> bool | 
     """Whether two records' files are equal; None where they may not be compared."""
     if one.inputs != other.inputs:
         return None
+    if (one.referee and one.referee.nonce) != (other.referee and other.referee.nonce):
+        # Other inputs, from another run.
+        return None
     files = one.outputs.keys() & other.outputs.keys()
     parameters = one.parameters, other.parameters
     if parameters[0] != parameters[1]:

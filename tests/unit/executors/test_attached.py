@@ -99,14 +99,14 @@ def test_a_stream_that_hangs_after_the_end_is_not_whole():
         yield b"{", None
         never.wait(30)
 
-    output = attached.Output(hangs(), docker.Streams(lambda _: None), name="x")
+    output = attached.Output(hangs(), docker.Streams(lambda *_: None), name="x")
     output.start()
     assert "did not end" in str(output.finish(0.2))
     never.set()
 
 
 def test_what_a_reader_of_lines_raises_is_no_broken_connection():
-    def defect(_: str) -> None:
+    def defect(*_: object) -> None:
         raise OSError("the terminal is gone")
 
     output = attached.Output(iter([(b"a line\n", None)]), docker.Streams(defect), name="x")

@@ -51,7 +51,7 @@ REQUEST = LaunchRequest(
     deadline_seconds=10.0,
     input_directory=None,
     output_directory=None,
-    on_line=lambda _: None,
+    on_line=lambda *_: None,
 )
 
 

@@ -16,7 +16,7 @@ from runner.records.failure import FailureKind
 
 def lines_of(chunks) -> list[str]:
     seen: list[str] = []
-    lines = StdoutLines(seen.append)
+    lines = StdoutLines(lambda line, _: seen.append(line))
     for chunk in chunks:
         lines.feed(chunk)
     lines.close(whole=True)
@@ -43,7 +43,7 @@ def test_bytes_that_are_no_text_show_as_such_and_stop_nothing(raw):
 
 def test_after_the_allowed_bytes_nothing_is_handed_on_and_nothing_kept():
     seen: list[str] = []
-    lines = StdoutLines(seen.append)
+    lines = StdoutLines(lambda line, _: seen.append(line))
     for _ in range(MOST_STDOUT_BYTES // 2**20):
         lines.feed(bytes(2**20))
     assert not lines.overflowed
@@ -55,7 +55,7 @@ def test_after_the_allowed_bytes_nothing_is_handed_on_and_nothing_kept():
 
 def test_a_stream_that_is_given_up_hands_nothing_on_to_whoever_has_judged_it():
     seen: list[str] = []
-    lines = StdoutLines(seen.append)
+    lines = StdoutLines(lambda line, _: seen.append(line))
     lines.feed(b"one\ntwo")
     lines.close(whole=False)
     lines.feed(b" and more\nthree\n")
@@ -79,7 +79,7 @@ def test_of_a_long_log_the_end_is_kept_and_the_loss_is_said():
 
 
 def test_too_much_on_either_stream_is_named():
-    out, err = Streams(lambda _: None), Streams(lambda _: None)
+    out, err = Streams(lambda *_: None), Streams(lambda *_: None)
     for _ in range(MOST_STDOUT_BYTES // 2**20 + 1):
         out.feed(bytes(2**20), None)
     for _ in range(MOST_STDERR_BYTES // 2**20 + 1):
@@ -87,4 +87,4 @@ def test_too_much_on_either_stream_is_named():
     assert (out.failure.kind, err.failure.kind) == (FailureKind.TOO_MUCH_OUTPUT,) * 2
     assert "64 MiB on stdout" in out.failure.detail
     assert "256 MiB on stderr" in err.failure.detail
-    assert Streams(lambda _: None).failure is None
+    assert Streams(lambda *_: None).failure is None

@@ -31,7 +31,7 @@ class Inside:
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         self.commands.append(request.command)
-        request.on_line(self._printed)
+        request.on_line(self._printed, 0.0)
         limits = AppliedLimits.of(request.limits, cpus=CpuSet(cpus=(0,), siblings=None), enforced=())
         return LaunchResult(limits=limits, exit_code=self._exit_code)
 

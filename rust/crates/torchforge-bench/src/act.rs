@@ -10,10 +10,10 @@ use torchforge_nn::{AdamOptions, DqnUpdate, Error, Mlp, TensorReader, TensorWrit
 
 use crate::backend::AnyDqn;
 use crate::environment::discrete;
-use crate::memory::Memory;
 use crate::operation::{self, Repetitions};
 use crate::protocol::{self, Figure};
 use crate::{Arguments, Backend, Case, Failure, dqn, files};
+use torchforge_referee::Memory;
 
 /// A case's keys of matrix.yaml.
 #[derive(Debug, Clone, Deserialize)]

@@ -15,7 +15,7 @@ use crate::{Algorithm, Backend, Evaluation, Failure, Standalone};
 pub(crate) const USAGE: &str = "\
 Usage: torchforge gae|env-step|update|act|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
                           --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--threads N]
-                          [--backend candle|burn]
+                          [--backend candle|burn] [--referee]
        torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...] [--threads N]
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
        torchforge evaluate --weights FILE --environment ID [--episodes N] [--seed N] [--epsilon P] [--stochastic]
@@ -32,6 +32,7 @@ dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in
 FORGE_BENCH_SIMD is the best that is chosen without it.
 --threads gives a training so many threads (16 at most), or else those that FORGE_BENCH_THREADS allows, or else one; the
 bytes stay the same.
+--referee answers forge-bench's referee on stdin (docs/protocol.md) and times nothing by itself.
 --backend has another library compute the networks, where this program was compiled with it.
 oracle makes the first parity update of such an input in double precision, without any kernel.
 
@@ -93,6 +94,8 @@ pub struct Arguments {
     pub threads: Option<NonZeroUsize>,
     /// Who computes, where it is not our kernels at the processor's best.
     pub backend: Option<Backend>,
+    /// Whether a referee leads this process by its stdin.
+    pub referee: bool,
 }
 
 /// One parameter point of a benchmark.
@@ -194,6 +197,7 @@ impl Arguments {
                     })?;
                     arguments.cases.push(Case { id, parameters });
                 }
+                Long("referee") => arguments.referee = true,
                 Long("seed") => seed = Some(parsed(&mut parser)?),
                 Long("input") => arguments.input = Some(parser.value().map_err(usage)?.into()),
                 Long("simd") => arguments.simd = Some(simd_path(&mut parser)?),

@@ -8,10 +8,10 @@ use std::time::Instant;
 use serde::Deserialize;
 use torchforge_env::{AutoresetMode, DiscreteEnvironment, Environment as _, StepBatch, VectorEnv};
 
-use crate::memory::Memory;
 use crate::operation::{self, Repetitions};
 use crate::protocol::{self, Figure};
 use crate::{Arguments, Case, Failure, files, npy};
+use torchforge_referee::Memory;
 
 const NAME: &str = "CartPole-v1";
 /// Of the environments, whatever the process's seed, which orders the cases alone.

@@ -30,6 +30,9 @@ pub enum Failure {
     /// stdout was closed or full. Exit code 1.
     #[error("cannot print a result: {0}; keep stdout open until the end")]
     Output(std::io::Error),
+    /// The conversation with the referee failed. Exit code 1.
+    #[error(transparent)]
+    Referee(#[from] torchforge_referee::Error),
     /// The work itself failed. Exit code 1.
     #[error("{0}")]
     Work(String),

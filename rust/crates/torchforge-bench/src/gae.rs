@@ -1,19 +1,21 @@
 //! The benchmark `gae`: the kernel of `torchforge-rl`, timed where it is called.
 
-use std::collections::BTreeMap;
+use std::fs;
 use std::hint::black_box;
 use std::path::Path;
-use std::time::Instant;
 
 use serde::Deserialize;
+use torchforge_referee::{Error, Operation};
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
-use crate::memory::Memory;
 use crate::operation::{self, Repetitions};
-use crate::protocol::{self, Figure};
 use crate::{Arguments, Case, Failure, files, npy};
 
-const OPTIONS: GaeOptions = GaeOptions { gamma: 0.99, lambda: 0.95 };
+const GAMMA: f64 = 0.99;
+const LAMBDA: f64 = 0.95;
+/// A call's gamma is [`GAMMA`] less a whole multiple of `GAMMA_STEP`, of fewer than `GAMMA_STEPS` of them: 2^-30 and 2^20.
+const GAMMA_STEP: f64 = 1.0 / 1_073_741_824.0;
+const GAMMA_STEPS: u64 = 1 << 20;
 
 /// A case's keys of matrix.yaml, the profile's among them.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -47,49 +49,89 @@ impl Parameters {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let input = arguments.input()?;
     arguments.refuse_kernels("gae")?;
-    operation::cases(arguments, Parameters::read, |case, (parameters, repetitions)| {
-        measure(case, parameters, repetitions, &input.join(&case.id), arguments.output.as_deref())
+    operation::serve(arguments, |case| {
+        let (parameters, repetitions) = Parameters::read(case)?;
+        Ok((Calls::read(parameters, &input.join(&case.id))?, repetitions))
     })
 }
 
-fn measure(
-    case: &Case,
+/// All calls of a repetition: one trajectory, a gamma and outputs of each call's own.
+struct Calls {
     parameters: Parameters,
-    repetitions: Repetitions,
-    input: &Path,
-    output: Option<&Path>,
-) -> Result<(), Failure> {
-    let shape = parameters.shape();
-    let load = |name: &str| {
-        let path = input.join(name);
-        npy::decode(&files::read(&path)?, &shape).map_err(|reason| Failure::Input { path, reason })
-    };
-    let (rewards, values, dones) = (load("rewards.npy")?, load("values.npy")?, load("dones.npy")?);
-    let trajectories = Trajectory { rewards: &rewards, values: &values, dones: &dones };
-    let last_values = vec![0.0; parameters.batch];
-    let mut advantages = vec![0.0; rewards.len()];
-    let mut returns = vec![0.0; rewards.len()];
+    rewards: Vec<f64>,
+    values: Vec<f64>,
+    dones: Vec<f64>,
+    last_values: Vec<f64>,
+    options: Vec<GaeOptions>,
+    advantages: Vec<f64>,
+    returns: Vec<f64>,
+}
 
-    let seconds = repetitions.seconds(parameters.calls, || {
-        let start = Instant::now();
-        for _ in 0..parameters.calls {
-            let (inputs, last_values) = (black_box(trajectories), black_box(&last_values[..]));
-            gae_batched(inputs, last_values, OPTIONS, &mut advantages, &mut returns)
-                .expect("the arrays were read with one shape");
-            black_box((&mut advantages, &mut returns));
-        }
-        Ok::<_, Failure>(start.elapsed())
-    })?;
-
-    if let Some(output) = output {
-        let folder = files::case_folder(output, &case.id)?;
-        files::write(&folder.join("advantages.npy"), &npy::encode(&advantages, &shape))?;
-        files::write(&folder.join("returns.npy"), &npy::encode(&returns, &shape))?;
+impl Calls {
+    fn read(parameters: Parameters, input: &Path) -> Result<Self, Failure> {
+        let shape = parameters.shape();
+        let load = |name: &str| {
+            let path = input.join(name);
+            npy::decode(&files::read(&path)?, &shape).map_err(|reason| Failure::Input { path, reason })
+        };
+        let (rewards, values, dones) = (load("rewards.npy")?, load("values.npy")?, load("dones.npy")?);
+        let all = rewards.len() * parameters.calls as usize;
+        Ok(Self {
+            last_values: vec![0.0; parameters.batch],
+            options: vec![GaeOptions { gamma: GAMMA, lambda: LAMBDA }; parameters.calls as usize],
+            advantages: vec![0.0; all],
+            returns: vec![0.0; all],
+            parameters,
+            rewards,
+            values,
+            dones,
+        })
     }
-    protocol::measurement(
-        &case.id,
-        Memory::now(),
-        BTreeMap::from([("seconds", Figure::Each(seconds))]),
-        BTreeMap::from([("elements", advantages.len() as u64)]),
-    )
+
+    fn of_call<'a>(&self, all: &'a [f64], call: usize) -> &'a [f64] {
+        let len = self.rewards.len();
+        &all[call * len..][..len]
+    }
+}
+
+impl Operation for Calls {
+    fn calls(&self) -> usize {
+        self.options.len()
+    }
+
+    fn prepare(&mut self, numbers: &[u64]) {
+        for (options, number) in self.options.iter_mut().zip(numbers) {
+            options.gamma = GAMMA - (number % GAMMA_STEPS) as f64 * GAMMA_STEP;
+        }
+    }
+
+    fn run(&mut self) {
+        let (rewards, values, dones) = (&self.rewards[..], &self.values[..], &self.dones[..]);
+        let len = rewards.len();
+        let outputs = self.advantages.chunks_exact_mut(len).zip(self.returns.chunks_exact_mut(len));
+        for (&options, (advantages, returns)) in self.options.iter().zip(outputs) {
+            let (inputs, last_values) =
+                (black_box(Trajectory { rewards, values, dones }), black_box(&self.last_values[..]));
+            gae_batched(inputs, last_values, black_box(options), &mut *advantages, &mut *returns)
+                .expect("the arrays were read with one shape");
+            black_box((advantages, returns));
+        }
+    }
+
+    fn outputs(&self, call: usize) -> Vec<&[f64]> {
+        vec![self.of_call(&self.advantages, call), self.of_call(&self.returns, call)]
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![("elements", self.rewards.len() as u64)]
+    }
+
+    fn write(&self, folder: &Path) -> Result<(), Error> {
+        let shape = [&[self.calls()], &self.parameters.shape()[..]].concat();
+        for (name, values) in [("advantages.npy", &self.advantages), ("returns.npy", &self.returns)] {
+            let path = folder.join(name);
+            fs::write(&path, npy::encode(values, &shape)).map_err(|error| Error::Write { path, error })?;
+        }
+        Ok(())
+    }
 }

@@ -25,7 +25,6 @@ mod evaluation;
 mod failure;
 mod files;
 mod gae;
-mod memory;
 mod npy;
 mod operation;
 mod oracle;

@@ -1,15 +1,69 @@
 //! What the operations share: the order of the cases, and how often each is repeated.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use rand_core::Rng;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use torchforge_env::Pcg64;
+use torchforge_referee::{Memory, Operation};
 
-use crate::protocol::Progress;
-use crate::{Arguments, Case, Failure};
+use crate::protocol::{self, Figure, Progress};
+use crate::{Arguments, Case, Failure, files};
+
+/// Serves every case as a referee says, or without one as a person asked.
+pub(crate) fn serve<O: Operation + 'static>(
+    arguments: &Arguments,
+    prepare: impl Fn(&Case) -> Result<(O, Repetitions), Failure>,
+) -> Result<(), Failure> {
+    let mut prepared = Vec::new();
+    for case in &arguments.cases {
+        prepared.push((case, prepare(case)?));
+    }
+    if !arguments.referee {
+        return in_seeded_order(prepared, arguments.seed, |case, (operation, repetitions)| {
+            by_hand(arguments, case, operation, &repetitions)
+        });
+    }
+    let cases = prepared
+        .into_iter()
+        .map(|(case, (operation, _))| (case.id.clone(), Box::new(operation) as Box<dyn Operation>))
+        .collect();
+    let (orders, answers) = (std::io::stdin().lock(), std::io::stdout().lock());
+    Ok(torchforge_referee::serve(cases, orders, answers, arguments.output.as_deref())?)
+}
+
+/// Times the repetitions that the parameters say, on the inputs of a nonce that is the seed.
+fn by_hand(
+    arguments: &Arguments,
+    case: &Case,
+    mut operation: impl Operation,
+    repetitions: &Repetitions,
+) -> Result<(), Failure> {
+    let calls = operation.calls();
+    let mut first = 0;
+    let seconds = repetitions.seconds(calls as u32, || {
+        let numbers: Vec<u64> = (first..first + calls as u64)
+            .map(|index| torchforge_referee::number(arguments.seed, 0, index))
+            .collect();
+        first += calls as u64;
+        operation.prepare(&numbers);
+        let start = Instant::now();
+        operation.run();
+        Ok::<_, Failure>(start.elapsed())
+    })?;
+    if let Some(output) = &arguments.output {
+        operation.write(&files::case_folder(output, &case.id)?)?;
+    }
+    protocol::measurement(
+        &case.id,
+        Memory::now(),
+        BTreeMap::from([("seconds", Figure::Each(seconds))]),
+        operation.counts().into_iter().collect(),
+    )
+}
 
 /// Serves every case in a seeded order, after all were read: no case is always the one that meets a cold machine.
 pub(crate) fn cases<P: Copy>(
@@ -21,14 +75,23 @@ pub(crate) fn cases<P: Copy>(
     for case in &arguments.cases {
         cases.push((case, read(case)?));
     }
-    let mut rng = Pcg64::new(arguments.seed);
+    in_seeded_order(cases, arguments.seed, measure)
+}
+
+/// Measures each of the cases, in an order drawn from the seed.
+fn in_seeded_order<P>(
+    mut cases: Vec<(&Case, P)>,
+    seed: u64,
+    measure: impl Fn(&Case, P) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut rng = Pcg64::new(seed);
     for last in (1..cases.len()).rev() {
         cases.swap(last, (rng.next_u64() % (last as u64 + 1)) as usize);
     }
     let mut progress = Progress::new(cases.len() as u64, "case");
-    for (done, &(case, parameters)) in cases.iter().enumerate() {
+    for (done, (case, prepared)) in cases.into_iter().enumerate() {
         progress.done(done as u64)?;
-        measure(case, parameters)?;
+        measure(case, prepared)?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::Failure;
-use crate::memory::Memory;
+use torchforge_referee::Memory;
 
 /// One figure, or one for each timed repetition.
 #[derive(Debug, Serialize)]

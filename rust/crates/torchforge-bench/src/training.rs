@@ -8,10 +8,10 @@ use serde::Serialize;
 use torchforge_nn::{Error, TensorWriter};
 use torchforge_rl::{Episode, TrainingError, TruncationTrace};
 
-use crate::memory::Memory;
 use crate::parity::Parity;
 use crate::protocol::{self, Figure, Progress};
 use crate::{Arguments, Case, Failure, files};
+use torchforge_referee::Memory;
 
 /// The one case of a training.
 pub(crate) fn only_case(arguments: &Arguments) -> Result<&Case, Failure> {

@@ -9,11 +9,11 @@ use torchforge_env::Environment;
 use torchforge_nn::Error;
 
 use crate::environment::{continuous, discrete};
-use crate::memory::Memory;
 use crate::operation::{self, Repetitions};
 use crate::parity::{Parity, Updates};
 use crate::protocol::{self, Figure};
 use crate::{Algorithm, Arguments, Case, Failure, dqn, files, ppo, sac};
+use torchforge_referee::Memory;
 
 /// A case's keys of matrix.yaml.
 #[derive(Debug, Clone, Copy, Deserialize)]

@@ -1,8 +1,9 @@
 //! The real binary, started as the runner starts it.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use torchforge_env::Pcg64;
@@ -79,7 +80,8 @@ fn gae_measures_every_case_once_and_writes_its_outputs() {
     // The last step of a row: its reward less its value, here equal.
     let bytes = fs::read(folder.join("2x3/advantages.npy")).unwrap();
     assert_eq!(bytes[bytes.len() - 8..], 0.0_f64.to_le_bytes());
-    assert_eq!(fs::read(folder.join("T=8/returns.npy")).unwrap().len(), 128 + 8 * 8);
+    // Two calls, the first axis.
+    assert_eq!(fs::read(folder.join("T=8/returns.npy")).unwrap().len(), 128 + 2 * 8 * 8);
 }
 
 /// The values of an f64 file, whose header is 128 bytes long.
@@ -766,4 +768,47 @@ fn a_missing_or_wrong_input_file_is_named_and_exit_code_1() {
     assert!(stderr(torchforge(&words)).contains("rewards.npy"));
     gae_input(&folder, "a", "(8,)", 8);
     assert!(stderr(torchforge(&words)).contains("its shape is (8,) and must be (9,)"));
+}
+
+/// What the binary answers to a referee's orders, after it said that it is ready.
+fn answers(words: &[&str], orders: &[&str]) -> Vec<Value> {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_torchforge"))
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    child.stdin.take().unwrap().write_all((orders.join("\n") + "\n").as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    assert_eq!(lines.next().unwrap()["event"], "ready");
+    lines.collect()
+}
+
+#[test]
+fn a_referee_decides_repetitions_and_inputs_and_gets_the_files_that_it_asks_for() {
+    let folder = folder("gae-referee");
+    gae_input(&folder, "T=8", "(8,)", 8);
+    let path = folder.to_str().unwrap();
+    let parameters = r#"{"batch":1,"length":8,"calls":2,"warmup":1,"repetitions":3}"#;
+    let words = ["gae", "--case", "T=8", "--parameters", parameters, "--seed", "5", "--input", path];
+    let words = [&words[..], &["--output", path, "--referee"]].concat();
+    let go = |nonce: &str, repetitions: u32| {
+        format!(r#"{{"event":"go","case":"T=8","nonce":"{nonce}","repetitions":{repetitions}}}"#)
+    };
+    let ask = r#"{"event":"outputs","case":"T=8","nonce":"00000000000000aa","repetitions":[1]}"#;
+    let (first, none, other) =
+        (go("00000000000000aa", 3), go("00000000000000aa", 0), go("00000000000000bb", 3));
+    let said = answers(&words, &[&none, &first, &first, &other, ask]);
+    let digests = |index: usize| said[index]["digests"].as_array().unwrap().clone();
+    assert_eq!((digests(0).len(), digests(1).len()), (0, 3));
+    assert_eq!(digests(1), digests(2), "the same nonce is the same work");
+    assert_ne!(digests(1), digests(3), "another nonce is other work");
+    assert_ne!(digests(1)[0], digests(1)[1], "no input comes twice");
+    assert_eq!(said[4]["event"], "written");
+    assert_eq!(values(&folder.join("T=8/1/advantages.npy")).len(), 2 * 8);
+    let seconds = said[1]["metrics"]["seconds"].as_array().unwrap();
+    assert!(seconds.iter().all(|seconds| seconds.as_f64().unwrap() > 0.0));
 }

@@ -9,13 +9,14 @@ from jsonschema import Draft202012Validator
 
 from baselines.benchmarks import gae
 from baselines.contract import protocol
+from baselines.contract.numbers import numbers
 from baselines.inputs.gae import GaeArrays, gae_arrays
 from baselines.references.gae import prepare as prepare_reference
 
 ROOT = Path(gae.__file__).parents[2]
 SCHEMA = ROOT / "runner" / "schemas" / "measurement.schema.json"
 SIZES = {"batch": 1, "length": 128, "calls": 2, "warmup": 1, "repetitions": 3}
-BATCHED = {**SIZES, "batch": 8, "seconds_limit": 1.0, "least_repetitions": 2}
+BATCHED = {**SIZES, "batch": 8, "calls": 1, "seconds_limit": 1.0, "least_repetitions": 2}
 
 
 def serve(tmp_path: Path, prepare: gae.Prepare = prepare_reference, **cases: dict[str, object]) -> None:
@@ -41,9 +42,10 @@ def test_every_case_is_measured_as_the_schema_wants_and_written_from_the_timed_c
         "several": 1024,
     }
     assert len(by_case["one"]["metrics"]["seconds"]) == 3
-    advantages, returns = prepare_reference(gae_arrays(batch=8, length=128, seed=42))()
-    assert np.array_equal(np.load(tmp_path / "out" / "several" / "advantages.npy"), advantages)
-    assert np.array_equal(np.load(tmp_path / "out" / "several" / "returns.npy"), returns)
+    (gamma,) = gae.gammas(numbers(f"{1:016x}", 0, 0, 1))
+    advantages, returns = prepare_reference(gae_arrays(batch=8, length=128, seed=42))(gamma)
+    assert np.array_equal(np.load(tmp_path / "out" / "several" / "advantages.npy"), [advantages])
+    assert np.array_equal(np.load(tmp_path / "out" / "several" / "returns.npy"), [returns])
 
 
 def test_input_files_are_what_is_computed_from(tmp_path: Path) -> None:
@@ -53,9 +55,10 @@ def test_input_files_are_what_is_computed_from(tmp_path: Path) -> None:
     for name, array in arrays._asdict().items():
         np.save(folder / f"{name}.npy", array)
     serve(tmp_path, one=SIZES)
-    assert np.array_equal(
-        np.load(tmp_path / "out" / "one" / "advantages.npy"), prepare_reference(arrays)()[0]
-    )
+    found = np.load(tmp_path / "out" / "one" / "advantages.npy")
+    gammas = gae.gammas(numbers(f"{1:016x}", 0, 0, 2))
+    assert len(set(gammas)) == 2
+    assert np.array_equal(found, [prepare_reference(arrays)(gamma)[0] for gamma in gammas])
 
 
 def test_input_files_of_another_shape_or_none_at_all_are_refused(
@@ -75,7 +78,7 @@ def test_input_files_of_another_shape_or_none_at_all_are_refused(
 
 def test_single_precision_in_the_output_is_a_defect(tmp_path: Path) -> None:
     def prepare(arrays: GaeArrays) -> gae.Call:
-        return lambda: (arrays.rewards.astype(np.float32), arrays.values)
+        return lambda _: (arrays.rewards.astype(np.float32), arrays.values)
 
     with pytest.raises(TypeError, match="float32"):
         serve(tmp_path, prepare, one=SIZES)

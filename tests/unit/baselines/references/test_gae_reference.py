@@ -26,7 +26,7 @@ def computed(
     rewards: list[float], values: list[float], dones: list[float]
 ) -> tuple[list[float], list[float]]:
     arrays = GaeArrays(*(np.array(each, dtype=np.float64) for each in (rewards, values, dones)))
-    advantages, returns = gae.prepare(arrays)()
+    advantages, returns = gae.prepare(arrays)(0.99)
     return advantages.tolist(), returns.tolist()
 
 
@@ -69,9 +69,9 @@ def test_nothing_after_the_end_of_an_episode_reaches_back(
 
 def test_several_trajectories_are_each_what_they_are_alone() -> None:
     arrays = gae_arrays(batch=8, length=128, seed=3)
-    advantages, returns = gae.prepare(arrays)()
+    advantages, returns = gae.prepare(arrays)(0.99)
     for row in range(8):
-        alone = gae.prepare(GaeArrays(*(each[row].copy() for each in arrays)))()
+        alone = gae.prepare(GaeArrays(*(each[row].copy() for each in arrays)))(0.99)
         assert np.array_equal(advantages[row], alone[0])
         assert np.array_equal(returns[row], alone[1])
     assert advantages.flags.c_contiguous

@@ -13,16 +13,16 @@ steps = st.lists(
 )
 
 
-@given(steps, st.integers(1, 3))
+@given(steps, st.integers(1, 3), st.floats(0.9, 1.0))
 def test_the_tuned_variant_has_the_loops_bits(
-    trajectory: list[tuple[float, float, float]], batch: int
+    trajectory: list[tuple[float, float, float]], batch: int, gamma: float
 ) -> None:
     fields = [np.array(each, dtype=np.float64) for each in zip(*trajectory, strict=True)]
     # Rows that differ: each is turned by its own number.
     rows = [np.stack([np.roll(each, row) for row in range(batch)]) for each in fields]
     for arrays in (GaeArrays(*fields), GaeArrays(*rows)):
         copies = [each.copy() for each in arrays]
-        found, wanted = gae.prepare(arrays)(), reference.prepare(arrays)()
+        found, wanted = gae.prepare(arrays)(gamma), reference.prepare(arrays)(gamma)
         for one, other in zip(found, wanted, strict=True):
             assert one.shape == other.shape
             assert one.tobytes() == other.tobytes()

@@ -21,11 +21,11 @@ use torchforge_rl::{
 use self::options::{PPO_ENVIRONMENTS, rollout};
 use crate::arguments::kernels;
 use crate::environment::{continuous, discrete};
-use crate::memory::Memory;
 use crate::protocol::print_line;
 use crate::table::{grouped, mebibytes, table};
 use crate::training::{self, Agent, Made, failed};
 use crate::{Backend, Failure, dqn, files, ppo, sac};
+use torchforge_referee::Memory;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -174,7 +174,7 @@ impl Course<'_> {
             ("environment steps a second", grouped(((done - begun) as f64 / seconds) as u64)),
             ("episodes", grouped(run.episodes.len() as u64)),
             (&last_label, mean),
-            ("peak memory", Memory::now().vmhwm_bytes().map_or("unknown".into(), mebibytes)),
+            ("peak memory", Memory::now().vmhwm_bytes.map_or("unknown".into(), mebibytes)),
         ];
         if self.asked.resume.is_some() {
             rows.insert(5, ("gone on after", format!("{} environment steps", grouped(begun))));

@@ -6,15 +6,16 @@ use serde::Serialize;
 
 /// Bytes used at most so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) struct Memory {
+pub struct Memory {
     /// `VmHWM` of /proc/self/status: the process's own peak resident set.
-    vmhwm_bytes: Option<u64>,
+    pub vmhwm_bytes: Option<u64>,
     /// The cgroup's peak, page cache and children included.
-    cgroup_peak_bytes: Option<u64>,
+    pub cgroup_peak_bytes: Option<u64>,
 }
 
 impl Memory {
-    pub(crate) fn now() -> Self {
+    /// What the system tells now.
+    pub fn now() -> Self {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let peak = ["/sys/fs/cgroup/memory.peak", "/sys/fs/cgroup/memory/memory.max_usage_in_bytes"]
             .iter()
@@ -23,11 +24,6 @@ impl Memory {
             vmhwm_bytes: vmhwm_bytes(&status),
             cgroup_peak_bytes: peak.and_then(|text| text.trim().parse().ok()).filter(|&bytes| bytes > 0),
         }
-    }
-
-    /// The process's own peak.
-    pub(crate) fn vmhwm_bytes(self) -> Option<u64> {
-        self.vmhwm_bytes
     }
 }
 

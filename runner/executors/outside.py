@@ -1,0 +1,80 @@
+"""What a launch has used so far, read from outside while it waits: files of the kernel that it cannot write."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from runner.executors.channel import UNSEEN, Seen
+
+_PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+# Fields of /proc/PID/stat after the name in parentheses: the session; user and system time, own and of ended children.
+_SESSION, _TIMES = 6 - 3, slice(14 - 3, 18 - 3)
+
+
+def seen_of_session(leader: int) -> Seen:
+    """What the processes of a session have used; its processor time to a tick of the kernel's clock (10 ms)."""
+    ticks, pids = 0, []
+    for pid in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):  # noqa: PTH208 (between windows: the fastest)
+        # A name may hold anything, blanks and parentheses too.
+        fields = _read(_PROC / pid / "stat").rpartition(")")[2].split()
+        if fields and int(fields[_SESSION]) == leader:
+            pids.append(int(pid))
+            ticks += sum(map(int, fields[_TIMES]))
+    if not pids:
+        return UNSEEN
+    return Seen(cpu_seconds=ticks / os.sysconf("SC_CLK_TCK"), vmhwm_bytes=_peaks(pids))
+
+
+def seen_of_container(init: int, identifier: str) -> Seen:
+    """What a container on this kernel has used; nothing is known where it is on another, or hidden from us.
+
+    Args:
+        init: the process number of its first process, which only waits for the others.
+        identifier: the container's, which its control group is named after.
+    """
+    groups = dict(_groups(init))
+    if not any(identifier in path for path in groups.values()):
+        return UNSEEN
+    directory = _CGROUPS / "cpuacct" if "cpuacct" in groups else _CGROUPS
+    directory /= groups.get("cpuacct", groups.get("", "")).lstrip("/")
+    pids = [int(pid) for pid in _read(directory / "cgroup.procs").split() if int(pid) != init]
+    return Seen(cpu_seconds=_cpu_seconds(directory), vmhwm_bytes=_peaks(pids))
+
+
+def _groups(pid: int) -> Iterable[tuple[str, str]]:
+    """The path of each controller's group; "" names the one of version 2."""
+    for line in _read(_PROC / str(pid) / "cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            yield controller, path
+
+
+def _cpu_seconds(directory: Path) -> float | None:
+    nanoseconds = _read(directory / "cpuacct.usage").strip()
+    if nanoseconds.isdigit():
+        return int(nanoseconds) / 1e9
+    for line in _read(directory / "cpu.stat").splitlines():
+        name, _, value = line.partition(" ")
+        if name == "usage_usec":
+            return int(value) / 1e6
+    return None
+
+
+def _peaks(pids: Iterable[int]) -> int | None:
+    peaks = [_peak(pid) for pid in pids]
+    return sum(peaks) or None
+
+
+def _peak(pid: int) -> int:
+    for line in _read(_PROC / str(pid) / "status").splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def _read(path: Path) -> str:
+    """A file of the kernel; empty where its process has ended, or where it is not ours to look into."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

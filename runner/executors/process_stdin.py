@@ -1,0 +1,35 @@
+"""The referee's line to a process of this machine."""
+
+import contextlib
+import subprocess
+import time
+
+from runner.executors.channel import Seen
+from runner.executors.outside import seen_of_session
+
+
+class ProcessStdin:
+    """The stdin of a process that leads a session of its own."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+
+    def send(self, line: str) -> float:
+        """Write a line; the time just before. A process that is gone gets nothing."""
+        data, pipe = f"{line}\n".encode(), self._process.stdin
+        at = time.monotonic()
+        if pipe is not None and not pipe.closed:
+            with contextlib.suppress(OSError):
+                pipe.write(data)
+                pipe.flush()
+        return at
+
+    def close(self) -> None:
+        """End its stdin."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
+    def look(self) -> Seen:
+        """Its session's processor time and peaks."""
+        return seen_of_session(self._process.pid)

@@ -1,0 +1,43 @@
+"""What the referee saw of a cell, as its record holds it."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from runner.records.part import Amount, Figure, Part, Positive
+
+
+class WindowFacts(Part, frozen=True, kw_only=True):
+    """One round: how many repetitions, and what passed between `go` and `done` by the referee's clock.
+
+    ``cpu_seconds`` is read from outside, null where it cannot be; ``between_seconds`` is what the implementation
+    claims to have spent between its timed repetitions.
+    """
+
+    repetitions: Positive
+    seconds: Figure
+    cpu_seconds: Figure | None
+    between_seconds: Figure
+
+
+class RefereeFacts(Part, frozen=True, kw_only=True):
+    """What the referee drew and saw.
+
+    Attributes:
+        nonce: What decided the inputs.
+        asked: The repetitions whose outputs were asked for after the window.
+        windows: Each round's, the ranked one last.
+        void_windows: How many were thrown away because the machine or the runner stood still.
+        channel_seconds: The slowest round trip without work.
+        ready_seconds: From the start of the process until it was ready.
+        vmhwm_bytes: The peak resident set of the launch's processes when the last window closed, read from outside;
+            null where it cannot be.
+    """
+
+    nonce: Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
+    asked: Annotated[tuple[Amount, ...], Meta(min_length=1)]
+    windows: Annotated[tuple[WindowFacts, ...], Meta(min_length=1)]
+    void_windows: Amount
+    channel_seconds: Figure
+    ready_seconds: Figure
+    vmhwm_bytes: Positive | None

@@ -1,0 +1,109 @@
+"""What an implementation claims of a window, and what a window may hold that nothing claims."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runner.referee.messages import Done
+
+# Of a window, what may pass unclaimed beside the channel: reading the order and writing the answer.
+_UNCLAIMED_SHARE = 0.02
+# Two clocks of one machine read within one window; the rest is rounding.
+_ROUNDING_SHARE = 1e-6
+# A competitor may prepare and digest for this share of its own window; or for a few times as long as the reference does,
+# but not beyond half of the window: what hides there could never make it look more than twice as fast.
+_ALWAYS_SHARE, _TIMES_THE_REFERENCE, _MOST_SHARE = 0.1, 4.0, 0.5
+# Below so many times the channel's slowest round trip a window says nothing.
+_TIMES_THE_CHANNEL = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claims:
+    """How the claims of a cell are read.
+
+    Attributes:
+        headline: the metric that is ranked.
+        calls: how many calls a repetition has; figures are seconds a call.
+    """
+
+    headline: str
+    calls: int
+
+    @classmethod
+    def of(cls, headline: str, parameters: Mapping[str, Any]) -> "Claims":
+        """Those of a benchmark and a cell's parameters."""
+        return cls(headline=headline, calls=int(parameters.get("calls", 1)))
+
+    def seconds(self, done: Done) -> float:
+        """All seconds that a round claims as timed."""
+        value = done.metrics.get(self.headline, 0.0)
+        return sum(value) * self.calls if isinstance(value, tuple) else float(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """The seconds of one window.
+
+    Attributes:
+        window: all of it.
+        timed: what is claimed as timed.
+        between: what is claimed beside that.
+        channel: the launch's slowest round trip.
+        reference: what the reference claims to need beside so many timed repetitions; None for the reference itself.
+    """
+
+    window: float
+    timed: float
+    between: float
+    channel: float
+    reference: float | None
+
+    @property
+    def unclaimed(self) -> float:
+        """What nothing claims; below zero where more is claimed than passed."""
+        return self.window - self.timed - self.between
+
+    @property
+    def allowed(self) -> float:
+        """What may be unclaimed."""
+        return self.channel + _UNCLAIMED_SHARE * self.window
+
+    @property
+    def telling(self) -> bool:
+        """Whether the window is long enough to say anything."""
+        return self.window >= _TIMES_THE_CHANNEL * self.channel
+
+    @property
+    def overdrawn(self) -> bool:
+        """Whether more is claimed than passed."""
+        return self.unclaimed < -_ROUNDING_SHARE * self.window
+
+    @property
+    def sound(self) -> bool:
+        """Whether the window is long enough, and the claims fit it."""
+        return not self.faults
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """What is wrong with the claims of a round of several repetitions."""
+        found = {
+            "more is claimed than passed": self.overdrawn,
+            f"too short to judge, a round trip took {self.channel:.3g} s": not self.telling,
+            f"{self.unclaimed:.3g} s are claimed by nothing, {self.allowed:.3g} s may be": self.unclaimed
+            > self.allowed,
+            f"beside the timed parts {self.most_between:.3g} s may be": self.between > self.most_between,
+        }
+        return tuple(what for what, is_so in found.items() if is_so)
+
+    @property
+    def most_between(self) -> float:
+        """What may be claimed beside the timed parts."""
+        if self.reference is None:
+            return self.window
+        as_reference = min(_TIMES_THE_REFERENCE * self.reference, _MOST_SHARE * self.window)
+        return max(as_reference, _ALWAYS_SHARE * self.window)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.timed:.3g} s timed and {self.between:.3g} s between, in a window of {self.window:.3g} s"
+        )

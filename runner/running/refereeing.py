@@ -1,0 +1,88 @@
+"""The referee of a planned launch: what is drawn for each case, and what is kept of it beside the reference's outputs.
+
+A competitor gets what its reference got. So a nonce lies beside the outputs that a gate compares with.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.planning.plan import Launch, PlannedCell
+from runner.records.store import Store
+from runner.referee.claims import Claims
+from runner.referee.dialogue import Assignment, Dialogue, Refereed
+from runner.referee.nonce import Draw, draw
+from runner.referee.sizes import Plan
+from runner.system.bounded_reading import read_bounded
+from runner.system.files import write_atomically
+
+_FILE = "referee.json"
+_LARGEST = 2**16
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptDraw:
+    """What was drawn for a reference, and the seconds that it claims to need beside each timed repetition."""
+
+    draw: Draw
+    between_seconds: float
+
+
+def dialogue_of(
+    launch: Launch, *, store: Store, secret: bytes, on_progress: Callable[[float], None]
+) -> Dialogue:
+    """A referee for a launch, its cases in the order in which they stand there.
+
+    Args:
+        launch: as planned.
+        store: where the outputs of references are kept.
+        secret: the plan's, for what nothing is kept of yet.
+        on_progress: gets the share of the work that is done.
+    """
+    return Dialogue(
+        cases={each.cell.case.name: _assignment(each, store, secret) for each in launch.cells},
+        on_progress=on_progress,
+    )
+
+
+def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment:
+    kept, cell = kept_draw(planned, store), planned.cell
+    new = draw(secret, benchmark=cell.benchmark.name, case=cell.case.name, seed=planned.reference.cell.seed)
+    drawn = kept.draw if kept else new
+    if planned.handed is not None:
+        drawn = Draw(nonce=planned.handed.nonce, asked=drawn.asked, handed=planned.handed.repetitions)
+    return Assignment(
+        draw=drawn,
+        plan=Plan.of(cell.parameters),
+        claims=Claims.of(cell.benchmark.headline, cell.parameters),
+        reference=planned.is_compared_with,
+        between_seconds=kept.between_seconds if kept and not planned.is_compared_with else None,
+    )
+
+
+def kept_draw(planned: PlannedCell, store: Store) -> KeptDraw | None:
+    """What is kept beside the outputs that this cell is compared with; None where there is none."""
+    folder = store.files("references", planned.kept_as)
+    if folder is None:
+        return None
+    try:
+        found: Any = json.loads(read_bounded(folder / _FILE, _LARGEST))
+        return KeptDraw(
+            draw=Draw(nonce=str(found["nonce"]), asked=tuple(map(float, found["asked"]))),
+            between_seconds=float(found["between_seconds"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def keep_draw(refereed: Refereed, outputs: Path) -> None:
+    """Write into a reference's outputs what was drawn for it."""
+    ranked = refereed.ranked
+    facts = {
+        "nonce": refereed.draw.nonce,
+        "asked": refereed.draw.asked,
+        "between_seconds": ranked.done.between_seconds / ranked.repetitions,
+    }
+    write_atomically(outputs / _FILE, json.dumps(facts) + "\n")

@@ -1,0 +1,123 @@
+"""An implementation that answers the referee honestly; the liars beside it change one thing each.
+
+The work: y = sin(x * f), for a vector x and a factor f of each call's own.
+"""
+
+import argparse
+import hashlib
+import json
+import pathlib
+import sys
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+CALLS, LENGTH = 4, 20_000
+X = np.linspace(0.0, 1.0, LENGTH)
+_WORD = 2**64 - 1
+
+
+def number(nonce, stream, index):
+    value = (int(nonce, 16) + ((stream << 32) + index + 1) * 0x9E3779B97F4A7C15) & _WORD
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _WORD
+    return value ^ (value >> 31)
+
+
+@dataclass
+class Honest:
+    """What each method does is what a liar does another way."""
+
+    asked: dict = field(default_factory=dict)
+    repetition: int = 0
+
+    def factor(self, nonce, index):
+        return 1.0 + number(nonce, 0, index) % 1000
+
+    def call(self, factor):
+        return np.sin(X * factor)
+
+    def prepare(self, factors):
+        """Between the timed parts."""
+
+    def run(self, factors):
+        return [self.call(each) for each in factors]
+
+    def clock(self):
+        return time.perf_counter()
+
+    def claim(self, seconds):
+        return seconds
+
+    def claim_between(self, seconds):
+        return seconds
+
+    def digest(self, nonce, repetition, outputs):
+        elements = [
+            output[number(nonce, 1, repetition * CALLS + call) % LENGTH]
+            for call, output in enumerate(outputs)
+        ]
+        return hashlib.sha256(np.array(elements, "<f8").tobytes()).hexdigest()[:16]
+
+    def outputs(self, factors):
+        """For the files that the referee asks for."""
+        return self.run(factors)
+
+    def counts(self):
+        return {"elements": LENGTH}
+
+    def memory(self):
+        return {"vmhwm_bytes": None, "cgroup_peak_bytes": None}
+
+    def factors(self, nonce, repetition):
+        return [self.factor(nonce, repetition * CALLS + call) for call in range(CALLS)]
+
+    def round(self, nonce, repetitions):
+        began = time.perf_counter()
+        seconds, digests = [], []
+        for repetition in range(repetitions):
+            self.repetition = repetition
+            factors = self.factors(nonce, repetition)
+            self.prepare(factors)
+            start = self.clock()
+            outputs = self.run(factors)
+            seconds.append((self.clock() - start) / CALLS)
+            digests.append(self.digest(nonce, repetition, outputs))
+        between = time.perf_counter() - began - sum(seconds) * CALLS
+        return {
+            "metrics": {"seconds": [self.claim(each) for each in seconds]},
+            "counts": self.counts(),
+            "digests": digests,
+            "memory": self.memory(),
+            "between_seconds": max(0.0, self.claim_between(between)),
+        }
+
+    def say(self, event):
+        print(json.dumps(event), flush=True)
+
+    def serve(self):
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--case")
+        parser.add_argument("--parameters", type=json.loads)
+        parser.add_argument("--seed", type=int)
+        parser.add_argument("--input")
+        parser.add_argument("--output", type=pathlib.Path)
+        parser.add_argument("--referee", action="store_true")
+        options = parser.parse_args()
+        self.say({"event": "ready"})
+        for line in sys.stdin:
+            order = json.loads(line)
+            case, nonce, repetitions = order["case"], order["nonce"], order["repetitions"]
+            if order["event"] == "go":
+                self.say({"event": "done", "case": case, **self.round(nonce, repetitions)})
+                continue
+            for repetition in repetitions:
+                folder = options.output / case / str(repetition)
+                folder.mkdir(parents=True)
+                np.save(folder / "y.npy", np.stack(self.outputs(self.factors(nonce, repetition))))
+            self.say({"event": "written", "case": case})
+
+
+if __name__ == "__main__":
+    Honest().serve()

@@ -1,0 +1,64 @@
+"""Claims against windows, at the borders."""
+
+import pytest
+
+from runner.gate.windows import check_window
+from runner.referee.claims import Account
+
+
+def account(
+    window: float = 1.0,
+    timed: float = 0.9,
+    between: float = 0.09,
+    channel: float = 1e-3,
+    reference: float | None = 0.1,
+) -> Account:
+    return Account(window=window, timed=timed, between=between, channel=channel, reference=reference)
+
+
+@pytest.mark.parametrize(
+    ("claims", "passed"),
+    [
+        (account(timed=0.91, between=0.09), True),
+        (account(timed=0.92, between=0.09), False),
+        (account(timed=0.90, between=0.0801), True),
+        (account(timed=0.90, between=0.078), False),
+        (account(timed=1e-9, between=1e-9), False),
+        # Too short to say anything.
+        (account(window=0.01, timed=0.01, between=0.0), False),
+    ],
+)
+def test_claims_must_fill_their_window_and_no_more(claims: Account, passed: bool) -> None:
+    assert check_window(claims, ranked=True).passed == passed
+
+
+@pytest.mark.parametrize(
+    ("between", "of_reference", "passed"),
+    [
+        # A share of the window is always allowed.
+        (0.09, 0.0, True),
+        (0.11, 0.0, False),
+        # Four times what the reference does.
+        (0.39, 0.1, True),
+        (0.41, 0.1, False),
+        # Never more than half of the window.
+        (0.49, 1.0, True),
+        (0.51, 1.0, False),
+        # The reference itself is not compared.
+        (0.9, None, True),
+    ],
+)
+def test_work_between_repetitions_is_bounded_by_the_reference(
+    between: float, of_reference: float | None, passed: bool
+) -> None:
+    claims = account(timed=1 - between, between=between, reference=of_reference)
+    assert check_window(claims, ranked=True).passed == passed
+
+
+def test_one_repetition_may_claim_no_more_than_its_window_and_is_not_judged_further() -> None:
+    def passed(timed: float) -> bool:
+        claims = account(window=0.01, timed=timed, between=0.0)
+        return check_window(claims, ranked=False).passed
+
+    assert passed(0.001)
+    assert not passed(0.02)

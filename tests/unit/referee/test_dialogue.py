@@ -1,0 +1,203 @@
+"""The referee against scripted processes: what it orders, what it notes, and what breaks the conversation."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runner.executors.channel import Seen
+from runner.records.failure import FailureKind
+from runner.referee.claims import Claims
+from runner.referee.dialogue import ROUND_TRIPS, Assignment, Dialogue
+from runner.referee.nonce import draw
+from runner.referee.sizes import SIZES, Plan
+
+Order = dict[str, Any]
+
+
+class Process:
+    """A process that answers each order at once.
+
+    ``bend`` changes an answer; ``seconds`` is how long a repetition takes.
+    """
+
+    def __init__(
+        self, *, seconds: float = 1e-3, bend: Callable[[Order, Order], Order | None] | None = None
+    ) -> None:
+        self.orders: list[Order] = []
+        self.closed = False
+        self._seconds, self._bend = seconds, bend or (lambda _, answer: answer)
+        self._now = 0.0
+        self._pending: list[tuple[str, float]] = []
+
+    def send(self, line: str) -> float:
+        began, order = self._now, json.loads(line)
+        self.orders.append(order)
+        repetitions = order["repetitions"]
+        if order["event"] == "go":
+            self._now += 1e-5 + self._seconds * repetitions
+            answer: Order = {
+                "event": "done",
+                "case": order["case"],
+                "metrics": {"seconds": [self._seconds] * repetitions},
+                "counts": {"elements": 1},
+                "between_seconds": 0.0,
+                "digests": ["0" * 16] * repetitions,
+            }
+        else:
+            answer = {"event": "written", "case": order["case"]}
+        bent = self._bend(order, answer)
+        if bent is not None:
+            self._pending.append((json.dumps(bent), self._now))
+        return began
+
+    def close(self) -> None:
+        self.closed = True
+
+    def look(self) -> Seen:
+        return Seen(cpu_seconds=self._now, vmhwm_bytes=4096)
+
+    def lead(self, dialogue: Dialogue, first: str = '{"event": "ready"}') -> None:
+        dialogue.opened(self)
+        dialogue.heard(first, self._now)
+        while self._pending:
+            dialogue.heard(*self._pending.pop(0))
+
+
+def dialogue(*cases: str, plan: Plan | None = None, reference: bool = False) -> Dialogue:
+    sizes = plan or Plan(warmup=5, repetitions=50)
+    return Dialogue(
+        cases={
+            case: Assignment(
+                draw=draw(b"secret", benchmark="b", case=case, seed=1),
+                plan=sizes,
+                claims=Claims(headline="seconds", calls=1),
+                reference=reference,
+                between_seconds=None if reference else 1e-5,
+            )
+            for case in cases
+        },
+        on_progress=lambda _: None,
+    )
+
+
+def test_a_launch_is_led_through_all_of_its_cases_and_then_ends() -> None:
+    process, referee = Process(), dialogue("a", "b")
+    process.lead(referee)
+    assert referee.failure is None
+    assert process.closed
+    assert [each.ranked.repetitions for each in referee.seen.values()] == [50, 50]
+    measurement = referee.measurement("a")
+    assert measurement is not None
+    assert len(measurement["metrics"]["seconds"]) == 50
+
+
+def test_round_trips_without_work_come_first_and_once() -> None:
+    process, referee = Process(), dialogue("a", "b")
+    process.lead(referee)
+    empty = [order for order in process.orders if order["repetitions"] == 0]
+    assert process.orders[:ROUND_TRIPS] == empty
+    assert referee.channel_seconds == pytest.approx(1e-5)
+
+
+def test_outputs_are_asked_for_after_the_last_window_alone() -> None:
+    process, referee = Process(), dialogue("a")
+    process.lead(referee)
+    *windows, asked = process.orders
+    assert all(order["event"] == "go" for order in windows)
+    assert asked["event"] == "outputs"
+    assert tuple(asked["repetitions"]) == referee.seen["a"].asked
+    assert all(0 <= each < 50 for each in asked["repetitions"])
+
+
+def test_a_reference_is_asked_for_all_that_a_competitor_may_be_asked_for() -> None:
+    process, reference = Process(), dialogue("a", reference=True)
+    process.lead(reference)
+    drawn = draw(b"secret", benchmark="b", case="a", seed=1)
+    for size in SIZES:
+        assert {*drawn.repetitions_of(size)} <= {*reference.seen["a"].asked}
+
+
+def test_the_window_is_what_the_referee_saw_and_not_what_was_claimed() -> None:
+    process, referee = Process(seconds=2e-3), dialogue("a")
+    process.lead(referee)
+    assert referee.seen["a"].ranked.seconds == pytest.approx(50 * 2e-3 + 1e-5)
+
+
+def test_a_window_that_claims_do_not_fill_is_opened_again_and_longer() -> None:
+    def halve(order: Order, answer: Order) -> Order:
+        if order["event"] == "go":
+            answer["metrics"]["seconds"] = [each / 2 for each in answer["metrics"]["seconds"]]
+        return answer
+
+    process, referee = Process(bend=halve), dialogue("a")
+    process.lead(referee)
+    seen = referee.seen["a"]
+    assert seen.void_windows > 0
+    assert seen.ranked.repetitions > 50
+    assert not seen.ranked.account(
+        Claims(headline="seconds", calls=1), channel_seconds=1e-5, between_seconds=None
+    ).sound
+
+
+def test_one_repetition_is_one_window_without_warming_up() -> None:
+    process, referee = Process(), dialogue("a", plan=Plan())
+    process.lead(referee)
+    assert [order["repetitions"] for order in process.orders[ROUND_TRIPS:]] == [1, [0]]
+
+
+BREAKS: dict[str, Callable[[Order], Order]] = {
+    "another case": lambda answer: answer | {"case": "c"},
+    "too few digests": lambda answer: answer | {"digests": ["0" * 16] * 3},
+    "written where done is due": lambda _: {"event": "written", "case": "a"},
+    "no digest": lambda answer: {key: value for key, value in answer.items() if key != "digests"},
+    "an unknown key": lambda answer: answer | {"x": 1},
+    "an unknown event": lambda _: {"event": "finished"},
+    "a figure below zero": lambda answer: answer | {"between_seconds": -1.0},
+    "a count with a point": lambda answer: answer | {"counts": {"elements": 1.0}},
+}
+
+
+@pytest.mark.parametrize("bend", BREAKS.values(), ids=BREAKS)
+def test_what_breaks_the_protocol_ends_the_conversation(bend: Callable[[Order], Order]) -> None:
+    process, referee = Process(bend=lambda _, answer: bend(answer)), dialogue("a")
+    process.lead(referee)
+    assert process.closed
+    failure = referee.failure_of("a")
+    assert failure is not None
+    assert failure.kind is FailureKind.MALFORMED_OUTPUT
+
+
+def test_an_infinite_figure_is_named_as_such() -> None:
+    referee = dialogue("a")
+    referee.opened(Process())
+    referee.heard('{"event": "done", "case": "a", "metrics": {"seconds": [1e999]}}', 0.0)
+    failure = referee.failure_of("a")
+    assert failure is not None
+    assert failure.kind is FailureKind.NOT_FINITE
+
+
+def test_a_process_that_ends_early_has_no_measurement() -> None:
+    process = Process(bend=lambda order, answer: answer if order["event"] == "go" else None)
+    referee = dialogue("a", "b")
+    process.lead(referee)
+    for case in ("a", "b"):
+        failure = referee.failure_of(case)
+        assert failure is not None
+        assert failure.kind is FailureKind.MISSING_MEASUREMENT
+
+
+KEYS = st.sampled_from(["event", "case", "digests", "metrics", "done", "total"])
+EVENTS = st.dictionaries(KEYS, st.none() | st.text(max_size=5))
+
+
+@given(st.lists(st.text(max_size=30) | EVENTS.map(json.dumps), max_size=5))
+def test_whatever_is_said_becomes_a_conversation_or_a_failure(lines: list[str]) -> None:
+    referee = dialogue("a")
+    referee.opened(Process())
+    for line in lines:
+        referee.heard(line, 0.0)
+    assert referee.failure_of("a") is not None
