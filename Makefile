@@ -44,7 +44,7 @@ lint: .venv/.ready  ## ruff and mypy
 	.venv/bin/mypy
 
 unit: .venv/.ready  ## the tests that need no Docker, in minutes
-	.venv/bin/pytest tests/unit -n logical --dist loadscope
+	.venv/bin/pytest tests/unit tests/redteam -n logical --dist loadscope
 
 properties: .venv/.ready  ## the unit tests' properties with twenty times as many examples: each week
 	.venv/bin/pytest tests/unit -n logical --dist loadscope -m hypothesis --hypothesis-profile=weekly

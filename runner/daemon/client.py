@@ -1,6 +1,4 @@
-"""The docker program itself: started, waited for, its failures told apart. Which daemon it is told to speak to is not
-decided here.
-"""
+"""Start the docker program, wait for it, and tell its failures apart. The caller decides which daemon it speaks to."""
 
 import os
 import subprocess
@@ -19,9 +17,9 @@ def call_client(
     log: Path | None = None,
     timeout: float | None = None,
 ) -> "subprocess.CompletedProcess[str]":
-    """Run ``docker`` to its end. With ``log``, everything that it prints goes into that file.
+    """Run ``docker`` to its end. With ``log``, its whole output goes into that file.
 
-    Called as it is only for what no daemon is asked; for all else there is `runner.daemon.docker_command.docker`.
+    This is for questions that no daemon answers. `runner.daemon.docker_command.docker` is for all others.
 
     Args:
         arguments: what follows the word docker.
@@ -50,14 +48,14 @@ def _run(
             command,
             # A plain image: newer buildx would wrap it, with its provenance, into an index. Older ones ignore this.
             env={**variables, **owner_environment(), "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"},
-            # An image that nobody waits for is not built on: what is killed with us hangs up on the daemon.
+            # A build whose runner has died must stop: the killed client closes its connection to the daemon.
             preexec_fn=die_with_parent(),
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
             text=True,
             encoding="utf-8",
-            # Whatever bears the name docker may print anything.
+            # The program named docker may print anything.
             errors="replace",
             timeout=timeout,
             check=False,

@@ -16,13 +16,9 @@ from runner.system.errors import DockerMissing
 def docker(
     *arguments: str, log: Path | None = None, timeout: float | None = None
 ) -> "subprocess.CompletedProcess[str]":
-<<<<<<< HEAD
-    """Run ``docker`` to its end, on the daemon that was found first. With ``log``, all that it prints goes in there.
+    """Run ``docker`` to its end, on the daemon that was found first. With ``log``, its whole output goes into that file.
 
-    Whoever calls ``docker context use`` in the meantime moves nothing: each call names the daemon.
-=======
-    """Run ``docker`` to its end. With ``log``, its whole output goes into that file.
->>>>>>> main
+    A ``docker context use`` in the meantime changes nothing: each call names the daemon.
 
     Args:
         arguments: what follows the word docker.
@@ -33,43 +29,8 @@ def docker(
         DockerMissing: there is no such program, or it cannot be executed.
         DockerUnavailable: ``timeout`` passed, or nothing says which daemon is meant.
     """
-<<<<<<< HEAD
     variables = current_endpoint().environment(os.environ)
     return call_client(*arguments, environment=variables, log=log, timeout=timeout)
-=======
-    command = ["docker", *arguments]
-    if log is None:
-        return _run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w", encoding="utf-8") as file:
-        return _run(command, stdout=file, stderr=subprocess.STDOUT, timeout=timeout)
-
-
-def _run(
-    command: Sequence[str], *, stdout: Any, stderr: int, timeout: float | None
-) -> "subprocess.CompletedProcess[str]":
-    try:
-        return subprocess.run(
-            command,
-            # A plain image: newer buildx would wrap it, with its provenance, into an index. Older ones ignore this.
-            env={**os.environ, **owner_environment(), "BUILDX_NO_DEFAULT_ATTESTATIONS": "1"},
-            # A build whose runner has died must stop: the killed client closes its connection to the daemon.
-            preexec_fn=die_with_parent(),
-            stdin=subprocess.DEVNULL,
-            stdout=stdout,
-            stderr=stderr,
-            text=True,
-            encoding="utf-8",
-            # The program named docker may print anything.
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise silent(error.timeout) from error
-    except OSError as error:
-        raise missing(error) from error
->>>>>>> main
 
 
 def inspect_images(references: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -103,13 +64,5 @@ def _list(text: str) -> list[dict[str, Any]]:
 
 
 def builder() -> str:
-<<<<<<< HEAD
     """The buildx builder that is the daemon itself, whatever builder is in use."""
     return current_endpoint().builder
-=======
-    """The buildx builder that is the daemon itself, even where another builder is in use.
-
-    Its name is the context's.
-    """
-    return docker("context", "inspect", "--format", "{{.Name}}").stdout.strip() or "default"
->>>>>>> main
