@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from runner.cli.command_table import COMMANDS
 from runner.cli.commands.base import Context
 from runner.cli.words.options import parse
+from runner.system.caller_limits import exhausted
 from runner.system.errors import ForgeBenchError, Interrupted
 from runner.system.signals import keep_statuses_of_children, stop_on_signals
 from runner.system.space import refused
@@ -34,3 +35,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         complain(f"forge-bench: {failure}")
         return failure.exit_code
+    except (MemoryError, ImportError, RuntimeError) as error:
+        limited = exhausted(error)
+        if limited is None:
+            raise
+        complain(f"forge-bench: {limited}")
+        return limited.exit_code

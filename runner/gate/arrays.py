@@ -33,6 +33,9 @@ def read_arrays(path: Path) -> dict[str, Array]:
             # The libraries' warnings are dropped: the result of reading shows the faults of a file.
             warnings.simplefilter("ignore")
             arrays = _safetensors(path) if path.suffix == ".safetensors" else {"": _npy(path)}
+    except MemoryError:
+        # No word about the file: its size is bounded.
+        raise
     except Exception as error:
         # Both libraries may raise any exception for a broken file.
         raise Unreadable(one_line(f"{type(error).__name__}: {error}", _LONGEST_WHY)) from error

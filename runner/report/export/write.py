@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from runner.report.export.table import Column, Value, rows
+from runner.system.caller_limits import require_addresses
 from runner.system.errors import PythonNotReady
 
 # A spreadsheet executes a cell that begins so. Our own texts never do.
@@ -28,6 +29,7 @@ def as_parquet(table: Sequence[Column]) -> bytes:
     Raises:
         PythonNotReady: there is no pyarrow here.
     """
+    require_addresses()
     try:
         # Imported here: an image has no pyarrow, and nothing else needs it.
         import pyarrow as pa  # noqa: PLC0415
