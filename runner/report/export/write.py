@@ -38,7 +38,7 @@ def as_parquet(table: Sequence[Column]) -> bytes:
         raise PythonNotReady(
             what="Parquet cannot be written here",
             why=f"{error}: it is one of the extra packages that a host needs and an image does not",
-            fix="take --format csv, or on a host: make setup (or pip install 'forge-bench[host]')",
+            fix="take --format csv, or on a host: make setup (or in the checkout: pip install -e '.[host]')",
         ) from error
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     arrays = [pa.array(column.values, types[column.type]) for column in table]
