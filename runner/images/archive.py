@@ -17,10 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.system.bounded_archive import BoundedTarInfo
+from runner.system.bounded_archive import BoundedTarFile
 from runner.system.errors import ImageNotFound
 
-_LARGEST_JSON = 2**24
+# A configuration has some kilobytes; of what is read only a few texts are kept.
+_LARGEST_JSON = 2**21
+_MOST_IMAGES = 100
 _LARGEST_IMAGE = 2**36
 _MOST_LAYERS = 1000
 
@@ -57,14 +59,14 @@ class ArchivedImage:
         return found if isinstance(found, list) else None
 
 
-def images_in(path: Path) -> tuple[ArchivedImage, ...]:
-    """Every image of an archive.
+def images_in(path: Path) -> Iterator[ArchivedImage]:
+    """Every image of an archive, one after another.
 
     Raises:
         ImageNotFound: it is no archive of ``docker save``.
     """
     with _archive(path) as archive:
-        return tuple(_image(path, archive, entry) for entry in _manifest(path, archive))
+        yield from (_image(path, archive, entry) for entry in _manifest(path, archive))
 
 
 def write_alone(path: Path, digest: str, *, name: str, into: Path) -> ArchivedImage:
@@ -121,7 +123,7 @@ def unreadable(path: Path, why: str) -> ImageNotFound:
 @contextmanager
 def _archive(path: Path) -> Iterator[tarfile.TarFile]:
     try:
-        with tarfile.open(path, tarinfo=BoundedTarInfo) as archive:
+        with BoundedTarFile.open(path) as archive:
             yield archive
     except (EOFError, tarfile.TarError, zlib.error, lzma.LZMAError) as error:
         raise unreadable(path, str(error)) from error
@@ -138,6 +140,8 @@ def _manifest(path: Path, archive: tarfile.TarFile) -> list[dict[str, Any]]:
         isinstance(each, dict) and isinstance(each.get("Config"), str) for each in found
     ):
         raise unreadable(path, "its manifest.json is not that of docker save")
+    if len(found) > _MOST_IMAGES:
+        raise unreadable(path, f"it holds more than {_MOST_IMAGES} images")
     return found
 
 
