@@ -9,7 +9,7 @@ import sys
 _LEAST_BYTES = 64 * 2**20
 _NO_MEMORY = b"""forge-bench: the memory does not suffice to read the runner
   why: this process may use less than it needs (ulimit -v and -d), or the machine has no more
-  to do: raise that limit where the runner is called, then call again: finished cells are stored
+  to do: raise that limit where the runner is called, then run again: finished cells are stored
 """
 
 

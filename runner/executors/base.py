@@ -134,7 +134,7 @@ class LaunchResult:
         )
 
     def require_own(self, failure: Failure | None) -> None:
-        """See that a failure is the implementation's own: under narrower limits than the matrix's nobody can tell.
+        """See that a failure is the implementation's own: under narrower limits than the matrix's it cannot be told.
 
         Raises:
             HostLimited: it may be due to a limit that the runner's caller set.

@@ -69,7 +69,7 @@ def host_limited(what: str, why: str) -> HostLimited:
         what=what,
         why=why,
         fix="raise that limit where the runner is called (ulimit -a shows all), or ask the batch system for more; then "
-        "call again: finished cells are stored",
+        "run again: finished cells are stored",
     )
 
 
