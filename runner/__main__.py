@@ -1,11 +1,45 @@
 """``python -m runner``, and the program ``forge-bench``: one process from its first module to its exit code."""
 
+import contextlib
+import os
 import signal
 import sys
+
+# What all commands read takes half of it.
+_LEAST_BYTES = 64 * 2**20
+_NO_MEMORY = b"""forge-bench: the memory does not suffice to read the runner
+  why: this process may use less than it needs (ulimit -v and -d), or the machine has no more
+  to do: raise that limit where the runner is called, then run again: finished cells are stored
+"""
 
 
 def main() -> int:
     """Run the command line of this process and return its exit code."""
+    try:
+        return _process() if _has_room() else _without_room()
+    except MemoryError:
+        return _without_room()
+
+
+def _has_room() -> bool:
+    """Whether the modules of the runner find room: some of them print a traceback of their own where they do not."""
+    try:
+        import mmap  # noqa: PLC0415 (its library may find no room either)
+
+        mmap.mmap(-1, _LEAST_BYTES).close()
+    except (ImportError, OSError, MemoryError):
+        return False
+    return True
+
+
+def _without_room() -> int:
+    # Without any module: what tells of it takes the least there is.
+    with contextlib.suppress(OSError):
+        os.write(2, _NO_MEMORY)
+    return 25
+
+
+def _process() -> int:
     # Until there is something to tidy up, an interrupt ends this process as it ends any other: without a traceback.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from runner.cli.command_table import COMMANDS
 from runner.cli.commands.base import Context
 from runner.cli.words.options import parse
+from runner.system.caller_limits import exhausted
+from runner.system.checkout import ANYWHERE, require_checkout
 from runner.system.errors import ForgeBenchError, Interrupted
 from runner.system.signals import keep_statuses_of_children, stop_on_signals
 from runner.system.space import refused
@@ -21,6 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(options, str):
             print(options, end="")
             return 0
+        if options.command not in ANYWHERE:
+            require_checkout()
         return COMMANDS[options.command].run(Context(options, COMMANDS))
     except ForgeBenchError as error:
         complain(f"forge-bench: {error}")
@@ -34,3 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         complain(f"forge-bench: {failure}")
         return failure.exit_code
+    except (MemoryError, ImportError, RuntimeError) as error:
+        limited = exhausted(error)
+        if limited is None:
+            raise
+        complain(f"forge-bench: {limited}")
+        return limited.exit_code

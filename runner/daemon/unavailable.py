@@ -52,7 +52,7 @@ def without_library(error: ModuleNotFoundError) -> PythonNotReady:
     return PythonNotReady(
         what="the Docker library is missing from the Python that runs forge-bench",
         why=f"{error}: it is one of the extra packages that a host needs and an image does not",
-        fix=f"make setup (or: pip install 'forge-bench[host]'), {_LOCAL}",
+        fix=f"make setup (or in the checkout: pip install -e '.[host]'), {_LOCAL}",
     )
 
 

@@ -12,11 +12,19 @@ from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
+from runner.system.caller_limits import host_limited
 from runner.system.cpus import CpuSet
 from runner.system.signals import signal_name
 
 # The failures of a process that went on after it lost a child at the memory limit.
 _NOT_DELIVERED = frozenset({FailureKind.MISSING_MEASUREMENT, FailureKind.MISSING_OUTPUT})
+# How a program ends that a limit keeps from its work: at once, or without part of what it was to deliver.
+_MAY_BE_THE_CALLERS = _NOT_DELIVERED | {
+    FailureKind.NOT_STARTED,
+    FailureKind.EXIT_CODE,
+    FailureKind.SIGNAL,
+    FailureKind.UNREADABLE_OUTPUT,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +94,7 @@ class LaunchResult:
         stopped: why the executor ended the process before its own end.
         refused: why its output files are refused; the output directory is empty then.
         stderr: the end of it.
+        caller_limits: what the runner's caller limited below what the matrix gives, in words: a failure may be due to it.
     """
 
     limits: AppliedLimits
@@ -96,6 +105,7 @@ class LaunchResult:
     stopped: Failure | None = None
     refused: Failure | None = None
     stderr: str = ""
+    caller_limits: tuple[str, ...] = ()
 
     @property
     def failure(self) -> Failure | None:
@@ -122,6 +132,18 @@ class LaunchResult:
         return Failure(
             kind=FailureKind.OUT_OF_MEMORY, detail=f"{self._over_memory()}, a child of it; {failure.detail}"
         )
+
+    def require_own(self, failure: Failure | None) -> None:
+        """See that a failure is the implementation's own: under narrower limits than the matrix's it cannot be told.
+
+        Raises:
+            HostLimited: it may be due to a limit that the runner's caller set.
+        """
+        if failure is not None and self.caller_limits and failure.kind in _MAY_BE_THE_CALLERS:
+            raise host_limited(
+                f"a launch failed, and the caller's limits may be why: {failure.detail}",
+                "; ".join(self.caller_limits),
+            )
 
     def _over_memory(self) -> str:
         return f"killed at its {self.limits.memory_bytes / 2**20:.0f} MiB of memory"

@@ -38,6 +38,7 @@ from runner.records.execution import Execution, ExecutionKind
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.system import machine
+from runner.system.caller_limits import limits_below
 from runner.system.cpus import CpuSet, choose_cpus, cores_here, usable_cpus
 from runner.system.orphans import end_orphans, owner_environment
 from runner.system.signals import die_with_parent, end_group, uninterrupted
@@ -56,6 +57,8 @@ _OF_THE_HOST = frozenset({errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE
 # Where a launch exhausts the host's memory between two checks, the kernel should kill the launch and no other
 # process.
 _FIRST_TO_GO = "1000"
+# Less than every system gives to begin with.
+_USUAL = {resource.RLIMIT_STACK: 4 * 2**20, resource.RLIMIT_NOFILE: 256}
 # A launch that is still growing gets no time to end by itself.
 _GROWING = frozenset({FailureKind.OUT_OF_MEMORY, FailureKind.TOO_MANY_PROCESSES})
 
@@ -168,8 +171,11 @@ class LocalExecutor:
         confine = _confinement(cpus.cpus, request.limits)
         with no_survivors():
             result = _start(request, command, environment, confine, limits)
+        result = replace(result, caller_limits=limits_below(_needed(request.limits)))
         # Only now no process writes there any more.
-        return result if result.not_started is not None else _with_outputs(request, result)
+        result = result if result.not_started is not None else _with_outputs(request, result)
+        result.require_own(result.failure)
+        return result
 
     def _environment(self) -> dict[str, str]:
         return inherited(os.environ, root=self._root, inside_image=self.inside_image)
@@ -189,9 +195,7 @@ def _enforced() -> tuple[str, ...]:
 
 def _confinement(cpus: tuple[int, ...], limits: Limits) -> Callable[[], None]:
     """The function that a child calls before its program starts, so that the limits hold for its children too."""
-    # A limit of the runner's caller holds for the child too.
-    _, hardest = resource.getrlimit(resource.RLIMIT_FSIZE)
-    most = most_bytes(limits) if hardest == resource.RLIM_INFINITY else min(hardest, most_bytes(limits))
+    most = _largest_file(limits)
     die_with_runner = die_with_parent()
     can_pin = _can_pin()
 
@@ -205,6 +209,26 @@ def _confinement(cpus: tuple[int, ...], limits: Limits) -> Callable[[], None]:
             _OOM_SCORE.write_text(_FIRST_TO_GO, encoding="ascii")
 
     return confine
+
+
+def _largest_file(limits: Limits) -> int:
+    """Bytes that a file of a launch may have: what the caller of the runner may not go beyond, no child may."""
+    _, hardest = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return most_bytes(limits) if hardest == resource.RLIM_INFINITY else min(hardest, most_bytes(limits))
+
+
+def _needed(limits: Limits) -> dict[int, int]:
+    """Below which limits of its caller a launch may fail that would not fail elsewhere."""
+    needed = {
+        resource.RLIMIT_AS: resource.RLIM_INFINITY,
+        resource.RLIMIT_DATA: resource.RLIM_INFINITY,
+        resource.RLIMIT_CPU: resource.RLIM_INFINITY,
+        resource.RLIMIT_NPROC: limits.pids,
+        **_USUAL,
+    }
+    if _largest_file(limits) < most_bytes(limits):
+        needed[resource.RLIMIT_FSIZE] = most_bytes(limits)
+    return needed
 
 
 def _start(

@@ -4,8 +4,12 @@ The gate compares the outputs with the reference's. It compares the counts with 
 times with the launch's duration. Only files of the timed launch count.
 """
 
-from runner.gate.check import Check
-from runner.gate.hearing import Hearing
-from runner.gate.judge import Judgement, expected_counts, judge
+from runner.system.caller_limits import require_addresses
+
+require_addresses()
+
+from runner.gate.check import Check  # noqa: E402 (NumPy is not read before there is room for it)
+from runner.gate.hearing import Hearing  # noqa: E402 (as above)
+from runner.gate.judge import Judgement, expected_counts, judge  # noqa: E402 (as above)
 
 __all__ = ["Check", "Hearing", "Judgement", "expected_counts", "judge"]

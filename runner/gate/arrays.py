@@ -1,5 +1,6 @@
 """Read the arrays that an implementation wrote. A file with any content is either arrays or unreadable."""
 
+import math
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from runner.system.printable import one_line
 
 Array = NDArray[Any]
 LARGEST = 2**30
+_LARGEST_HEADER = 2**21
+# A float of 8 or 16 bits is computed with as one of 32.
+_WIDENED_BYTES = 4
 _LONGEST_WHY = 200
 
 
@@ -33,6 +37,9 @@ def read_arrays(path: Path) -> dict[str, Array]:
             # The libraries' warnings are dropped: the result of reading shows the faults of a file.
             warnings.simplefilter("ignore")
             arrays = _safetensors(path) if path.suffix == ".safetensors" else {"": _npy(path)}
+    except MemoryError:
+        # No word about the file: its size is bounded.
+        raise
     except Exception as error:
         # Both libraries may raise any exception for a broken file.
         raise Unreadable(one_line(f"{type(error).__name__}: {error}", _LONGEST_WHY)) from error
@@ -44,8 +51,19 @@ def read_arrays(path: Path) -> dict[str, Array]:
 
 
 def _safetensors(path: Path) -> dict[str, Array]:
+    # The header describes each tensor in a few hundred bytes, and is made into objects whole.
+    with path.open("rb") as file:
+        if int.from_bytes(file.read(8), "little") > _LARGEST_HEADER:
+            raise ValueError(f"its header is larger than {_LARGEST_HEADER} bytes")
     with safe_open(path, framework="numpy") as file:
         kinds = {name: str(file.get_slice(name).get_dtype()) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        numbers = sum(
+            math.prod(file.get_slice(name).get_shape())
+            for name, kind in kinds.items()
+            if kind in NARROW_FLOATS
+        )
+        if numbers * _WIDENED_BYTES > LARGEST:
+            raise ValueError(f"it holds more than {LARGEST // _WIDENED_BYTES} numbers of 8 and 16 bits")
         arrays = {name: file.get_tensor(name) for name, kind in kinds.items() if kind not in NARROW_FLOATS}
     if len(arrays) < len(kinds):
         arrays |= {

@@ -1,5 +1,7 @@
 """The differences of two arrays, element by element, without rounding whole numbers to floats first."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +10,14 @@ from runner.gate.arrays import Array
 _WHOLE_KINDS = "iub"
 # The lowest 64 bits give the exact difference of two whole numbers that are nearer to each other than this.
 _NEAR = 2.0**62
+_BLOCK = 2**18
+
+
+def blocks(*arrays: Array) -> Iterator[tuple[Array, ...]]:
+    """As many numbers of each array at a time, in one dimension: what is computed of them takes little memory then."""
+    flat = [array.ravel() for array in arrays]
+    for start in range(0, flat[0].size, _BLOCK):
+        yield tuple(each[start : start + _BLOCK] for each in flat)
 
 
 def as_floats(array: Array) -> Array:

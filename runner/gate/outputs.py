@@ -8,7 +8,7 @@ import numpy as np
 
 from runner.gate.arrays import Array, Unreadable, read_arrays
 from runner.gate.check import Check, Refused
-from runner.gate.differences import as_floats, differences
+from runner.gate.differences import as_floats, blocks, differences
 from runner.matrix import OutputCheck
 from runner.records.failure import FailureKind
 
@@ -29,7 +29,7 @@ def read_output(path: Path) -> dict[str, Array]:
     except Unreadable as error:
         raise Refused(FailureKind.UNREADABLE_OUTPUT, f"{path.name}: {error}") from error
     for name, array in arrays.items():
-        if not np.isfinite(array).all():
+        if not all(np.isfinite(block).all() for (block,) in blocks(array)):
             raise Refused(
                 FailureKind.NOT_FINITE, f"{path.name} {name}: NaN or infinity in an output".replace("  ", " ")
             )
@@ -99,23 +99,27 @@ def _require_shape(file: str, name: str, array: Array, reference: Array) -> None
 
 
 def _difference(output: OutputCheck, name: str, array: Array, reference: Array) -> Check:
-    r = as_floats(reference)
-    difference = differences(array, reference)
-    worst = float(difference.max(initial=0.0))
+    scaled = 0.0 if output.scaled is None else bound_of(output, name) * _magnitude(reference)
+    worst, share, at, before = 0.0, 0.0, 0, 0
+    for mine, theirs in blocks(array, reference):
+        difference, r = differences(mine, theirs), as_floats(theirs)
+        worst = max(worst, float(difference.max()))
+        bounds = output.atol + output.rtol * np.abs(r) if output.scaled is None else np.full_like(r, scaled)
+        # 0 / 0 means equal values where no difference is allowed.
+        shares = np.divide(difference, bounds, out=np.zeros_like(difference), where=difference > 0)
+        largest = int(shares.argmax())
+        # No number: infinity of infinity. It is kept.
+        if not (np.isnan(share) or shares[largest] <= share):
+            share, at = float(shares[largest]), before + largest
+        before += difference.size
     if output.scaled is None:
-        bounds = output.atol + output.rtol * np.abs(r)
         detail = f"largest difference {worst:.3g} (rtol {output.rtol:g}, atol {output.atol:g})"
     else:
         bound = bound_of(output, name)
-        bounds = np.full_like(r, bound * np.abs(r).max(initial=0.0))
         detail = (
             f"largest difference over largest magnitude {_relative(array, reference):.3g} (bound {bound:g})"
         )
-    # 0 / 0 means equal values where no difference is allowed.
-    shares = np.divide(difference, bounds, out=np.zeros_like(difference), where=difference > 0)
-    share = float(shares.max(initial=0.0))
     if share > 1:
-        at = int(shares.argmax())
         where = ", ".join(str(int(index)) for index in np.unravel_index(at, reference.shape or (1,)))
         detail += f"; at [{where}] {_exactly(array, at)}, the reference has {_exactly(reference, at)}"
     return Check(
@@ -150,9 +154,13 @@ def _drift(
 
 def _relative(array: Array, reference: Array) -> float:
     """The largest difference over the reference's largest magnitude; the difference alone where the magnitude is 0."""
-    worst = float(differences(array, reference).max(initial=0.0))
-    magnitude = float(np.abs(as_floats(reference)).max(initial=0.0))
+    worst = max((float(differences(*each).max()) for each in blocks(array, reference)), default=0.0)
+    magnitude = _magnitude(reference)
     return worst / magnitude if magnitude > 0 else worst
+
+
+def _magnitude(array: Array) -> float:
+    return max((float(np.abs(as_floats(each)).max()) for (each,) in blocks(array)), default=0.0)
 
 
 def _exactly(array: Array, at: int) -> str:

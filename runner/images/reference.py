@@ -3,30 +3,26 @@
 Its config digest and labels are read first, so that a wrong image is refused before a gigabyte is transferred.
 """
 
-import hashlib
 import json
-import lzma
 import re
 import shlex
-import tarfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.daemon.docker_command import docker, inspect_images
+from runner.daemon.docker_command import docker
 from runner.daemon.unavailable import is_connection_trouble, unavailable
+from runner.images.archive import ArchivedImage, images_in, unreadable, write_alone
 from runner.images.build import REGISTRY, manifest_digest_of
 from runner.images.labels import EXECUTION_HASH_LABEL, IDENTITY_LABEL, TARGET_LABEL
 from runner.records.image import ImageFacts
-from runner.system.bounded_archive import BoundedTarInfo
 from runner.system.errors import ImageNotFound
+from runner.system.scratch import scratch_directory
+from runner.system.space import is_full, no_space
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]*\Z")
-_LARGEST_JSON = 2**24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +85,9 @@ def obtain(candidate: Candidate) -> ImageFacts:
     here = inspect(facts.config_digest) if facts.config_digest else None
     if here is None and candidate.pull is not None:
         here = _pull(candidate.pull, facts.architecture)
-    elif here is None and candidate.archive is not None:
-        here = _load(candidate.archive, facts)
+        _require_announced(here, candidate)
+    elif here is None and candidate.archive is not None and facts.config_digest:
+        here = _load(candidate.archive, facts.config_digest)
     if here is None:
         raise ImageNotFound(
             what=f"the image of {candidate.where} did not arrive",
@@ -98,6 +95,21 @@ def obtain(candidate: Candidate) -> ImageFacts:
             fix="see its images with docker image ls --digests, and run again",
         )
     return facts_of(here)
+
+
+def _require_announced(here: Mapping[str, Any] | None, candidate: Candidate) -> None:
+    """See that what was pulled is what was asked about before: a registry may answer twice differently.
+
+    Raises:
+        ImageNotFound: it is another image.
+    """
+    facts = candidate.facts
+    if here is not None and here["Id"] not in (facts.config_digest, facts.manifest_digest):
+        raise ImageNotFound(
+            what=f"the image of {candidate.where} is not the one that arrived",
+            why=f"its registry announced {facts.config_digest} and served {here['Id']}",
+            fix="name it by its digest, REGISTRY/REPOSITORY@sha256:…, and take it from a registry that you trust",
+        )
 
 
 def inspect(reference: str) -> dict[str, Any] | None:
@@ -149,96 +161,49 @@ def _local(found: Mapping[str, Any], asked: str) -> Candidate:
 
 
 def _in_archive(path: Path) -> Iterator[Candidate]:
-    with _archive(path) as archive:
-        for entry in _manifest(path, archive):
-            text = _member(path, archive, str(entry["Config"]))
-            configuration = _json(text.decode("utf-8", errors="replace"))
-            if not isinstance(configuration, dict):
-                raise _unreadable(path, f"{entry['Config']} is no image configuration")
-            yield Candidate(
-                facts=_facts(
-                    (configuration.get("config") or {}).get("Labels"),
-                    architecture=str(configuration.get("architecture")),
-                    # The digest is computed here, because a name inside an archive proves nothing.
-                    config_digest=f"sha256:{hashlib.sha256(text).hexdigest()}",
-                    manifest_digest=None,
-                ),
-                where=str(path),
-                archive=path,
-            )
+    for image in images_in(path):
+        yield Candidate(
+            facts=_facts(
+                image.labels,
+                architecture=str(image.configuration.get("architecture")),
+                config_digest=image.digest,
+                manifest_digest=None,
+            ),
+            where=str(path),
+            archive=path,
+        )
 
 
-@contextmanager
-def _archive(path: Path) -> Iterator[tarfile.TarFile]:
-    try:
-        with tarfile.open(path, tarinfo=BoundedTarInfo) as archive:
-            yield archive
-    except (OSError, EOFError, tarfile.TarError, zlib.error, lzma.LZMAError) as error:
-        raise _unreadable(path, str(error)) from error
-
-
-def _manifest(path: Path, archive: tarfile.TarFile) -> list[dict[str, Any]]:
-    found = _json(_member(path, archive, "manifest.json").decode("utf-8", errors="replace"))
-    if not isinstance(found, list) or not all(
-        isinstance(each, dict) and isinstance(each.get("Config"), str) for each in found
-    ):
-        raise _unreadable(path, "its manifest.json is not that of docker save")
-    return found
-
-
-def _member(path: Path, archive: tarfile.TarFile, name: str) -> bytes:
-    try:
-        file = archive.extractfile(name)
-    except (KeyError, RecursionError) as error:
-        raise _unreadable(path, f"there is no {name} in it") from error
-    content = file.read(_LARGEST_JSON + 1) if file is not None else b""
-    if not content or len(content) > _LARGEST_JSON:
-        raise _unreadable(path, f"its {name} is empty or too large")
-    return content
-
-
-def _load(path: Path, facts: ImageFacts) -> dict[str, Any] | None:
-    """Load the archive, and give every name that it took back to the former image."""
-    with _archive(path) as archive:
-        tags = [tag for entry in _manifest(path, archive) for tag in entry.get("RepoTags") or []]
-    before = {tag: str(image["Id"]) for tag, image in (inspect_images(tags) if tags else {}).items()}
-    result = docker("load", "--quiet", "--input", str(path.resolve()))
+def _load(path: Path, digest: str) -> dict[str, Any] | None:
+    """Load one image of an archive, under a name of our own alone: without one it would be swept away."""
+    name = f"forge-bench:verify-{digest.partition(':')[2][:12]}"
+    with scratch_directory("archive") as scratch:
+        image = write_alone(path, digest, name=name, into=scratch / "image.tar")
+        result = docker("load", "--quiet", "--input", str(scratch / "image.tar"))
     if result.returncode != 0:
-        raise _unreadable(path, f"docker load: {' '.join(result.stderr.split())[-300:]}")
-    loaded = [line.partition(": ")[2].strip() for line in result.stdout.splitlines() if ": " in line]
-    found = None
-    for reference in [facts.config_digest or "", *loaded]:
-        image = inspect(reference) if reference else None
-        if image is not None and _same(facts_of(image), facts):
-            found = image
-            break
-    if found is not None:
-        # The image gets a name, because docker image prune removes unnamed images.
-        docker("tag", str(found["Id"]), f"forge-bench:verify-{str(found['Id']).partition(':')[2][:12]}")
-    for tag, image_id in before.items():
-        docker("tag", image_id, tag)
-    return found
+        if is_full(result.stderr):
+            raise no_space(f"loading {path} failed", " ".join(result.stderr.split())[-300:])
+        raise unreadable(path, f"docker load: {' '.join(result.stderr.split())[-300:]}")
+    found = inspect(name)
+    return found if found is not None and _is_it(found, image) else None
 
 
-def _same(one: ImageFacts, other: ImageFacts) -> bool:
-    """The image by its digest, or by its labels where the daemon's store uses manifest digests."""
-    if one.config_digest == other.config_digest:
-        return True
-    return one.identity is not None and (one.identity, one.target) == (other.identity, other.target)
-
-
-def _unreadable(path: Path, why: str) -> ImageNotFound:
-    return ImageNotFound(
-        what=f"{path} is not an archive of docker save that can be read",
-        why=why,
-        fix="write it again where the image is: docker save --output FILE IMAGE",
-    )
+def _is_it(found: Mapping[str, Any], image: ArchivedImage) -> bool:
+    """By the digest; by each layer's where the daemon's store goes by manifests instead. No label counts."""
+    layers = (found.get("RootFS") or {}).get("Layers")
+    return found["Id"] == image.digest or (bool(layers) and layers == image.layer_hashes)
 
 
 # --- registries -----------------------------------------------------------------------------------------------------
 
 
 def _in_registry(reference: str, architectures: frozenset[str]) -> Iterator[Candidate]:
+    if "@" not in reference:
+        # A name may be given to another image between two questions: all that follow go by the digest.
+        digest = str(_ask(reference, "--format", "{{json .Manifest}}").get("digest"))
+        if not _DIGEST.match(digest):
+            raise _no_answer(reference, "its registry tells no digest")
+        reference = f"{_repository(reference)}@{digest}"
     manifest = _ask(reference, "--raw")
     if "manifests" not in manifest:
         yield _of_manifest(reference, manifest)

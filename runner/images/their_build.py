@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.matrix.images import TheirDockerfile, TheirImage
+from runner.system.caller_limits import exhausted
 from runner.system.errors import ImageBuildFailed
 from runner.system.files import FULL
 from runner.system.hashes import file_hash
@@ -105,6 +106,8 @@ def _reading(source: TheirDockerfile) -> Iterator[None]:
     except OSError as error:
         if error.errno in FULL:
             raise no_space("what an image is built from could not be copied", str(error.strerror)) from error
+        if limited := exhausted(error):
+            raise limited from error
         raise ImageBuildFailed(
             what=f"what {source.dockerfile} is built from cannot be read",
             why=f"{error.filename}: {error.strerror}",

@@ -35,7 +35,8 @@ class Episode(Part, frozen=True, kw_only=True, gc=False):
     total: AnyFigure = field(name="return")
 
 
-Episodes = Annotated[tuple[Episode, ...], Meta(max_length=1_000_000)]
+MOST_EPISODES = 1_000_000
+Episodes = Annotated[tuple[Episode, ...], Meta(max_length=MOST_EPISODES)]
 
 
 class GateCheck(Part, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import ValidationError
 
+from runner.records.measured import MOST_EPISODES
 from runner.records.record import SCHEMA_VERSION, Record, is_intact, record_of
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import NewerRecord, StoreError
@@ -19,6 +20,9 @@ from runner.system.printable import one_line
 # A measurement may fill 64 MiB of stdout, and a record writes each figure on its own line.
 _LARGEST = 512 * 2**20
 _LONGEST_FAULT = 300
+# An object for each episode, a list for each metric, a comma behind each of both and behind each figure, of which stdout
+# holds one in two bytes at the most; and what texts may hold.
+_MOST = {b"{": MOST_EPISODES + 2**17, b"[": 2**17, b",": 2**25 + 4 * MOST_EPISODES}
 
 
 def read_record(path: Path) -> Record:
@@ -39,6 +43,7 @@ def parse_record(text: bytes, *, place: str = "a record") -> Record:
         ValueError: there is none, or it was altered; the message says what.
         NewerRecord: a later version of forge-bench wrote it.
     """
+    _require_few(text)
     try:
         data = json.loads(
             text,
@@ -65,6 +70,17 @@ def parse_record(text: bytes, *, place: str = "a record") -> Record:
     except ValidationError as error:
         why = one_line(str(error), _LONGEST_FAULT)
         raise ValueError(f"its hash is right, but it is not a record: {why}") from error
+
+
+def _require_few(text: bytes) -> None:
+    """Count what the text would be made into before anything is: an empty object takes thirty times its two bytes.
+
+    Raises:
+        ValueError: it is more than any record holds.
+    """
+    for sign, most in _MOST.items():
+        if text.count(sign) > most:
+            raise ValueError(f"it holds more than {most} times {sign.decode()}, which no record does")
 
 
 def record_text(record: Record) -> str:

@@ -24,6 +24,7 @@ from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.records.record_file import read_record, record_text, says_no_record, unreadable
 from runner.system.bounded_reading import read_bounded
+from runner.system.caller_limits import exhausted
 from runner.system.errors import DamagedRecord, StoreError
 from runner.system.files import (
     FULL,
@@ -93,7 +94,7 @@ class Store:
                 with tempfile.TemporaryFile(dir=path):
                     pass
         except OSError as error:
-            if error.errno in FULL:
+            if error.errno in FULL or exhausted(error):
                 raise not_written(path, error) from error
             raise StoreError(
                 what=f"the results directory {path} cannot be written",
@@ -284,7 +285,7 @@ def _rename_to_new(part: Path, path: Path) -> None:
                 fix="run the command again: a new record gets a new name",
             ) from error
     except OSError as error:
-        if error.errno in FULL:
+        if error.errno in FULL or exhausted(error):
             raise
         # A file system without hard links. Two records of one name need one key and one microsecond.
         part.replace(path)

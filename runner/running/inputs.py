@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 from pathlib import Path
 
 from runner.executors.base import Executor, LaunchRequest
@@ -71,6 +72,7 @@ def inputs_of_launch(directory: Path, cases: list[str], into: Path) -> Path:
             copy = into / source.relative_to(directory)
             copy.parent.mkdir(parents=True, exist_ok=True)
             # Read-only from the start: some file systems refuse to change a mode afterwards.
-            with os.fdopen(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444), "wb") as file:
-                file.write(source.read_bytes())
+            descriptor = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444)
+            with source.open("rb") as original, os.fdopen(descriptor, "wb") as file:
+                shutil.copyfileobj(original, file, 2**20)
     return into

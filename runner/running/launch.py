@@ -155,6 +155,7 @@ def _keep_log(ended: EndedLaunch, store: Store) -> None:
 def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundings) -> Record:
     """One cell: the gate's judgement, the outputs that other gates need, and the record."""
     judgement = _judge(planned, ended, around.store)
+    ended.result.require_own(judgement.failure)
     if planned.is_compared_with and judgement.failure is None:
         listener = ended.prepared.listener
         if isinstance(listener, Dialogue):

@@ -14,6 +14,7 @@ from runner.system.printable import one_line
 
 _DEADLINE_SECONDS = 600
 _MOST_VERSIONS, _LONGEST = 100, 200
+_LONGEST_ANSWER = 2**16
 
 
 def verified_software(
@@ -49,10 +50,27 @@ def verified_software(
     return software
 
 
+class _Said:
+    """What an image prints, as far as versions may go."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._length = 0
+
+    @property
+    def text(self) -> str:
+        return "" if self._length > _LONGEST_ANSWER else "\n".join(self._lines)
+
+    def take(self, line: str) -> None:
+        self._length += len(line) + 1
+        if self._length <= _LONGEST_ANSWER:
+            self._lines.append(line)
+
+
 def _ask(
     command: tuple[str, ...], cell: Cell, image: ImageFacts, executor: Executor
 ) -> dict[str, str | None] | None:
-    lines: list[str] = []
+    said = _Said()
     result = executor.launch(
         LaunchRequest(
             name="versions",
@@ -63,10 +81,10 @@ def _ask(
             deadline_seconds=_DEADLINE_SECONDS,
             input_directory=None,
             output_directory=None,
-            on_line=lambda line, _: lines.append(line),
+            on_line=lambda line, _: said.take(line),
         )
     )
-    return _versions("\n".join(lines)) if result.exit_code == 0 else None
+    return _versions(said.text) if result.exit_code == 0 else None
 
 
 def _versions(text: str) -> dict[str, str | None] | None:

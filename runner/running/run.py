@@ -12,6 +12,7 @@ from runner.referee.nonce import new_secret
 from runner.running.launch import Surroundings, run_launch
 from runner.running.pins import verified_software
 from runner.running.progress import Progress
+from runner.system.caller_limits import require_addresses
 from runner.system.scratch import sweep_scratch
 
 
@@ -62,6 +63,8 @@ def _prepare(
     """Every image that the plan's cells need, with its verified versions."""
     if plan.launches:
         store.require_writable()
+        # The gate computes: what has no room for that is not measured first.
+        require_addresses()
     prepared = {
         (target.name, cell.toolchain.name, cell.platform.name): (
             target,

@@ -3,6 +3,9 @@
 import tarfile
 from typing import Self
 
+# An image has hundreds at the most. Each is kept, and takes more memory than its header in the file.
+_MOST_ENTRIES = 20_000
+
 # Names, links and extended attributes; those of an image's files are a few hundred bytes.
 _LARGEST_HEADER = 2**20
 _READ_WHOLE = frozenset(
@@ -29,4 +32,21 @@ class BoundedTarInfo(tarfile.TarInfo):
         entry = super().frombuf(buf, encoding, errors)
         if entry.type in _READ_WHOLE and entry.size > _LARGEST_HEADER:
             raise tarfile.ReadError(f"a header of {entry.size} bytes")
+        return entry
+
+
+class BoundedTarFile(tarfile.TarFile):
+    """An archive whose entries are kept: ``BoundedTarFile.open(…)``."""
+
+    tarinfo = BoundedTarInfo
+
+    def next(self) -> tarfile.TarInfo | None:
+        """The next entry.
+
+        Raises:
+            tarfile.ReadError: there are more than any image has.
+        """
+        entry = super().next()
+        if len(self.members) > _MOST_ENTRIES:  # type: ignore[attr-defined]  # typeshed knows of no list
+            raise tarfile.ReadError(f"more than {_MOST_ENTRIES} entries")
         return entry

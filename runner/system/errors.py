@@ -160,6 +160,12 @@ class NoSpace(ForgeBenchError):
     exit_code = 12
 
 
+class HostLimited(ForgeBenchError):
+    """The caller's own limits (ulimit), or the machine's memory, leave too little to work with."""
+
+    exit_code = 25
+
+
 class OutputLost(ForgeBenchError):
     """The work is done, and its results could not be written to stdout."""
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
+from runner.system.caller_limits import exhausted
 from runner.system.errors import ForgeBenchError, StoreError
 from runner.system.owner import Owner
 from runner.system.space import no_space
@@ -114,6 +115,8 @@ def not_written(path: Path, error: OSError) -> ForgeBenchError:
     """The error that tells a user that ``path`` cannot be written."""
     if error.errno in FULL:
         return no_space(f"{path} was not written; finished cells are stored", str(error.strerror))
+    if limited := exhausted(OSError(error.errno, error.strerror, str(path))):
+        return limited
     return StoreError(
         what=f"{path} cannot be written",
         why=error.strerror or str(error),

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from runner.system.caller_limits import exhausted
 from runner.system.errors import ForgeBenchError, NoSpace, StoreError
 
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
@@ -18,11 +19,8 @@ _REFUSED = (
     errno.EPERM,
     errno.EROFS,
     errno.EIO,
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOMEM,
-    errno.EAGAIN,
 )
+_NO_TEMPORARY = "No usable temporary directory"
 
 
 def is_full(said: str) -> bool:
@@ -72,6 +70,14 @@ def refused(error: OSError) -> ForgeBenchError | None:
     if error.errno in _FULL_NUMBERS or is_full(said):
         where = _place(error)
         return no_space(f"writing{f' {where}' if where else ''} failed", f"{_strerror(error)}{_free(where)}")
+    if limited := exhausted(error):
+        return limited
+    if _NO_TEMPORARY in said:
+        return StoreError(
+            what="no temporary file can be written",
+            why=_strerror(error),
+            fix="free space there (df -h), or name a directory that this user may write to: TMPDIR=DIR",
+        )
     if error.errno in _REFUSED:
         where = _place(error)
         return StoreError(

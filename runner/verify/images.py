@@ -47,16 +47,35 @@ class StandIn:
     facts: ImageFacts
     likeness: Likeness
 
+    @property
+    def is_claimed(self) -> bool:
+        """Whether the likeness is only what the image says of itself: anybody may write any label.
+
+        Between bare hosts it is not: there the files that are run were hashed.
+        """
+        is_image = self.facts.config_digest is not None or self.facts.identity is not None
+        return (
+            is_image and self.likeness is not Likeness.OTHER and not _share_digest(self.recorded, self.facts)
+        )
+
+    def __str__(self) -> str:
+        """The likeness in words, and what it rests on."""
+        return (
+            f"{self.likeness}, by its own labels: no digest shows it"
+            if self.is_claimed
+            else str(self.likeness)
+        )
+
 
 def likeness(recorded: ImageFacts, found: ImageFacts) -> Likeness:
     """How closely the image ``found`` matches ``recorded``.
 
     Equal config digests mean equal bytes. Equal identities mean equal input files. Equal execution hashes mean equal
     implementations and libraries. Docker's containerd store has a manifest's digest in place of the config digest, or
-    the digest of an index of several architectures.
+    the digest of an index of several architectures. Identities and execution hashes are labels of an image, and anybody
+    may write those: see `StandIn.is_claimed`.
     """
-    digests, others = ({each.config_digest, each.manifest_digest} - {None} for each in (recorded, found))
-    if digests & others and recorded.architecture == found.architecture:
+    if _share_digest(recorded, found) and recorded.architecture == found.architecture:
         return Likeness.SAME
     if recorded.identity is not None and recorded.identity == found.identity:
         # Inside an image its digest is unknown, and only its identity is known.
@@ -65,6 +84,11 @@ def likeness(recorded: ImageFacts, found: ImageFacts) -> Likeness:
     if recorded.execution_hash == found.execution_hash:
         return Likeness.SAME_CODE
     return Likeness.OTHER
+
+
+def _share_digest(one: ImageFacts, other: ImageFacts) -> bool:
+    digests, others = ({each.config_digest, each.manifest_digest} - {None} for each in (one, other))
+    return bool(digests & others)
 
 
 def short(facts: ImageFacts) -> str:
@@ -103,9 +127,9 @@ def find_images(
         else:
             facts = _here(each)
             like = likeness(each, facts)
-        stand_ins[each] = StandIn(recorded=each, facts=facts, likeness=like)
-        if like is not Likeness.SAME:
-            say(f"image {short(each)}: {short(facts)} replaces it: {like}")
+        stand_ins[each] = stand_in = StandIn(recorded=each, facts=facts, likeness=like)
+        if like is not Likeness.SAME or stand_in.is_claimed:
+            say(f"image {short(each)}: {short(facts)} replaces it: {stand_in}")
     return stand_ins
 
 

@@ -98,6 +98,7 @@ def as_json(report: Report) -> str:
                     "recorded": stand_in.recorded.plain(),
                     "run": stand_in.facts.plain(),
                     "likeness": stand_in.likeness.name.lower().replace("_", "-"),
+                    "claimed": stand_in.is_claimed,
                 }
                 for stand_in in report.stand_ins
             ],
@@ -270,13 +271,14 @@ def _seed(found: Finding) -> str:
 
 
 def _image(stand_in: StandIn) -> str:
-    if stand_in.facts.identity is None and stand_in.likeness is Likeness.SAME_CODE:
+    bare = stand_in.facts.identity is None and not stand_in.is_claimed
+    if bare and stand_in.likeness is Likeness.SAME_CODE:
         return "in no image: the same sources, with what this host has"
-    return f"image {short(stand_in.facts)}: {stand_in.likeness}"
+    return f"image {short(stand_in.facts)}: {stand_in}"
 
 
 def _distinct(stand_ins: Iterable[StandIn]) -> list[StandIn]:
-    return list({(stand_in.facts, stand_in.likeness): stand_in for stand_in in stand_ins}.values())
+    return list({(stand_in.facts, str(stand_in)): stand_in for stand_in in stand_ins}.values())
 
 
 def _many(count: int, word: str) -> str:

@@ -23,10 +23,9 @@ from runner.records.source import RecordSource, named_path, source_at, store_at
 from runner.records.store import Store
 from runner.running.progress import Progress
 from runner.system import machine
+from runner.system.checkout import ROOT, require_checkout
 from runner.system.errors import UsageError
 from runner.system.paths import resolved
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 class Context:
@@ -69,6 +68,8 @@ class Context:
     @cached_property
     def matrix(self) -> Matrix:
         """The matrix. Every name of the command line was found in it."""
+        if self._asked.matrix is None:
+            require_checkout()
         matrix = load_matrix(self._asked.matrix or ROOT / "matrix.yaml", builds=not self.inside_image)
         check_names(self._asked, matrix)
         return matrix
@@ -89,6 +90,7 @@ class Context:
             return store_at(resolved(self._asked.results))
         if self.inside_image:
             return store_inside_image(self.progress.say)
+        require_checkout()
         return store_of_checkout(ROOT)
 
     @cached_property

@@ -37,7 +37,7 @@ def script(
         raise PythonNotReady(
             what="completion scripts cannot be generated here",
             why=f"{error}: it is one of the extra packages that a host needs and an image does not",
-            fix="on a host: make setup (or pip install 'forge-bench[host]')",
+            fix="on a host: make setup (or in the checkout: pip install -e '.[host]')",
         ) from error
     names = [
         *benchmarks,

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from runner.report.export.table import Column, Value, rows
+from runner.system.caller_limits import require_addresses
 from runner.system.errors import PythonNotReady
 
 # A spreadsheet executes a cell that begins so. Our own texts never do.
@@ -28,6 +29,7 @@ def as_parquet(table: Sequence[Column]) -> bytes:
     Raises:
         PythonNotReady: there is no pyarrow here.
     """
+    require_addresses()
     try:
         # Imported here: an image has no pyarrow, and nothing else needs it.
         import pyarrow as pa  # noqa: PLC0415
@@ -36,7 +38,7 @@ def as_parquet(table: Sequence[Column]) -> bytes:
         raise PythonNotReady(
             what="Parquet cannot be written here",
             why=f"{error}: it is one of the extra packages that a host needs and an image does not",
-            fix="take --format csv, or on a host: make setup (or pip install 'forge-bench[host]')",
+            fix="take --format csv, or on a host: make setup (or in the checkout: pip install -e '.[host]')",
         ) from error
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     arrays = [pa.array(column.values, types[column.type]) for column in table]

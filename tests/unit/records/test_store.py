@@ -267,13 +267,13 @@ def limited_to(size: int, act: Callable[[], object]) -> bytes:
 
 
 @pytest.mark.parametrize("size", [0, 1, 4095, 4096, 8191])
-def test_a_write_that_the_system_cuts_off_leaves_nothing_and_is_a_store_error(tmp_path, size):
+def test_a_write_that_the_callers_limit_cuts_off_leaves_nothing_and_says_so(tmp_path, size):
     store = Store(tmp_path)
-    assert limited_to(size, lambda: store.add(a_record(0, "x" * 20_000))) == b"StoreError"
+    assert limited_to(size, lambda: store.add(a_record(0, "x" * 20_000))) == b"HostLimited"
     source = tmp_path / "source"
     source.mkdir()
     (source / "x").write_bytes(bytes(20_000))
-    assert limited_to(size, lambda: store.save_files("inputs", "k", source)) == b"StoreError"
+    assert limited_to(size, lambda: store.save_files("inputs", "k", source)) == b"HostLimited"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [source / "x"]
     assert store.files("inputs", "k") is None
 

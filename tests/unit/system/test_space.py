@@ -9,7 +9,7 @@ import pytest
 from runner.cli import main as cli
 from runner.cli.commands.base import Command
 from runner.cli.main import main
-from runner.system.errors import NoSpace, StoreError
+from runner.system.errors import HostLimited, NoSpace, StoreError
 from runner.system.space import is_full, no_space, refused
 
 
@@ -27,12 +27,26 @@ def test_a_copy_of_many_files_hides_its_reason_in_a_list_and_it_is_found():
     assert type(error) is NoSpace
 
 
-@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.EIO, errno.EMFILE])
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.EIO])
 def test_what_the_system_refuses_is_an_error_of_the_host(number):
     error = refused(OSError(number, os.strerror(number), "/results/records"))
     assert type(error) is StoreError
     assert error.why == os.strerror(number)
     assert "/results/records" in error.what
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN])
+def test_what_a_process_has_used_up_is_no_matter_of_rights(number):
+    error = refused(OSError(number, os.strerror(number), "/results/records"))
+    assert type(error) is HostLimited
+    assert "/results/records" in error.what
+    assert "ulimit" in error.fix
+
+
+def test_where_no_temporary_file_can_be_written_the_variable_is_named_that_leads_elsewhere():
+    error = refused(FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']"))
+    assert type(error) is StoreError
+    assert "TMPDIR" in error.fix
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,34 @@ def test_an_image_is_told_by_its_digest_then_by_its_files_then_by_what_executes(
     assert likeness(FACTS, found) is like
 
 
+OTHER_DIGEST = "sha256:" + "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("recorded", "found", "claimed"),
+    [
+        (FACTS, FACTS, False),
+        (FACTS, changed(config_digest=OTHER_DIGEST, manifest_digest=FACTS.config_digest), False),
+        (FACTS, changed(config_digest=OTHER_DIGEST), True),
+        (FACTS, changed(config_digest=OTHER_DIGEST, identity=None), True),
+        # A record that was made inside an image has no digest to compare with.
+        (changed(config_digest=None), FACTS, True),
+        (FACTS, changed(config_digest=None), True),
+        # Nothing is said to be like.
+        (FACTS, changed(config_digest=OTHER_DIGEST, identity=None, execution_hash="0" * 64), False),
+        # A bare host: its files were hashed.
+        (changed(config_digest=None, identity=None), changed(config_digest=None, identity=None), False),
+    ],
+)
+def test_what_only_the_labels_of_an_image_say_is_shown_as_their_word(recorded, found, claimed):
+    stand = StandIn(recorded=recorded, facts=found, likeness=likeness(recorded, found))
+    assert stand.is_claimed is claimed
+    assert ("labels" in str(stand)) is claimed
+    shown = Report(judged=(), stand_ins=(stand,), launches=0, machine="Example CPU 9000")
+    assert ("no digest shows it" in as_text(shown)) is claimed
+    assert json.loads(as_json(shown))["images"][0]["claimed"] is claimed
+
+
 def report(pairs: list[Pair]) -> Report:
     return Report(
         judged=judge(pairs),
