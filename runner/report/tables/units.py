@@ -22,7 +22,7 @@ def significant(value: float, digits: int = 3) -> str:
     # Rounding may carry into the next power of ten (9.996 to 10.0), so the rounded text gives the exponent.
     rounded = f"{value:.{digits - 1}e}"
     power = int(rounded.partition("e")[2])
-    if not _LEAST_POWER <= power <= _MOST_POWER:
+    if not _LEAST_POWER <= power < _MOST_POWER:
         return rounded
     return f"{float(rounded):,.{max(digits - 1 - power, 0)}f}"
 
