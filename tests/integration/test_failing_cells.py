@@ -227,7 +227,9 @@ def findings(record: dict) -> dict:
 
 
 def test_every_kind_of_failure_has_a_program_that_fails_so():
-    assert {kind.value for kind in FailureKind} == {EXPECTED[name] for name in FAILING} | ELSEWHERE
+    # Who lies to a referee is in tests/redteam.
+    kinds = {kind.value for kind in FailureKind} - {FailureKind.UNACCOUNTED_TIME.value}
+    assert kinds == {EXPECTED[name] for name in FAILING} | ELSEWHERE
     programs = {path.stem for path in HOSTILE.glob("*.py")}
     assert programs == EXPECTED.keys() - {"is_not_there", "is_killed", "is_removed"}
 

@@ -43,18 +43,23 @@ fn by_hand(
     repetitions: &Repetitions,
 ) -> Result<(), Failure> {
     let calls = operation.calls();
+    let numbers = |first: u64| -> Vec<u64> {
+        (first..first + calls as u64)
+            .map(|index| torchforge_referee::number(arguments.seed, 0, index))
+            .collect()
+    };
     let mut first = 0;
     let seconds = repetitions.seconds(calls as u32, || {
-        let numbers: Vec<u64> = (first..first + calls as u64)
-            .map(|index| torchforge_referee::number(arguments.seed, 0, index))
-            .collect();
+        operation.prepare(&numbers(first));
         first += calls as u64;
-        operation.prepare(&numbers);
         let start = Instant::now();
         operation.run();
         Ok::<_, Failure>(start.elapsed())
     })?;
     if let Some(output) = &arguments.output {
+        // Those of the first inputs, however many repetitions there were: two runs of one seed can be compared.
+        operation.prepare(&numbers(0));
+        operation.run();
         operation.write(&files::case_folder(output, &case.id)?)?;
     }
     protocol::measurement(
