@@ -49,11 +49,10 @@ class Operation(Generic[Input, Output]):
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """What one round claims: seconds a call, one figure a repetition; a digest each; seconds beside the timed ones."""
+    """What one round gives: seconds a call, one figure a repetition, and a digest each."""
 
     seconds: tuple[float, ...]
     digests: tuple[str, ...]
-    between_seconds: float
 
 
 def serve(
@@ -118,7 +117,6 @@ def run_round(operation: Operation[Input, Output], nonce: str, repetitions: int)
     The collector of cycles is off while the clock runs, as in the standard library's timeit and for all alike: a
     collection falls on whichever call happens to trigger it. Reference counts free memory as ever.
     """
-    began = time.perf_counter()
     calls, call, array = operation.calls, operation.call, operation.array
     draws = numbers(nonce, 0, 0, repetitions * calls)
     seconds: list[float] = []
@@ -142,8 +140,7 @@ def run_round(operation: Operation[Input, Output], nonce: str, repetitions: int)
     finally:
         if collecting:
             gc.enable()
-    between = time.perf_counter() - began - sum(seconds) * calls
-    return Round(seconds=tuple(seconds), digests=tuple(digests), between_seconds=max(0.0, between))
+    return Round(seconds=tuple(seconds), digests=tuple(digests))
 
 
 def _write(

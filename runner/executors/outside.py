@@ -5,24 +5,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from runner.executors.channel import UNSEEN, Seen
+from runner.executors.usage import members
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
-# Fields of /proc/PID/stat after the name in parentheses: the session; user and system time, own and of ended children.
-_SESSION, _TIMES = 6 - 3, slice(14 - 3, 18 - 3)
 
 
 def seen_of_session(leader: int) -> Seen:
     """What the processes of a session have used; its processor time to a tick of the kernel's clock (10 ms)."""
-    ticks, pids = 0, []
-    for pid in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):  # noqa: PTH208 (between windows: the fastest)
-        # A name may hold anything, blanks and parentheses too.
-        fields = _read(_PROC / pid / "stat").rpartition(")")[2].split()
-        if fields and int(fields[_SESSION]) == leader:
-            pids.append(int(pid))
-            ticks += sum(map(int, fields[_TIMES]))
-    if not pids:
+    found = tuple(members(leader))
+    if not found:
         return UNSEEN
-    return Seen(cpu_seconds=ticks / os.sysconf("SC_CLK_TCK"), vmhwm_bytes=_peaks(pids))
+    ticks = sum(each.ticks for each in found)
+    return Seen(cpu_seconds=ticks / os.sysconf("SC_CLK_TCK"), vmhwm_bytes=_peaks(each.pid for each in found))
 
 
 def seen_of_container(init: int, identifier: str) -> Seen:

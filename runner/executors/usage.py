@@ -14,7 +14,8 @@ from runner.records.failure import Failure, FailureKind
 
 _PROC = Path("/proc")
 # Fields of /proc/PID/stat after the name in parentheses: proc(5) counts from 1 and the name is the second.
-_SESSION, _THREADS, _RESIDENT = 6 - 3, 20 - 3, 24 - 3
+# Times are user and system time in ticks, own and of ended children.
+_SESSION, _TIMES, _THREADS, _RESIDENT = 6 - 3, slice(14 - 3, 18 - 3), 20 - 3, 24 - 3
 _MIB = 2**20
 
 
@@ -54,21 +55,25 @@ def usage_of(session: int, *, exact_beyond: int = 0) -> Usage:
         exact_beyond: the bytes up to which shared pages may count with each process. Counting them once is slower,
             and stops the process meanwhile.
     """
-    members = tuple(_members(session))
-    resident = sum(each.resident_bytes for each in members)
+    found = tuple(members(session))
+    resident = sum(each.resident_bytes for each in found)
     if resident > exact_beyond:
-        resident = sum(map(_proportional_bytes, members))
-    return Usage(memory_bytes=resident, tasks=sum(each.threads for each in members))
+        resident = sum(map(_proportional_bytes, found))
+    return Usage(memory_bytes=resident, tasks=sum(each.threads for each in found))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Member:
+class Member:
+    """One process of a session. ``ticks`` are its processor time, with that of its ended children."""
+
     pid: int
     resident_bytes: int
     threads: int
+    ticks: int
 
 
-def _members(session: int) -> Iterator[_Member]:
+def members(session: int) -> Iterator[Member]:
+    """The processes of the session that ``session`` leads; none where the system does not show them."""
     page = os.sysconf("SC_PAGE_SIZE")
     for pid in filter(str.isdigit, os.listdir(_PROC) if _PROC.is_dir() else ()):  # noqa: PTH208 (once a second: the fastest)
         text = _read(f"{pid}/stat")
@@ -76,10 +81,15 @@ def _members(session: int) -> Iterator[_Member]:
         fields = text.rpartition(")")[2].split()
         if fields and int(fields[_SESSION]) == session:
             resident = int(fields[_RESIDENT]) * page
-            yield _Member(pid=int(pid), resident_bytes=resident, threads=int(fields[_THREADS]))
+            yield Member(
+                pid=int(pid),
+                resident_bytes=resident,
+                threads=int(fields[_THREADS]),
+                ticks=sum(map(int, fields[_TIMES])),
+            )
 
 
-def _proportional_bytes(member: _Member) -> int:
+def _proportional_bytes(member: Member) -> int:
     """The memory of a process, with only its share of each shared page."""
     for line in _read(f"{member.pid}/smaps_rollup").splitlines():
         if line.startswith("Pss:"):

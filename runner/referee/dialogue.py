@@ -14,7 +14,6 @@ import msgspec
 from runner.executors.channel import UNSEEN, Channel, Seen
 from runner.records.failure import Failure, FailureKind
 from runner.referee import messages
-from runner.referee.awake import Awake
 from runner.referee.claims import Account, Claims
 from runner.referee.messages import Done, Message, Progress, Ready, Written
 from runner.referee.nonce import Draw
@@ -79,18 +78,16 @@ class Refereed:
     Attributes:
         draw: what was drawn.
         windows: of each round, the ranked one last.
-        void_windows: how many were opened again, because the machine or the runner stood still or the claims did not
-            fit: a busy machine may take a moment from any window, and a liar is one in each.
+        void_windows: how many were opened again, because the claims did not fit. A busy machine, or a runner that was
+            stopped, takes a moment from any window; a liar is one in each.
         asked: the repetitions whose outputs were asked for.
-        before: what was seen from outside before the first window of the case.
-        after: likewise after the last.
+        after: what was seen from outside after the last window.
     """
 
     draw: Draw
     windows: tuple[Window, ...]
     void_windows: int
     asked: tuple[int, ...]
-    before: Seen
     after: Seen
 
     @property
@@ -116,7 +113,6 @@ class Dialogue:
 
     cases: Mapping[str, Assignment]
     on_progress: Callable[[float], None]
-    awake: Awake = field(default_factory=Awake)
     seen: dict[str, Refereed] = field(default_factory=dict)
     round_trips: list[float] = field(default_factory=list)
     ready_seconds: float = 0.0
@@ -198,26 +194,22 @@ class Dialogue:
             self.seen[name] = yield from self._case(channel, name, assignment)
 
     def _case(self, channel: Channel, name: str, assignment: Assignment) -> Generator[None, _Heard, Refereed]:
-        plan, before = assignment.plan, channel.look()
+        plan = assignment.plan
         windows: list[Window] = []
         void = 0
         for planned in self._sizes(plan, windows):
             repetitions = planned
             for left in reversed(range(1 + _MOST_VOID)):
                 window = yield from self._round(channel, name, assignment, repetitions)
-                slept = self.awake.slept_since(window.seconds)
                 account = window.account(
                     assignment.claims,
                     channel_seconds=self.channel_seconds,
                     between_seconds=assignment.between_seconds,
                 )
-                if not slept and (account.sound or not assignment.plan.ranked):
+                if account.sound or not plan.ranked:
                     break
-                if left == 0 and slept:
-                    detail = f"the runner or its machine stood still in each of {1 + _MOST_VOID} windows"
-                    raise _Broken(Failure(kind=FailureKind.UNACCOUNTED_TIME, detail=detail))
                 void += left > 0
-                repetitions = longer(repetitions) if assignment.plan.ranked else repetitions
+                repetitions = longer(repetitions)
             windows.append(window)
         after = channel.look()
         asked = self._asked(assignment, windows[-1].repetitions)
@@ -229,7 +221,6 @@ class Dialogue:
             windows=tuple(windows),
             void_windows=void,
             asked=asked,
-            before=before,
             after=after,
         )
 

@@ -12,7 +12,7 @@ from runner.records.measured import Memory
 from runner.records.part import Amount, Figure, FigureName, Name, Part
 from runner.system.printable import one_line
 
-# A round has an object or a list for each metric; a megabyte of brackets would become a gigabyte of objects.
+# A line needs one object or list for each metric. A megabyte of brackets would become a gigabyte of objects.
 _MOST_BRACKETS = 2000
 MOST_REPETITIONS = 10_000
 
@@ -65,21 +65,18 @@ _DECODER: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 
 def parse(text: str) -> Message | Failure:
     """The message on a line of stdout, or the failure that the line is."""
-    # Where the bytes were no UTF-8, decoding has put this character.
-    unreadable = "\ufffd" in text
-    if unreadable or text.count("[") + text.count("{") > _MOST_BRACKETS:
-        reason = "is not UTF-8" if unreadable else "is full of brackets"
-        return malformed(f"stdout holds a line that {reason}: {_short(text)}")
+    if (refused := unreadable(text)) is not None:
+        return refused
     try:
         message: Message = _DECODER.decode(text)
     except msgspec.ValidationError as error:
         if _not_finite(text):
-            return Failure(kind=FailureKind.NOT_FINITE, detail=f"infinity in a figure: {_short(text)}")
-        return malformed(f"{error}: {_short(text)}")
+            return Failure(kind=FailureKind.NOT_FINITE, detail=f"infinity in a figure: {short(text)}")
+        return malformed(f"{error}: {short(text)}")
     except (msgspec.DecodeError, RecursionError):
         if _not_finite(text):
-            return Failure(kind=FailureKind.NOT_FINITE, detail=f"NaN or infinity in a figure: {_short(text)}")
-        return malformed(f"stdout holds a line that is not JSON: {_short(text)}")
+            return Failure(kind=FailureKind.NOT_FINITE, detail=f"NaN or infinity in a figure: {short(text)}")
+        return malformed(f"stdout holds a line that is not JSON: {short(text)}")
     return message
 
 
@@ -91,6 +88,16 @@ def go(case: str, nonce: str, repetitions: int) -> str:
 def outputs(case: str, nonce: str, repetitions: Sequence[int]) -> str:
     """The line that asks for the output files of some repetitions."""
     return json.dumps({"event": "outputs", "case": case, "nonce": nonce, "repetitions": list(repetitions)})
+
+
+def unreadable(text: str) -> Failure | None:
+    """Why a line of stdout must not be parsed, or None."""
+    # Decoding puts this character where the bytes were not UTF-8.
+    if "\ufffd" in text:
+        return malformed(f"stdout holds a line that is not UTF-8: {short(text)}")
+    if text.count("[") + text.count("{") > _MOST_BRACKETS:
+        return malformed(f"stdout holds a line that is full of brackets: {short(text)}")
+    return None
 
 
 def malformed(detail: str) -> Failure:
@@ -115,5 +122,6 @@ def _noted(number: str, seen: list[str]) -> float:
     return value
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """The beginning of a line, for a message."""
     return one_line(text, 160)

@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from runner.records.failure import Failure, FailureKind
-from runner.system.printable import one_line
+from runner.referee.messages import malformed, short, unreadable
 from runner.system.schema import schema
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "measurement.schema.json"
 # With it an implementation answers the referee on its stdin.
 REFEREE = "--referee"
-# A measurement needs one object or list for each metric. A megabyte of brackets would become a gigabyte of objects.
-_MOST_BRACKETS = 2000
 
 
 def arguments(cases: Iterable[tuple[str, dict[str, Any]]], seed: int) -> list[str]:
@@ -82,32 +80,25 @@ class Reader:
 
 
 def _parse(text: str) -> dict[str, Any] | Failure:
-    # Decoding puts this character where the bytes were not UTF-8.
-    unreadable = "\ufffd" in text
-    if unreadable or text.count("[") + text.count("{") > _MOST_BRACKETS:
-        reason = "is not UTF-8" if unreadable else "is full of brackets"
-        return _malformed(f"stdout holds a line that {reason}: {_short(text)}")
+    if (refused := unreadable(text)) is not None:
+        return refused
     try:
         event = json.loads(text)
         # Python's parser accepts NaN and Infinity. JSON has neither, and no figure may be one.
         finite = _finite(event)
     except (ValueError, RecursionError):
-        return _malformed(f"stdout holds a line that is not JSON: {_short(text)}")
+        return malformed(f"stdout holds a line that is not JSON: {short(text)}")
     if not isinstance(event, dict):
-        return _malformed(f"stdout holds a line that is not an event: {_short(text)}")
+        return malformed(f"stdout holds a line that is not an event: {short(text)}")
     if not finite:
-        return Failure(kind=FailureKind.NOT_FINITE, detail=f"NaN or infinity in a figure: {_short(text)}")
+        return Failure(kind=FailureKind.NOT_FINITE, detail=f"NaN or infinity in a figure: {short(text)}")
     # Errors about a union of two shapes are unreadable, so the line is validated against the shape that its event
     # names.
     kind = event.get("event")
     if kind not in ("progress", "measurement"):
-        return _malformed(f"an unknown event: {_short(text)}")
+        return malformed(f"an unknown event: {short(text)}")
     claimed = schema(SCHEMA, kind)
-    return event if claimed.allows(event) else _malformed(claimed.why_not(event))
-
-
-def _malformed(detail: str) -> Failure:
-    return Failure(kind=FailureKind.MALFORMED_OUTPUT, detail=detail)
+    return event if claimed.allows(event) else malformed(claimed.why_not(event))
 
 
 def _finite(value: Any) -> bool:
@@ -118,7 +109,3 @@ def _finite(value: Any) -> bool:
     if isinstance(value, list):
         return all(_finite(each) for each in value)
     return True
-
-
-def _short(text: str) -> str:
-    return one_line(text, 160)

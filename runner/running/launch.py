@@ -21,7 +21,7 @@ from runner.referee.protocol import REFEREE, Reader, arguments
 from runner.running.inputs import ensure_inputs, inputs_of_launch
 from runner.running.progress import Progress
 from runner.running.recording import sealed_record
-from runner.running.refereeing import dialogue_of, keep_draw, kept_draw
+from runner.running.refereeing import dialogue_of, keep_draw
 from runner.running.stages import EndedLaunch, PreparedLaunch
 from runner.system.files import write_atomically
 from runner.system.hashes import file_hashes
@@ -198,20 +198,20 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
         outputs=ended.outputs / case,
         reference=reference,
         same_work=same_work,
-        hearing=_hearing(planned, listener, store),
+        hearing=_hearing(case, listener),
     )
     return replace(judgement, failure=result.explain(judgement.failure))
 
 
-def _hearing(planned: PlannedCell, listener: Reader | Dialogue, store: Store) -> "Hearing | None":
-    """What the referee saw of a cell, for the gate; None where there was no referee."""
-    from runner.gate import Hearing  # noqa: PLC0415
+def _hearing(case: str, listener: Reader | Dialogue) -> "Hearing | None":
+    """What the referee saw of a case, for the gate; None where there was no referee."""
+    # As in `_judge`: only where there is a cell to judge.
+    from runner.gate import Hearing  # noqa: PLC0415 (as the comment says)
 
     if not isinstance(listener, Dialogue):
         return None
-    kept = None if planned.is_compared_with else kept_draw(planned, store)
     return Hearing(
-        refereed=listener.seen[planned.cell.case.name],
+        refereed=listener.seen[case],
         channel_seconds=listener.channel_seconds,
-        between_seconds=kept.between_seconds if kept else None,
+        between_seconds=listener.cases[case].between_seconds,
     )

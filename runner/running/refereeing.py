@@ -48,7 +48,7 @@ def dialogue_of(
 
 
 def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment:
-    kept, cell = kept_draw(planned, store), planned.cell
+    kept, cell = _kept_draw(planned, store), planned.cell
     new = draw(secret, benchmark=cell.benchmark.name, case=cell.case.name, seed=planned.reference.cell.seed)
     drawn = kept.draw if kept else new
     if planned.handed is not None:
@@ -62,7 +62,7 @@ def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment
     )
 
 
-def kept_draw(planned: PlannedCell, store: Store) -> KeptDraw | None:
+def _kept_draw(planned: PlannedCell, store: Store) -> KeptDraw | None:
     """What is kept beside the outputs that this cell is compared with; None where there is none."""
     folder = store.files("references", planned.kept_as)
     if folder is None:
