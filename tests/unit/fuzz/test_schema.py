@@ -15,9 +15,9 @@ from runner.matrix import load as matrix_load
 from runner.records import schema_text
 from runner.records.measured import Measurement
 from runner.records.record import record_of
-from runner.records.store import Store
 from runner.referee import protocol
 from runner.system.schema import Schema, schema
+from runner.verify.read import read_records
 from tests.fuzz import corpus
 from tests.fuzz.mutate import mutate_value
 
@@ -143,12 +143,10 @@ def test_a_record_of_such_a_name_is_none(name: str) -> None:
     assert not schema(schema_text.SCHEMA).allows(value)
 
 
-@pytest.mark.parametrize(
-    "publication", sorted(path.name for path in corpus.PUBLISHED.iterdir() if path.is_dir())
-)
+@pytest.mark.parametrize("publication", corpus.publications())
 def test_every_published_record_is_intact_and_valid(publication: str) -> None:
     # Reading checks the seal and the form of each.
-    assert Store(corpus.PUBLISHED / publication).records()
+    assert read_records(corpus.PUBLISHED / publication)
 
 
 def test_the_schemas_text_allows_published_records() -> None:

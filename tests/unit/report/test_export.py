@@ -152,7 +152,7 @@ def test_csv_and_parquet_hold_the_same_values(found):
         assert [str(kind) for kind in schema.types] == [kinds[column.type] for column in table]
 
 
-@given(st.lists(records(), min_size=1, max_size=5))
+@given(st.lists(records(), min_size=1, max_size=5, unique_by=lambda record: record.identifier))
 @examples(25)
 def test_columns_say_what_the_records_say(found):
     table = {column.name: column.values for column in table_of_records(found)}
