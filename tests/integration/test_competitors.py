@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import turns
 from conftest import HOST, ROOT, docker, forge_bench
 from test_matrix import record_of
 
@@ -90,8 +91,10 @@ def with_own_program(images: None, tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "matrix.yaml"
     path.write_text(matrix, encoding="utf-8")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    yield path
-    docker("rmi", f"forge-bench:own-program-trixie-{HOST}")
+    # Each test builds another program under the same tag, and removes it.
+    with turns.one_at_a_time("own-program"):
+        yield path
+        docker("rmi", f"forge-bench:own-program-trixie-{HOST}")
 
 
 def test_a_competitor_brings_its_own_program_with_a_dockerfile_and_three_lines_of_yaml(
