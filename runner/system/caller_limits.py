@@ -18,7 +18,8 @@ _MIB = 2**20
 _ADDRESSES, _ADDRESSES_A_CPU, _MOST_CPUS = 512 * _MIB, 64 * _MIB, 64
 _NUMBERS = frozenset({errno.ENOMEM, errno.EAGAIN, errno.EMFILE, errno.ENFILE})
 _NO_ROOM = ("failed to map segment", "cannot allocate memory", "cannot map", "cannot create shared object")
-_NO_TEMPORARY = "No usable temporary directory"
+# How Python says that it found no directory for temporary files.
+NO_TEMPORARY = "No usable temporary directory"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,15 +111,21 @@ def too_large_file(error: OSError) -> bool:
     return error.errno == errno.EFBIG and bool(limits_below({resource.RLIMIT_FSIZE: _NONE}))
 
 
+def place_of(error: OSError) -> str | None:
+    """The file that the system spoke of: of a copy or a link the one that was written."""
+    name = error.filename2 or error.filename
+    return name if isinstance(name, str) else None
+
+
 def _exhausted(error: OSError) -> HostLimited | None:
-    where = error.filename2 or error.filename
-    named = f" {where}" if isinstance(where, str) else ""
+    where = place_of(error)
+    named = "" if where is None else f" {where}"
     of_files = limits_below({resource.RLIMIT_FSIZE: _MIB})
     if too_large_file(error):
         return host_limited(
             f"writing{named or ' a file'} failed: too large", _of({resource.RLIMIT_FSIZE: _NONE})
         )
-    if _NO_TEMPORARY in str(error) and of_files:
+    if NO_TEMPORARY in str(error) and of_files:
         return host_limited("no temporary file can be written", "; ".join(of_files))
     if error.errno == errno.ENOMEM:
         return host_limited(f"the memory does not suffice{named and f' for{named}'}", _of_memory())

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from runner.system.caller_limits import exhausted
+from runner.system.caller_limits import NO_TEMPORARY, exhausted, place_of
 from runner.system.errors import ForgeBenchError, NoSpace, StoreError
 
 _FULL = re.compile(r"no space left on device|disk quota exceeded", re.IGNORECASE)
@@ -20,7 +20,6 @@ _REFUSED = (
     errno.EROFS,
     errno.EIO,
 )
-_NO_TEMPORARY = "No usable temporary directory"
 
 
 def is_full(said: str) -> bool:
@@ -72,7 +71,7 @@ def refused(error: OSError) -> ForgeBenchError | None:
         return no_space(f"writing{f' {where}' if where else ''} failed", f"{_strerror(error)}{_free(where)}")
     if limited := exhausted(error):
         return limited
-    if _NO_TEMPORARY in said:
+    if NO_TEMPORARY in said:
         return StoreError(
             what="no temporary file can be written",
             why=_strerror(error),
@@ -89,8 +88,8 @@ def refused(error: OSError) -> ForgeBenchError | None:
 
 
 def _place(error: OSError) -> Path | None:
-    name = error.filename2 or error.filename
-    return Path(name) if isinstance(name, str) else None
+    name = place_of(error)
+    return None if name is None else Path(name)
 
 
 def _strerror(error: OSError) -> str:

@@ -136,11 +136,10 @@ def test_versions_that_an_image_prints_without_end_are_not_kept(tmp_path):
     assert said == "None"
 
 
-@pytest.mark.parametrize("count", [3_000_000])
-def test_an_archive_of_more_entries_than_an_image_has_is_refused(tmp_path, count):
+def test_an_archive_of_more_entries_than_an_image_has_is_refused(tmp_path):
     block = tarfile.TarInfo("x").tobuf() * 1000
     with gzip.open(tmp_path / "many.tar.gz", "wb", compresslevel=1) as file:
-        for _ in range(count // 1000):
+        for _ in range(3000):
             file.write(block)
     said = limited(
         tmp_path / "many.tar.gz",
