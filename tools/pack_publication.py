@@ -1,14 +1,12 @@
 """Turn folders of record files into publications (see ``runner.records.publication``), in place.
 
     python -m tools.pack_publication results/published/NAME …
-    python -m tools.pack_publication --all     # every folder of results/published that is not packed yet
-    python -m tools.pack_publication --half    # about half of those, by their bytes
 
 Every seal is checked before and after. The old files go only after the new ones were read back from the disk and
 hold the same records. A folder that is packed already is checked and gets the known faults of today.
 
 The row in README.md beside the folder gives machine and commit, and ``tools/known_faults.yaml`` what is wrong. The
-history of this checkout has to hold the commit. To pack a publication that is not in it, put ``--directory`` first.
+history of this checkout has to hold the commit.
 """
 
 import argparse
@@ -32,7 +30,6 @@ from runner.records.publication import (
     stream_of,
 )
 from runner.records.record import Record
-from runner.records.results_directory import published_results
 from runner.records.store import Store
 from runner.report.tables.write import STAMP
 from runner.system.bounded_reading import read_bounded
@@ -91,20 +88,6 @@ def origin_of(folder: Path, light: Publication | None) -> Origin:
         matrix_sha256=matrix,
         known_faults=tuple(" ".join(text.split()) for text in known.get(folder.name, ())),
     )
-
-
-def unpacked(published: Path) -> list[Path]:
-    """The folders that hold record files, by name."""
-    return sorted(path for path in published.iterdir() if (path / "records").is_dir())
-
-
-def half(folders: Sequence[Path]) -> list[Path]:
-    """Some of the folders that hold about half of the bytes: the largest first, to the half that has less."""
-    halves: tuple[list[Path], list[Path]] = ([], [])
-    sizes = {folder: _bytes(folder) for folder in folders}
-    for folder in sorted(folders, key=lambda each: (-sizes[each], each.name)):
-        min(halves, key=lambda each: sum(sizes[member] for member in each)).append(folder)
-    return sorted(halves[0])
 
 
 def _records(folder: Path) -> list[Record]:
@@ -235,23 +218,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("folders", nargs="*", type=Path, default=[], metavar="FOLDER", help="these folders")
-    which.add_argument("--all", action="store_true", help="every folder that is not packed yet")
-    which.add_argument(
-        "--half", action="store_true", help="about half of the folders that are not packed yet"
-    )
-    parser.add_argument(
-        "--directory",
-        type=Path,
-        default=published_results(ROOT),
-        metavar="DIR",
-        help="what --all and --half look in, instead of results/published",
-    )
-    own = parser.parse_args(arguments)
-    waiting = unpacked(own.directory) if own.all or own.half else []
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="these folders")
     try:
-        for folder in own.folders or (half(waiting) if own.half else waiting):
+        for folder in parser.parse_args(arguments).folders:
             print(pack(folder.resolve()), flush=True)
     except ForgeBenchError as error:
         print(error, file=sys.stderr)

@@ -86,13 +86,9 @@ def _of_today(text: bytes) -> bytes:
 
 
 def published_texts(name: str) -> Iterator[bytes]:
-    """The text of every record of a publication, whichever form it has, not checked by any reader of ours."""
-    folder = PUBLISHED / name
-    if (folder / RECORDS).is_file():
-        with gzip.open(folder / RECORDS) as stream:
-            yield from stream
-    else:
-        yield from (path.read_bytes() for path in sorted((folder / "records").glob("*/*.json")))
+    """The text of every record of a publication, not checked by any reader of ours."""
+    with gzip.open(PUBLISHED / name / RECORDS) as stream:
+        yield from stream
 
 
 @cache

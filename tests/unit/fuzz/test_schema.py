@@ -17,7 +17,6 @@ from runner.records.measured import Measurement
 from runner.records.record import record_of
 from runner.referee import protocol
 from runner.system.schema import Schema, schema
-from runner.verify.read import read_records
 from tests.fuzz import corpus
 from tests.fuzz.mutate import mutate_value
 
@@ -141,12 +140,6 @@ def test_a_record_of_such_a_name_is_none(name: str) -> None:
     value["cell"]["benchmark"] = name
     assert not is_record(value)
     assert not schema(schema_text.SCHEMA).allows(value)
-
-
-@pytest.mark.parametrize("publication", corpus.publications())
-def test_every_published_record_is_intact_and_valid(publication: str) -> None:
-    # Reading checks the seal and the form of each.
-    assert read_records(corpus.PUBLISHED / publication)
 
 
 def test_the_schemas_text_allows_published_records() -> None:

@@ -264,20 +264,14 @@ def test_a_known_fault_is_told_by_the_page_and_the_facts_and_can_be_added_later(
     assert (folder / RECORDS).read_bytes() == stream
 
 
-def test_half_and_then_all_pack_everything_in_two_calls(tmp_path, capsys):
-    for number, count in enumerate((5, 1, 1, 3)):
-        for seed in range(count):
-            Store(tmp_path / f"p{number}").add(make_record(seed=seed, minute=number))
-    main(["--directory", str(tmp_path), "--half"])
-    first = capsys.readouterr().out.splitlines()
-    packed = [path.name for path in sorted(tmp_path.iterdir()) if (path / FACTS).is_file()]
-    assert packed == ["p0"]
-    assert len(first) == 1
-    main(["--directory", str(tmp_path), "--all"])
-    assert len(capsys.readouterr().out.splitlines()) == 3
-    assert pack_publication.unpacked(tmp_path) == []
-    main(["--directory", str(tmp_path), "--all"])
-    assert capsys.readouterr().out == ""
+def test_one_call_packs_every_folder_that_it_names(tmp_path, capsys):
+    folders = [tmp_path / f"p{number}" for number in range(3)]
+    for number, each in enumerate(folders):
+        Store(each).add(make_record(seed=number, minute=number))
+    assert main([str(each) for each in folders[:2]]) == 0
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == ["p0", "p1"]
+    assert [(each / FACTS).is_file() for each in folders] == [True, True, False]
+    assert [(each / "records").is_dir() for each in folders] == [False, False, True]
 
 
 def test_a_fault_is_told_in_three_lines(tmp_path, capsys):
