@@ -1,24 +1,28 @@
 """What every implementation of the benchmark `ffi` shares: its parameters, its files and its course.
 
-The same actions are taken in CartPole-v1, one environment alone or several a call, each started with the same seed:
-the step of one environment, reset where its episode ends, or the step of a vector of them that resets its
-environments itself (Gymnasium's next-step mode: the call after an episode's end is its reset).
+Actions are taken in CartPole-v1, one environment alone or several a call. The referee decides for each repetition the
+seed of the environments and with which of the given actions it begins. What is timed is the step of one environment,
+reset where its episode ends, or the step of a vector of them that resets its environments itself (Gymnasium's next-step
+mode: the call after an episode's end is its reset).
 """
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.contract import protocol
+from baselines.contract.numbers import Numbers
+from baselines.contract.operation import Operation, serve
 from baselines.inputs.env_step import env_step_actions
 
 NAME = "CartPole-v1"
-# Of the environments and of actions that no file gives, whatever the process's seed, which orders the cases alone.
-SEED = 42
+# Of actions that no file gives, whatever the process's seed, which orders the cases alone.
+_ACTIONS_SEED = 42
 
 
 class Stepped(Protocol):
@@ -57,30 +61,50 @@ class Case(protocol.Repetitions):
             raise ValueError("without 'vector' there is one environment")
 
 
+class Start(NamedTuple):
+    """Where a repetition begins: the environments' seed, and the actions of all its calls."""
+
+    seed: int
+    actions: Sequence[Any]
+
+
 def run(options: argparse.Namespace, make: Make) -> None:
-    """Serve every case: time the steps, record the same steps once more, write the outputs."""
-    protocol.serve(options, Case, lambda request, case, sizes: _measure(request, case, sizes, make))
+    """Serve every case: read its actions, and step as the referee says."""
+
+    def operation(
+        request: protocol.Request, case: protocol.Case, sizes: Case
+    ) -> Operation[Start, NDArray[Any]]:
+        actions = _actions(request, case, sizes)
+        stepped = make(Parameters(sizes.environments, sizes.vector))
+        rollout = vector_rollout if sizes.vector else single_rollout
+
+        def begin(numbers: Numbers) -> Start:
+            start = start_of(int(numbers[0]), actions)
+            stepped.reset(seed=start.seed)
+            return start
+
+        def write(start: Start, last: NDArray[Any], folder: Path) -> None:
+            np.save(folder / "last_observations.npy", _rows(last, sizes.environments))
+            for name, array in recorded(stepped, start, sizes).items():
+                np.save(folder / f"{name}.npy", array)
+
+        return Operation(
+            calls=sizes.calls,
+            inputs=begin,
+            # The rollout's loop makes all the calls.
+            run=lambda start: rollout(stepped, start.actions),
+            digested=lambda last: [_rows(last, sizes.environments)],
+            write=write,
+            counts={"environment_steps": sizes.calls * sizes.environments},
+        )
+
+    serve(options, Case, operation)
 
 
-def _measure(
-    request: protocol.Request, case: protocol.Case, sizes: Case, make: Make
-) -> tuple[list[float], dict[str, int]]:
-    actions = _actions(request, case, sizes)
-    stepped = make(Parameters(sizes.environments, sizes.vector))
-    rollout = vector_rollout if sizes.vector else single_rollout
-
-    def begin() -> Callable[[], Any]:
-        stepped.reset(seed=SEED)
-        return lambda: rollout(stepped, actions)
-
-    # A repetition is one rollout, whose loop makes all the calls.
-    rollouts, last = replace(sizes, calls=1).time_anew(begin)
-    seconds = [each / sizes.calls for each in rollouts]
-    if (directory := request.output_of(case)) is not None:
-        np.save(directory / "last_observations.npy", _rows(last, sizes.environments))
-        for name, array in recorded(stepped, actions, sizes).items():
-            np.save(directory / f"{name}.npy", array)
-    return seconds, {"environment_steps": sizes.calls * sizes.environments}
+def start_of(number: int, actions: Sequence[Any]) -> Start:
+    """Where the repetition of a number begins: its low half is the seed, its high half turns the actions round."""
+    offset = (number >> 32) % len(actions)
+    return Start(seed=number % 2**31, actions=[*actions[offset:], *actions[:offset]])
 
 
 def single_rollout(environment: Stepped, actions: Sequence[int]) -> Any:
@@ -99,7 +123,7 @@ def vector_rollout(environments: Stepped, actions: Sequence[NDArray[np.int64]]) 
     return observations
 
 
-def recorded(stepped: Stepped, actions: Sequence[Any], sizes: Case) -> dict[str, NDArray[np.float64]]:
+def recorded(stepped: Stepped, start: Start, sizes: Case) -> dict[str, NDArray[np.float64]]:
     """The same steps once more, outside the clock, with all that they give.
 
     Returns:
@@ -108,8 +132,8 @@ def recorded(stepped: Stepped, actions: Sequence[Any], sizes: Case) -> dict[str,
     shape = (sizes.calls, sizes.environments)
     arrays = {name: np.empty(shape) for name in ("rewards", "terminated", "truncated")}
     observations = np.empty((*shape, 4))
-    stepped.reset(seed=SEED)
-    for index, action in enumerate(actions):
+    stepped.reset(seed=start.seed)
+    for index, action in enumerate(start.actions):
         observation, reward, terminated, truncated, _ = stepped.step(action)
         observations[index] = _rows(observation, sizes.environments)
         for name, value in (("rewards", reward), ("terminated", terminated), ("truncated", truncated)):
@@ -123,7 +147,7 @@ def _actions(request: protocol.Request, case: protocol.Case, sizes: Case) -> lis
     """As Gymnasium takes them: whole numbers for one environment, arrays of them for a vector."""
     shape = (sizes.calls, sizes.environments)
     if request.input_directory is None:
-        values = env_step_actions(calls=sizes.calls, environments=sizes.environments, seed=SEED)
+        values = env_step_actions(calls=sizes.calls, environments=sizes.environments, seed=_ACTIONS_SEED)
     else:
         values = protocol.input_file(request, case, "actions.npy", np.load)
         if values.shape != shape:

@@ -13,6 +13,7 @@ where the value and the advantage after the last step are 0. Each call has a gam
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
-from baselines.contract.operation import Operation, serve
+from baselines.contract.operation import Operation, calling, save, serve
 from baselines.inputs.gae import GaeArrays, gae_arrays
 
 GAMMA = 0.99
@@ -32,7 +33,8 @@ LAST_VALUE = 0.0
 _DATA_SEED = 42
 
 # From a gamma to advantages and returns, arrays of the implementation's own: batch x length elements, the time last.
-Call = Callable[[float], tuple[Any, Any]]
+Outputs = tuple[Any, Any]
+Call = Callable[[float], Outputs]
 # Lays the inputs out as the implementation likes them best, outside the clock.
 Prepare = Callable[[GaeArrays], Call]
 
@@ -56,15 +58,21 @@ def run(options: argparse.Namespace, prepare: Prepare) -> None:
 
     def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> Operation[float, tuple[Any, Any]]:
+    ) -> Operation[list[float], list[Outputs]]:
         arrays = _inputs(request, case, parameters)
+        like = arrays.rewards
+
+        def write(_: list[float], outputs: list[Outputs], folder: Path) -> None:
+            for index, file in enumerate(("advantages.npy", "returns.npy")):
+                save(folder, file, [_as_shape_of(like, each[index]) for each in outputs])
+
         return Operation(
             calls=parameters.calls,
             inputs=gammas,
-            call=prepare(arrays),
-            array=lambda outputs, index: _as_shape_of(arrays.rewards, outputs[index]),
-            files=("advantages.npy", "returns.npy"),
-            counts={"elements": arrays.rewards.size},
+            run=calling(prepare(arrays)),
+            digested=lambda outputs: [_as_shape_of(like, array) for each in outputs for array in each],
+            write=write,
+            counts={"elements": like.size},
         )
 
     serve(options, Parameters, operation)

@@ -21,6 +21,8 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from baselines.contract import protocol
+from baselines.contract.conversation import Round, answer
+from baselines.contract.numbers import digest
 
 # How many minibatches the file of the parity updates holds.
 PARITY_MINIBATCHES = 100
@@ -42,6 +44,7 @@ class Case:
 
 
 Parameters = TypeVar("Parameters", bound=Case)
+Result = TypeVar("Result")
 
 
 class Episode(NamedTuple):
@@ -64,8 +67,6 @@ class Trained:
     weights: Mapping[str, Tensor]
     trace: Mapping[str, Tensor]
     """Facts that the run collected about itself, for the gate: which step did what, from which weights."""
-    compile_seconds: float | None = None
-    """How long torch.compile took, before the start; None where nothing is compiled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,8 @@ class Variant(Generic[Parameters]):
 
     None where the work is another: there is no trace then either.
     """
+    compiling: Callable[[Parameters], float] | None = None
+    """Compiles what the training calls, with networks to throw away; returns the seconds. None compiles nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +104,12 @@ def seed_generators(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
+
+
+def import_the_rest(environment: str) -> None:
+    """Import what Gymnasium and PyTorch import only where it is first used: seconds that are no part of a training."""
+    gym.make(environment).close()
+    torch.optim.Adam([torch.zeros(1, requires_grad=True)])
 
 
 def episodes_of(infos: Mapping[str, Any], step: int) -> list[Episode]:
@@ -178,8 +187,13 @@ def main(algorithm: Algorithm[Parameters], first_line: float) -> None:
         given = partial(protocol.input_file, request, case, "parity.safetensors", load_file)
         # Before the training, which a file that cannot be read would make worth nothing.
         given()
+    run = _Run(variant, parameters, request.seed, given, process_start)
+    if options.referee:
+        run.is_ready()
+        answer(request, {case.name: run})
+        return
     output = request.output_of(case)
-    protocol.print_measurement(_run(variant, case, parameters, request.seed, given, output, process_start))
+    protocol.print_measurement(_measured(run, case, output))
 
 
 def _options(algorithm: Algorithm[Parameters]) -> argparse.Namespace:
@@ -212,62 +226,115 @@ def _by_hand(
     results = Path(__file__).resolve().parents[2] / "results" / "baselines"
     output = protocol.made_directory(request.output_directory or results / f"{name}-seed{request.seed}")
     print(f"{name}: {json.dumps(values)}, seed {request.seed}; writing to {output}", file=sys.stderr)
-    event = _run(variant, case, parameters, request.seed, None, output, process_start)
+    event = _measured(_Run(variant, parameters, request.seed, None, process_start), case, output)
     (output / "measurement.json").write_text(json.dumps(event) + "\n", encoding="utf-8")
     protocol.print_measurement(event)
 
 
-def _run(
-    variant: Variant[Parameters],
-    case: protocol.Case,
-    parameters: Parameters,
-    seed: int,
-    given: Callable[[], dict[str, Tensor]] | None,
-    output: Path | None,
-    process_start: float,
-) -> dict[str, Any]:
-    """Seed, train, and write the outputs.
-
-    Args:
-        variant: how the work is done.
-        case: what the measurement is for.
-        parameters: the case's parameters.
-        seed: of `random`, NumPy, PyTorch, the environments and their action spaces.
-        given: reads the tensors of the parity updates; None leaves those updates out.
-        output: the directory for the output files; None writes none.
-        process_start: when the process began, as read from `time.perf_counter`.
-
-    Returns:
-        The measurement. Wall time runs from the start of the process to the end of the training loop.
-    """
-    torch.set_num_threads(protocol.threads())
-    protocol.check_instructions()
-    seed_generators(seed)
-    try:
-        trained = variant.train(parameters, seed)
-    except gym.error.Error as error:
-        protocol.refuse(f"environment {parameters.environment!r} cannot be used: {error}")
-    metrics = {
-        "wall_seconds": trained.ended - process_start,
-        "initialisation_seconds": trained.started - process_start,
-        "training_seconds": trained.ended - trained.started,
-    }
-    if trained.compile_seconds is not None:
-        metrics["compile_seconds"] = trained.compile_seconds
-    counts = {"environment_steps": trained.environment_steps, "gradient_steps": trained.gradient_steps}
-    event = protocol.measurement(case, metrics=metrics, counts=counts)
+def _measured(run: "_Run[Any]", case: protocol.Case, output: Path | None) -> dict[str, Any]:
+    """Train without a referee, and write the outputs where there is a folder for them; the measurement."""
+    run.is_ready()
+    done = run.train()
+    event = protocol.measurement(case, metrics=done.metrics, counts=done.counts)
     if output is not None:
+        run.write_outputs(output)
+    return event
+
+
+class _Run(Generic[Parameters]):
+    """A case on its way: made ready, trained, written."""
+
+    def __init__(
+        self,
+        variant: Variant[Parameters],
+        parameters: Parameters,
+        seed: int,
+        given: Callable[[], dict[str, Tensor]] | None,
+        process_start: float,
+    ) -> None:
+        """Set the threads, import what is left, and compile.
+
+        Args:
+            variant: how the work is done.
+            parameters: the case's parameters.
+            seed: of `random`, NumPy, PyTorch, the environments and their action spaces.
+            given: reads the tensors of the parity updates; None leaves those updates out.
+            process_start: when the process began, as read from `time.perf_counter`.
+        """
+        self._variant, self._parameters, self._seed, self._given = variant, parameters, seed, given
+        self._process_start = process_start
+        self._ready = process_start
+        self._trained: Trained | None = None
+        torch.set_num_threads(protocol.threads())
+        protocol.check_instructions()
+        self._or_refused(lambda parameters: import_the_rest(parameters.environment))
+        self._compile_seconds = None if variant.compiling is None else self._or_refused(variant.compiling)
+
+    def is_ready(self) -> None:
+        """Begin to wait for the order to train."""
+        self._ready = time.perf_counter()
+
+    def train(self) -> Round:
+        """Seed and train.
+
+        Returns:
+            What is claimed. The time of initialisation is that from the process's start until it was ready, and from
+            the order until the training loop began.
+        """
+        ordered = time.perf_counter()
+        seed_generators(self._seed)
+        trained = self._trained = self._or_refused(
+            lambda parameters: self._variant.train(parameters, self._seed)
+        )
+        initialisation = self._ready - self._process_start + trained.started - ordered
+        training = trained.ended - trained.started
+        metrics = {
+            "wall_seconds": initialisation + training,
+            "initialisation_seconds": initialisation,
+            "training_seconds": training,
+        }
+        if self._compile_seconds is not None:
+            metrics["compile_seconds"] = self._compile_seconds
+        counts = {"environment_steps": trained.environment_steps, "gradient_steps": trained.gradient_steps}
+        weights = [weight.detach().contiguous().numpy() for weight in trained.weights.values()]
+        return Round(metrics=metrics, counts=counts, digests=[digest(weights)], timed_seconds=training)
+
+    def round(self, nonce: str, first: int, repetitions: int) -> Round:
+        """Train once, or not at all. What the public seed decides does not depend on the nonce."""
+        del nonce, first
+        if not repetitions:
+            return Round(metrics={}, counts={}, digests=[], timed_seconds=0.0)
+        if repetitions > 1:
+            protocol.refuse("a training has one repetition; ask for one")
+        return self.train()
+
+    def write(self, nonce: str, repetition: int, folder: Path) -> None:
+        """Write what the last training left behind."""
+        del nonce, repetition
+        self.write_outputs(folder)
+
+    def write_outputs(self, folder: Path) -> None:
+        """Write the episodes, the weights and what the gate compares."""
+        trained = self._trained
+        if trained is None:
+            protocol.refuse("nothing was trained whose outputs could be written; say go first")
         episodes = [
             {"step": each.step, "length": each.length, "return": each.value} for each in trained.episodes
         ]
-        (output / "episodes.json").write_text(json.dumps(episodes) + "\n", encoding="utf-8")
-        write(output / "weights.safetensors", trained.weights)
-        if variant.parity is None:
-            return event
-        write(output / "trace.safetensors", trained.trace)
-        if given is not None:
-            write(output / "update.safetensors", variant.parity(given(), parameters.parity_updates))
-    return event
+        (folder / "episodes.json").write_text(json.dumps(episodes) + "\n", encoding="utf-8")
+        write(folder / "weights.safetensors", trained.weights)
+        if self._variant.parity is None:
+            return
+        write(folder / "trace.safetensors", trained.trace)
+        if self._given is not None:
+            found = self._variant.parity(self._given(), self._parameters.parity_updates)
+            write(folder / "update.safetensors", found)
+
+    def _or_refused(self, work: Callable[[Parameters], Result]) -> Result:
+        try:
+            return work(self._parameters)
+        except gym.error.Error as error:
+            protocol.refuse(f"environment {self._parameters.environment!r} cannot be used: {error}")
 
 
 def write(file: Path, tensors: Mapping[str, Tensor]) -> None:

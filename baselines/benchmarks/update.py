@@ -1,25 +1,38 @@
 """What every implementation of `update` in PyTorch shares: one gradient step after another, timed and compared.
 
-The weights and the minibatches are given; acting, environment and replay buffer are left out.
+The weights and a hundred minibatches are given. The referee decides which of them each update of a repetition takes,
+and changes a reward of each. Acting, environment and replay buffer are left out.
 """
 
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import count
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
 from baselines.benchmarks import training
 from baselines.contract import protocol
+from baselines.contract.numbers import Numbers
+from baselines.contract.operation import Operation, serve
 from baselines.inputs.parity import UPDATES
 
 Given = Mapping[str, Tensor]
 
 ALGORITHMS = ("dqn", "ppo", "sac")
+_AFTER = "after."
+# The tensors of an input file that hold something for each minibatch; the others are weights, and PPO's rollout.
+_OF_MINIBATCHES = frozenset(
+    [
+        *("observations", "next_observations", "actions", "rewards", "terminations"),
+        *("log_probabilities", "values", "advantages", "returns"),
+        *("noise.next", "noise.policy", "noise.alpha"),
+    ]
+)
 
 
 class Updates(NamedTuple):
@@ -50,36 +63,71 @@ class Parameters(protocol.Repetitions):
             raise ValueError(f"'calls' must be at most {UPDATES}: so many minibatches are given")
 
 
+class Repetition(NamedTuple):
+    """What a repetition works on: its minibatches in their order, and fresh networks."""
+
+    given: Given
+    updates: Updates
+
+
 def run(options: argparse.Namespace, ways: Mapping[str, Way]) -> None:
-    """Serve every case by its algorithm's way: read its inputs, time the updates, write the outputs."""
+    """Serve every case by its algorithm's way: read its inputs, and update as the referee says."""
     torch.set_num_threads(protocol.threads())
 
-    def serve(
+    def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> tuple[list[float], dict[str, int]]:
+    ) -> Operation[Repetition, Updates]:
         given = protocol.input_file(request, case, "parity.safetensors", load_file)
-        seconds, found = measure(ways[parameters.algorithm], given, parameters)
-        if (directory := request.output_of(case)) is not None:
-            training.write(directory / "update.safetensors", found)
-        return seconds, {"updates": parameters.calls}
+        way = ways[parameters.algorithm]
+        # What has to be compiled is compiled now.
+        after = [name for name in way.parity(given, 1) if name.startswith(_AFTER)]
 
-    protocol.serve(options, Parameters, serve)
+        def begin(numbers: Numbers) -> Repetition:
+            drawn = drawn_minibatches(given, numbers)
+            return Repetition(drawn, way.start(drawn))
+
+        def learnt(updates: Updates) -> dict[str, Tensor]:
+            parameters = updates.parameters()
+            return {name: parameters[name.removeprefix(_AFTER)].detach() for name in after}
+
+        def write(repetition: Repetition, updates: Updates, folder: Path) -> None:
+            found = way.parity(repetition.given, parameters.calls) | learnt(updates)
+            training.write(folder / "update.safetensors", found)
+
+        return Operation(
+            calls=parameters.calls,
+            inputs=begin,
+            run=learning,
+            digested=lambda updates: [value.numpy() for value in learnt(updates).values()],
+            write=write,
+            counts={"updates": parameters.calls},
+        )
+
+    serve(options, Parameters, operation)
 
 
-def measure(way: Way, given: Given, parameters: Parameters) -> tuple[list[float], dict[str, Tensor]]:
-    """Seconds an update, one figure a repetition, and what the gate compares.
+def learning(repetition: Repetition) -> Updates:
+    """All updates of a repetition. This is what is timed."""
+    update = repetition.updates.update
+    for index in minibatches(repetition.given):
+        update(index)
+    return repetition.updates
 
-    The parity updates come first: what has to be compiled is compiled then. The parameters after all updates are
-    those that the last timed repetition left.
+
+def minibatches(given: Given) -> range:
+    """The indices of the minibatches."""
+    return range(len(given["observations"]))
+
+
+def drawn_minibatches(given: Given, numbers: Numbers) -> dict[str, Tensor]:
+    """One minibatch for each number: the low digits say which, the high bits change its first reward.
+
+    Args:
+        given: weights and minibatches.
+        numbers: below 2**64. PPO has no rewards here: the first return changes.
     """
-    found = way.parity(given, parameters.calls)
-    updates: list[Updates] = []
-
-    def start() -> Callable[[], object]:
-        updates[:] = [way.start(given)]
-        update, indices = updates[0].update, count()
-        return lambda: update(next(indices))
-
-    seconds, _ = parameters.time_anew(start)
-    after = {f"after.{name}": each.detach() for name, each in updates[0].parameters().items()}
-    return seconds, found | {name: each for name, each in after.items() if name in found}
+    order = torch.from_numpy((numbers % np.uint64(UPDATES)).astype(np.int64))
+    drawn = {name: value[order] if name in _OF_MINIBATCHES else value for name, value in given.items()}
+    changes = (numbers >> np.uint64(44)).astype(np.float32) * np.float32(2.0**-20)
+    drawn["rewards" if "rewards" in drawn else "returns"][:, 0] += torch.from_numpy(changes)
+    return drawn

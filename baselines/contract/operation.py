@@ -6,10 +6,9 @@ is docs/protocol.md; nothing of it reaches an implementation.
 
 import argparse
 import gc
-import json
-import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -18,41 +17,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.contract import protocol
-from baselines.contract.numbers import Numbers, Places, digest, numbers
+from baselines.contract.conversation import Round, answer
+from baselines.contract.numbers import Numbers, digest, numbers
 
 Array = NDArray[Any]
-Input = TypeVar("Input")
-Output = TypeVar("Output")
+Inputs = TypeVar("Inputs")
+Outputs = TypeVar("Outputs")
 Parameters = TypeVar("Parameters", bound=protocol.Repetitions)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Operation(Generic[Input, Output]):
-    """One case, ready to be called.
+class Operation(Generic[Inputs, Outputs]):
+    """One case, ready to be repeated.
 
     Attributes:
-        calls: how many calls a repetition has; all of them lie between two readings of the clock.
-        inputs: what each call gets, from one number below 2**64 each. No input comes twice.
-        call: what is timed.
-        array: an output of a call as a NumPy array, by its place in `files`.
-        files: the names of the output files, in the order of the benchmark's gate.
+        calls: how many calls a repetition has.
+        inputs: what a repetition works on, from one number below 2**64 for each of its calls. Not timed.
+        run: what is timed: all calls of a repetition.
+        digested: the arrays of a repetition that the digest covers, as the output files hold them.
+        write: writes the output files of a repetition into a folder.
         counts: how much work one call does.
     """
 
     calls: int
-    inputs: Callable[[Numbers], Sequence[Input]]
-    call: Callable[[Input], Output]
-    array: Callable[[Output, int], Array]
-    files: tuple[str, ...]
+    inputs: Callable[[Numbers], Inputs]
+    run: Callable[[Inputs], Outputs]
+    digested: Callable[[Outputs], Sequence[Array]]
+    write: Callable[[Inputs, Outputs, Path], None]
     counts: Mapping[str, int]
+
+    def timed(self, nonce: str, repetition: int) -> tuple[float, Inputs, Outputs]:
+        """The seconds of one repetition, and what it worked on and gave."""
+        inputs = self.inputs(numbers(nonce, repetition * self.calls, self.calls))
+        start = time.perf_counter_ns()
+        outputs = self.run(inputs)
+        return (time.perf_counter_ns() - start) * 1e-9, inputs, outputs
 
 
 @dataclass(frozen=True, kw_only=True)
-class Round:
-    """What one round gives: seconds a call, one figure a repetition, and a digest each."""
+class _Case(Generic[Inputs, Outputs]):
+    """An operation as a conversation needs it."""
 
-    seconds: tuple[float, ...]
-    digests: tuple[str, ...]
+    operation: Operation[Inputs, Outputs]
+
+    def round(self, nonce: str, first: int, repetitions: int) -> Round:
+        """Time so many repetitions, and make a digest of each."""
+        return run_round(self.operation, nonce, first, repetitions)
+
+    def write(self, nonce: str, repetition: int, folder: Path) -> None:
+        """Compute a repetition again, and write its outputs."""
+        _, inputs, outputs = self.operation.timed(nonce, repetition)
+        self.operation.write(inputs, outputs, folder)
 
 
 def serve(
@@ -73,96 +88,57 @@ def serve(
     wanted = {case.name: protocol.checked(case, kind) for case in asked.cases}
     protocol.check_instructions()
     if options.referee:
-        operations = {case.name: prepare(asked, case, wanted[case.name]) for case in asked.cases}
-        _answer(asked, operations)
+        answer(
+            asked,
+            {case.name: _Case(operation=prepare(asked, case, wanted[case.name])) for case in asked.cases},
+        )
         return
-    for case in asked.in_seeded_order():
+    progress = protocol.Progress(total=len(wanted), unit="case")
+    for done, case in enumerate(asked.in_seeded_order()):
+        progress.report(done)
         _by_hand(asked, case, prepare(asked, case, wanted[case.name]), wanted[case.name])
 
 
-def _answer(request: protocol.Request, operations: Mapping[str, Operation[Any, Any]]) -> None:
-    """Do what each line on stdin says, until its end."""
-    protocol.print_event({"event": "ready"})
-    for line in sys.stdin:
-        heard = time.perf_counter()
-        order = json.loads(line)
-        name = order["case"]
-        operation = operations[name]
-        if order["event"] == "go":
-            protocol.print_line(_done(name, operation, order["nonce"], order["repetitions"], heard))
-        else:
-            _write(request, name, operation, order["nonce"], order["repetitions"])
-            protocol.print_event({"event": "written", "case": name})
+def calling(call: Callable[[Any], Any]) -> Callable[[Sequence[Any]], list[Any]]:
+    """What runs a repetition whose calls are those of one function, each with an input of its own."""
+    return lambda inputs: [call(each) for each in inputs]
 
 
-def _done(name: str, operation: Operation[Any, Any], nonce: str, repetitions: int, heard: float) -> str:
-    """The answer to `go`, as text: what is spent on the text belongs to what is claimed."""
-    done = run_round(operation, nonce, repetitions)
-    answer = {
-        "event": "done",
-        "case": name,
-        "metrics": {"seconds": done.seconds},
-        "counts": dict(operation.counts),
-        "digests": done.digests,
-        "memory": protocol.memory(),
-    }
-    text = json.dumps(answer, allow_nan=False)
-    timed = sum(done.seconds) * operation.calls
-    return f'{text[:-1]}, "between_seconds": {max(0.0, time.perf_counter() - heard - timed)}}}'
-
-
-def run_round(operation: Operation[Input, Output], nonce: str, repetitions: int) -> Round:
-    """Time so many repetitions on the inputs of a nonce.
-
-    The collector of cycles is off while the clock runs, as in the standard library's timeit and for all alike: a
-    collection falls on whichever call happens to trigger it. Reference counts free memory as ever.
-    """
-    calls, call, array = operation.calls, operation.call, operation.array
-    draws = numbers(nonce, 0, 0, repetitions * calls)
+def run_round(operation: Operation[Any, Any], nonce: str, first: int, repetitions: int) -> Round:
+    """Time so many repetitions from the first on, on the inputs of a nonce, and make a digest of each."""
     seconds: list[float] = []
     digests: list[str] = []
-    places: Places | None = None
+    with collector_off():
+        for repetition in range(first, first + repetitions):
+            elapsed, _, outputs = operation.timed(nonce, repetition)
+            seconds.append(elapsed / operation.calls)
+            digests.append(digest(operation.digested(outputs)))
+    return Round(
+        metrics={"seconds": seconds},
+        counts=operation.counts,
+        digests=digests,
+        timed_seconds=sum(seconds) * operation.calls,
+    )
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """Without the collector of cycles, as in the standard library's timeit and for all alike.
+
+    A collection falls on whichever call happens to trigger it. Reference counts free memory as ever.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
-        for first in range(0, repetitions * calls, calls):
-            inputs = operation.inputs(draws[first : first + calls])
-            start = time.perf_counter_ns()
-            outputs = [call(each) for each in inputs]
-            elapsed = (time.perf_counter_ns() - start) * 1e-9
-            seconds.append(elapsed / calls)
-            if places is None:
-                sizes = [array(outputs[0], index).size for index in range(len(operation.files))]
-                places = Places.of(nonce, sizes=sizes, first=0, count=repetitions * calls)
-            of_calls = slice(first, first + calls)
-            chosen = zip(outputs, places.outputs[of_calls], places.elements[of_calls], strict=True)
-            digests.append(digest([array(output, which).item(element) for output, which, element in chosen]))
+        yield
     finally:
         if collecting:
             gc.enable()
-    return Round(seconds=tuple(seconds), digests=tuple(digests))
 
 
-def _write(
-    request: protocol.Request,
-    name: str,
-    operation: Operation[Any, Any],
-    nonce: str,
-    repetitions: Sequence[int],
-) -> None:
-    """Compute some repetitions again and write their outputs, the call as the first axis, into a folder each."""
-    if request.output_directory is None:
-        protocol.refuse("--output is needed; the referee asked for outputs")
-    for repetition in repetitions:
-        folder = protocol.made_directory(request.output_directory / name / str(repetition))
-        _write_repetition(operation, nonce, repetition, folder)
-
-
-def _write_repetition(operation: Operation[Any, Any], nonce: str, repetition: int, folder: Path) -> None:
-    inputs = operation.inputs(numbers(nonce, 0, repetition * operation.calls, operation.calls))
-    outputs = [operation.call(each) for each in inputs]
-    for index, file in enumerate(operation.files):
-        np.save(folder / file, np.stack([operation.array(each, index) for each in outputs]))
+def save(folder: Path, file: str, calls: Sequence[Array]) -> None:
+    """Write an output of all calls of a repetition, the call as the first axis."""
+    np.save(folder / file, np.stack(calls))
 
 
 def _by_hand(
@@ -173,10 +149,29 @@ def _by_hand(
 ) -> None:
     """Without a referee: warm up, time what the parameters say, print a measurement."""
     nonce = f"{request.seed:016x}"
-    if sizes.warmup:
-        run_round(operation, nonce, sizes.warmup)
-    done = run_round(operation, nonce, sizes.repetitions)
-    metrics = {"seconds": list(done.seconds)}
-    protocol.print_measurement(protocol.measurement(case, metrics=metrics, counts=operation.counts))
+    with collector_off():
+        _repeat(
+            operation,
+            nonce,
+            sizes.warmup,
+            0,
+            None if sizes.seconds_limit is None else sizes.seconds_limit / 2,
+        )
+        timed = _repeat(operation, nonce, sizes.repetitions, sizes.least_repetitions, sizes.seconds_limit)
+    metrics = {"seconds": [elapsed / operation.calls for elapsed in timed]}
+    event = protocol.measurement(case, metrics=metrics, counts=operation.counts)
+    protocol.print_measurement(event)
     if (folder := request.output_of(case)) is not None:
-        _write_repetition(operation, nonce, 0, folder)
+        _Case(operation=operation).write(nonce, 0, folder)
+
+
+def _repeat(
+    operation: Operation[Any, Any], nonce: str, most: int, least: int, seconds_limit: float | None
+) -> list[float]:
+    """The seconds of each repetition: ``most``, or fewer once the limit has passed and ``least`` are done."""
+    timed: list[float] = []
+    for repetition in range(most):
+        if seconds_limit is not None and repetition >= least and sum(timed) > seconds_limit:
+            break
+        timed.append(operation.timed(nonce, repetition)[0])
+    return timed

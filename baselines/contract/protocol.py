@@ -1,4 +1,4 @@
-"""What every implementation here shares: how it is started, what it prints, and how an operation is timed.
+"""What every implementation here shares: how it is started, and what it prints.
 
 An implementation is started as
 
@@ -11,7 +11,6 @@ package knows no runner: the two meet in the measurement schema alone.
 
 import argparse
 import dataclasses
-import gc
 import json
 import os
 import sys
@@ -174,31 +173,6 @@ def check_instructions() -> None:
         )
 
 
-def serve(
-    options: argparse.Namespace,
-    kind: type[Parameters],
-    measure: Callable[[Request, Case, Parameters], tuple[list[float], dict[str, int]]],
-) -> None:
-    """Serve every case of an operation in a seeded order, after the parameters of all were read.
-
-    Args:
-        options: of the command line.
-        kind: the frozen dataclass of a case's parameters.
-        measure: reads a case's inputs, times the calls and writes the outputs; returns seconds a call, one figure a
-            repetition, and the counts of one.
-    """
-    asked = request(options)
-    if not asked.cases:
-        refuse("no --case was given; name at least one, with its --parameters")
-    wanted = {case.name: checked(case, kind) for case in asked.cases}
-    check_instructions()
-    progress = Progress(total=len(wanted), unit="case")
-    for done, case in enumerate(asked.in_seeded_order()):
-        progress.report(done)
-        seconds, counts = measure(asked, case, wanted[case.name])
-        print_measurement(measurement(case, metrics={"seconds": seconds}, counts=counts))
-
-
 def input_file(request: Request, case: Case, name: str, read: Callable[[Path], Result]) -> Result:
     """What `read` makes of an input file of the case; leave with exit code 2 where there is none that can be read."""
     if request.input_directory is None:
@@ -273,55 +247,6 @@ class Repetitions:
             raise ValueError("'warmup' must not be negative")
         if self.seconds_limit is not None and not self.seconds_limit >= 0:
             raise ValueError("'seconds_limit' must be a number from 0")
-
-    def time(self, call: Callable[[], Result]) -> tuple[list[float], Result]:
-        """`time_anew` of a call that every repetition may repeat as it is."""
-        return self.time_anew(lambda: call)
-
-    def time_anew(self, start: Callable[[], Callable[[], Result]]) -> tuple[list[float], Result]:
-        """Warm up, then time a call that `start` makes anew for every repetition, outside the clock.
-
-        Returns:
-            Seconds per call, one value per repetition in the order taken (a repetition is `calls` calls
-            between two readings of the clock, divided by their number), and the last timed call's result.
-
-        With `seconds_limit`, repetitions end once the timed total has passed it and `least_repetitions` are
-        done, and the warm-up ends once half of it has passed. The collector of cycles is off while the clock
-        runs, as in the standard library's timeit and for all alike: a collection falls on whichever call
-        happens to trigger it and measures the process's past, not the operation. Reference counts free memory
-        as ever.
-        """
-        self._warm_up(start)
-        seconds: list[float] = []
-        total = 0.0
-        collecting = gc.isenabled()
-        gc.collect()
-        gc.disable()
-        try:
-            while len(seconds) < self.repetitions:
-                call = start()
-                began = time.perf_counter_ns()
-                for _ in range(self.calls):
-                    result = call()
-                elapsed = (time.perf_counter_ns() - began) * 1e-9
-                seconds.append(elapsed / self.calls)
-                total += elapsed
-                enough = len(seconds) >= self.least_repetitions
-                if enough and self.seconds_limit is not None and total > self.seconds_limit:
-                    break
-        finally:
-            if collecting:
-                gc.enable()
-        return seconds, result
-
-    def _warm_up(self, start: Callable[[], Callable[[], object]]) -> None:
-        began = time.perf_counter()
-        for _ in range(self.warmup):
-            call = start()
-            for _ in range(self.calls):
-                call()
-            if self.seconds_limit is not None and time.perf_counter() - began > self.seconds_limit / 2:
-                break
 
 
 def seconds_since_process_start() -> float | None:

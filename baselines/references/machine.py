@@ -6,16 +6,20 @@ The best rates that its libraries reach are what an update's time is held agains
 faster than the same arithmetic in one large product, or the same traffic in one plain copy.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.contract import protocol
+from baselines.contract.operation import Operation, save, serve
 
 Floats = NDArray[np.float32]
+
+
+# A call begins at one of so many places of its tapes, each this many values after the last: 64 bytes of f32.
+PLACES, STRIDE = 4096, 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,57 +28,95 @@ class Parameters(protocol.Repetitions):
 
     size: int
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.size < 1:
+            raise ValueError("'size' must be at least 1")
+        if self.calls != 1:
+            raise ValueError("'calls' must be 1: each call writes to the same memory")
 
-def multiply(inputs: Mapping[str, Floats]) -> Callable[[], Floats]:
-    """The product, in memory of its own."""
-    left, right = inputs["left"], inputs["right"]
-    product = np.empty_like(left)
-    return lambda: np.matmul(left, right, out=product)
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What is done, in memory of its own.
+
+    Attributes:
+        tapes: the names of the input files.
+        values: how many values of each tape a call reads, for a size.
+        call: the work on what it reads, for a size.
+        counts: how much one call does, for a size.
+    """
+
+    tapes: tuple[str, ...]
+    values: Callable[[int], int]
+    call: Callable[[int], Callable[[Sequence[Floats]], Floats]]
+    counts: Callable[[int], dict[str, int]]
 
 
-def copy(inputs: Mapping[str, Floats]) -> Callable[[], Floats]:
+def multiply(size: int) -> Callable[[Sequence[Floats]], Floats]:
+    """The product of two matrices."""
+    product = np.empty((size, size), np.float32)
+
+    def call(matrices: Sequence[Floats]) -> Floats:
+        left, right = matrices
+        return np.matmul(left.reshape(size, size), right.reshape(size, size), out=product)
+
+    return call
+
+
+def copy(size: int) -> Callable[[Sequence[Floats]], Floats]:
     """The copy: everything is read once and written once."""
-    values = inputs["values"]
-    result = np.empty_like(values)
+    result = np.empty(size, np.float32)
 
-    def call() -> Floats:
-        np.copyto(result, values)
+    def call(values: Sequence[Floats]) -> Floats:
+        np.copyto(result, values[0])
         return result
 
     return call
 
 
-# The input files, the call, and the count with what a call is worth of it.
-WORKS: Mapping[str, tuple[tuple[str, ...], Callable[[Mapping[str, Floats]], Callable[[], Floats]]]] = {
-    "multiply": (("left", "right"), multiply),
-    "copy": (("values",), copy),
+# A product has additions and multiplications; a copy reads and writes its bytes.
+WORKS: Mapping[str, Work] = {
+    "multiply": Work(
+        tapes=("left", "right"),
+        values=lambda size: size**2,
+        call=multiply,
+        counts=lambda size: {"operations": 2 * size**3},
+    ),
+    "copy": Work(
+        tapes=("values",), values=lambda size: size, call=copy, counts=lambda size: {"bytes": 2 * 4 * size}
+    ),
 }
 
 
-def counts(work: str, size: int) -> dict[str, int]:
-    """How much one call does: a product's additions and multiplications, or bytes read and written."""
-    return {"operations": 2 * size**3} if work == "multiply" else {"bytes": 2 * 4 * size}
+def read(tapes: Sequence[Floats], count: int, number: int) -> list[Floats]:
+    """What the call of a number reads of each tape, from a place of its own on: 32 bits of the number decide it."""
+    firsts = [(number >> (32 * index)) % PLACES * STRIDE for index in range(len(tapes))]
+    return [tape[first : first + count] for tape, first in zip(tapes, firsts, strict=True)]
 
 
 def main() -> None:
-    """Serve every case: read its inputs, time the call, write the output, print the measurement."""
+    """Serve every case: read its tapes, and call as the referee says."""
     parser = protocol.parser(__doc__)
     parser.add_argument("work", choices=WORKS, help="what is done")
     options = parser.parse_args()
-    names, prepare = WORKS[options.work]
+    work = WORKS[options.work]
 
-    def serve(
+    def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> tuple[list[float], dict[str, int]]:
-        inputs: dict[str, Any] = {
-            name: protocol.input_file(request, case, f"{name}.npy", np.load) for name in names
-        }
-        seconds, result = parameters.time(prepare(inputs))
-        if (directory := request.output_of(case)) is not None:
-            np.save(directory / "result.npy", result)
-        return seconds, counts(options.work, parameters.size)
+    ) -> Operation[list[Floats], Floats]:
+        tapes = [protocol.input_file(request, case, f"{name}.npy", np.load) for name in work.tapes]
+        count = work.values(parameters.size)
+        return Operation(
+            calls=1,
+            inputs=lambda numbers: read(tapes, count, int(numbers[0])),
+            run=work.call(parameters.size),
+            digested=lambda result: [result],
+            write=lambda _, result, folder: save(folder, "result.npy", [result]),
+            counts=work.counts(parameters.size),
+        )
 
-    protocol.serve(options, Parameters, serve)
+    serve(options, Parameters, operation)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,8 @@
 from torch import Tensor
 
 from baselines.benchmarks import update
-from baselines.benchmarks.update import Given, Updates, Way
+from baselines.benchmarks.update import Given, Updates, Way, minibatches
 from baselines.contract import protocol
-from baselines.inputs.parity import UPDATES
 from baselines.references import dqn, ppo, sac
 
 
@@ -13,7 +12,7 @@ def dqn_updates(given: Given) -> Updates:
     """As in `references/dqn.py`."""
     online, target = (dqn.given_network(given, name) for name in ("online", "target"))
     optimizer = dqn.make_optimizer(online)
-    batches = [dqn.given_batch(given, index) for index in range(UPDATES)]
+    batches = [dqn.given_batch(given, index) for index in minibatches(given)]
     return Updates(lambda index: dqn.update(online, target, optimizer, batches[index]), online.state_dict)
 
 
@@ -21,7 +20,7 @@ def ppo_updates(given: Given) -> Updates:
     """As in `references/ppo.py`."""
     agent = ppo.given_agent(given)
     optimizer = ppo.make_optimizer(agent)
-    batches = [ppo.given_batch(given, index) for index in range(UPDATES)]
+    batches = [ppo.given_batch(given, index) for index in minibatches(given)]
     return Updates(lambda index: ppo.update(agent, optimizer, batches[index]), agent.state_dict)
 
 
@@ -32,7 +31,7 @@ def sac_updates(given: Given) -> Updates:
     entropy = sac.target_entropy(given["actions"].shape[-1])
     temperature = sac.Temperature(given["log_alpha"].clone(), entropy)
     optimizers = sac.make_optimizers(networks, temperature)
-    batches = [sac.given_batch(given, index) for index in range(UPDATES)]
+    batches = [sac.given_batch(given, index) for index in minibatches(given)]
     noises = noises_of(given)
 
     def update(index: int) -> None:
@@ -64,7 +63,7 @@ def noises_of(given: Given) -> list[tuple[Tensor, list[tuple[Tensor, Tensor]]]]:
             given["noise.next"][index],
             list(zip(given["noise.policy"][index], given["noise.alpha"][index], strict=True)),
         )
-        for index in range(UPDATES)
+        for index in minibatches(given)
     ]
 
 

@@ -10,7 +10,6 @@ By hand, from the repository's root:
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 
 FIRST_LINE = time.perf_counter()
 
@@ -98,9 +97,6 @@ def train(make_learner: type[Learner], parameters: dqn.Parameters, seed: int) ->
     online, target = dqn.make_network(*sizes), dqn.make_network(*sizes)
     target.load_state_dict(online.state_dict())
     bounds = dqn.initial_bounds(online)
-    compile_seconds = None
-    if make_learner is CompiledLearner:
-        compile_seconds = seconds_of(lambda: warm_up(make_learner(deepcopy(online), deepcopy(target))))
     learner = make_learner(online, target)
     ring = Ring(dqn.BUFFER_SIZE, environment.observation_shape, (1,), np.int64)
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
@@ -151,15 +147,17 @@ def train(make_learner: type[Learner], parameters: dqn.Parameters, seed: int) ->
         episodes=episodes,
         weights=online.state_dict(),
         trace=trace.tensors() | truncated.tensors() | bounds,
-        compile_seconds=compile_seconds,
     )
 
 
-def warm_up(learner: Learner) -> None:
-    """Compile, with a minibatch of nothing and networks to throw away."""
-    inputs = learner.online[0].shape[1]
+def compiling(parameters: dqn.Parameters) -> float:
+    """The seconds to compile an update, with a minibatch of nothing and networks to throw away."""
+    environments = dqn.make_environments(parameters.environment, 0)
+    inputs, actions = dqn.observation_shape(environments)[0], dqn.action_count(environments)
+    learner = CompiledLearner(dqn.make_network(inputs, actions), dqn.make_network(inputs, actions))
     nothing, flags = torch.zeros(dqn.BATCH_SIZE, inputs), torch.zeros(dqn.BATCH_SIZE, 1)
-    learner.update(Batch(nothing, nothing.clone(), flags.long(), flags, flags.clone()))
+    batch = Batch(nothing, nothing.clone(), flags.long(), flags, flags.clone())
+    return seconds_of(lambda: learner.update(batch))
 
 
 def parity(
@@ -182,16 +180,19 @@ def parity(
     return result | {f"after.{name}": weight for name, weight in zip(names, learner.online, strict=True)}
 
 
-def variant(kind: type[Learner]) -> Variant[dqn.Parameters]:
-    """The variant of a learner."""
+def variant(
+    kind: type[Learner], compiling: Callable[[dqn.Parameters], float] | None = None
+) -> Variant[dqn.Parameters]:
+    """The variant of a learner, and what compiles it."""
     return Variant(
         train=lambda parameters, seed: train(kind, parameters, seed),
         parity=lambda given, updates: parity(kind, given, updates),
+        compiling=compiling,
     )
 
 
 EAGER = variant(Learner)
-COMPILED = variant(CompiledLearner)
+COMPILED = variant(CompiledLearner, compiling)
 
 
 if __name__ == "__main__":

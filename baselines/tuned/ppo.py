@@ -9,7 +9,6 @@ By hand, from the repository's root:
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from typing import NamedTuple
 
 FIRST_LINE = time.perf_counter()
@@ -157,16 +156,11 @@ def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) ->
     """As `ppo.train`: the same draws in the same order."""
     count, steps, rows = parameters.environments, parameters.rollout_steps, parameters.rollout_rows
     environments = [DirectEnvironment(parameters.environment) for _ in range(count)]
-    space = environments[0].environment.action_space
-    if not isinstance(space, gym.spaces.Discrete):
-        protocol.refuse(f"this PPO needs discrete actions, not {space}; name another environment")
     shape = environments[0].observation_shape
-    agent = ppo.make_agent(int(np.prod(shape)), int(space.n))
+    actions = action_count(environments[0])
+    agent = ppo.make_agent(int(np.prod(shape)), actions)
     initial = ppo.initial_weights(agent)
     minibatch_rows = rows // parameters.minibatches
-    compile_seconds = None
-    if make_learner is CompiledLearner:
-        compile_seconds = seconds_of(lambda: warm_up(make_learner(deepcopy(agent)), minibatch_rows))
     learner = make_learner(agent)
     rollout = Rollout(
         observations=np.zeros((steps + 1, count, *shape), dtype=np.float32),
@@ -192,7 +186,7 @@ def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) ->
         # Act. Where probability over an exponential draw is largest: so torch.multinomial draws, four at a time.
         rollout.observations[0] = rollout.observations[-1]
         rollout.dones[0] = rollout.dones[-1]
-        draws = torch.empty(steps, count, int(space.n)).exponential_()
+        draws = torch.empty(steps, count, actions).exponential_()
         for step in range(steps):
             probabilities = dense(learner.actor, observations[step], torch.tanh).softmax(dim=1)
             actions = (probabilities / draws[step]).argmax(dim=1).tolist()
@@ -230,15 +224,26 @@ def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) ->
         episodes=episodes,
         weights=agent.state_dict(),
         trace=trace.tensors() | initial,
-        compile_seconds=compile_seconds,
     )
 
 
-def warm_up(learner: Learner, rows: int) -> None:
-    """Compile, with a minibatch of nothing and an agent to throw away."""
-    observations = torch.zeros(rows, learner.critic[0].shape[1])
+def compiling(parameters: ppo.Parameters) -> float:
+    """The seconds to compile an update, with a minibatch of nothing and an agent to throw away."""
+    environment = DirectEnvironment(parameters.environment)
+    inputs = int(np.prod(environment.observation_shape))
+    learner = CompiledLearner(ppo.make_agent(inputs, action_count(environment)))
+    rows = parameters.rollout_rows // parameters.minibatches
     numbers = (torch.zeros(rows) for _ in range(4))
-    learner.update(Minibatch(observations, torch.zeros(rows, dtype=torch.int64), *numbers))
+    batch = Minibatch(torch.zeros(rows, inputs), torch.zeros(rows, dtype=torch.int64), *numbers)
+    return seconds_of(lambda: learner.update(batch))
+
+
+def action_count(environment: DirectEnvironment) -> int:
+    """How many discrete actions there are."""
+    space = environment.environment.action_space
+    if not isinstance(space, gym.spaces.Discrete):
+        protocol.refuse(f"this PPO needs discrete actions, not {space}; name another environment")
+    return int(space.n)
 
 
 def parity(
@@ -263,16 +268,19 @@ def parity(
     }
 
 
-def variant(kind: type[Learner]) -> Variant[ppo.Parameters]:
-    """The variant of a learner."""
+def variant(
+    kind: type[Learner], compiling: Callable[[ppo.Parameters], float] | None = None
+) -> Variant[ppo.Parameters]:
+    """The variant of a learner, and what compiles it."""
     return Variant(
         train=lambda parameters, seed: train(kind, parameters, seed),
         parity=lambda given, updates: parity(kind, given, updates),
+        compiling=compiling,
     )
 
 
 EAGER = variant(Learner)
-COMPILED = variant(CompiledLearner)
+COMPILED = variant(CompiledLearner, compiling)
 
 
 if __name__ == "__main__":

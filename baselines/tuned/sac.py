@@ -10,7 +10,6 @@ By hand, from the repository's root:
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 
 FIRST_LINE = time.perf_counter()
 
@@ -250,15 +249,12 @@ def compiled_policy(
 def train(make_learner: type[Learner], parameters: sac.Parameters, seed: int) -> Trained:
     """As `sac.train`: the same draws in the same order."""
     environment = DirectEnvironment(parameters.environment)
-    space = environment.environment.action_space
-    if not isinstance(space, gym.spaces.Box):
-        protocol.refuse(f"this SAC needs continuous actions, not {space}; name another environment")
+    space = box(environment)
     space.seed(seed)
     shape, actions = environment.observation_shape, int(np.prod(space.shape))
     networks = sac.make_networks(int(np.prod(shape)), actions)
     bounds = sac.bounds_of(space)
     initial = sac.initial_bounds(networks)
-    compile_seconds = seconds_to_compile(make_learner, networks, bounds, parameters.batch)
     log_alpha = torch.zeros(1)
     learner = make_learner(networks, log_alpha, bounds)
     noise_shape = (parameters.batch, actions)
@@ -315,19 +311,17 @@ def train(make_learner: type[Learner], parameters: sac.Parameters, seed: int) ->
         episodes=episodes,
         weights=networks.state_dict() | {"log_alpha": log_alpha},
         trace=trace.tensors() | truncated.tensors() | initial,
-        compile_seconds=compile_seconds,
     )
 
 
-def seconds_to_compile(
-    make_learner: type[Learner], networks: nn.ModuleDict, bounds: Bounds, rows: int
-) -> float | None:
-    """Compile, with a minibatch of nothing and networks to throw away; None where nothing is compiled."""
-    if make_learner is not CompiledLearner:
-        return None
-    learner = make_learner(deepcopy(networks), torch.zeros(1), bounds)
-    nothing, flags = torch.zeros(rows, learner.actor[0].shape[1]), torch.zeros(rows, 1)
-    noise = torch.zeros(rows, len(learner.actor[5]))
+def compiling(parameters: sac.Parameters) -> float:
+    """The seconds to compile all updates, with a minibatch of nothing and networks to throw away."""
+    environment = DirectEnvironment(parameters.environment)
+    space = box(environment)
+    inputs, actions = int(np.prod(environment.observation_shape)), int(np.prod(space.shape))
+    learner = CompiledLearner(sac.make_networks(inputs, actions), torch.zeros(1), sac.bounds_of(space))
+    nothing, flags = torch.zeros(parameters.batch, inputs), torch.zeros(parameters.batch, 1)
+    noise = torch.zeros(parameters.batch, actions)
     batch = Batch(nothing, nothing.clone(), noise.clone(), flags, flags.clone())
     return seconds_of(
         lambda: (
@@ -337,6 +331,14 @@ def seconds_to_compile(
             ),
         )
     )
+
+
+def box(environment: DirectEnvironment) -> gym.spaces.Box:
+    """The space of continuous actions."""
+    space = environment.environment.action_space
+    if not isinstance(space, gym.spaces.Box):
+        protocol.refuse(f"this SAC needs continuous actions, not {space}; name another environment")
+    return space
 
 
 def parity(
@@ -381,16 +383,19 @@ def parity(
     return result | weights("after")
 
 
-def variant(kind: type[Learner]) -> Variant[sac.Parameters]:
-    """The variant of a learner."""
+def variant(
+    kind: type[Learner], compiling: Callable[[sac.Parameters], float] | None = None
+) -> Variant[sac.Parameters]:
+    """The variant of a learner, and what compiles it."""
     return Variant(
         train=lambda parameters, seed: train(kind, parameters, seed),
         parity=lambda given, updates: parity(kind, given, updates),
+        compiling=compiling,
     )
 
 
 EAGER = variant(Learner)
-COMPILED = variant(CompiledLearner)
+COMPILED = variant(CompiledLearner, compiling)
 
 
 if __name__ == "__main__":

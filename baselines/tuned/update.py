@@ -5,9 +5,8 @@ from functools import partial
 
 from baselines.benchmarks import update
 from baselines.benchmarks.training import COMPILE_HELP
-from baselines.benchmarks.update import Given, Updates, Way
+from baselines.benchmarks.update import Given, Updates, Way, minibatches
 from baselines.contract import protocol
-from baselines.inputs.parity import UPDATES
 from baselines.references import dqn, ppo, sac
 from baselines.references.update import bounds_of, noises_of
 from baselines.tuned import dqn as tuned_dqn
@@ -21,7 +20,7 @@ def dqn_updates(make_learner: type[tuned_dqn.Learner]) -> Callable[[Given], Upda
     def start(given: Given) -> Updates:
         online, target = (dqn.given_network(given, name) for name in ("online", "target"))
         learner = make_learner(online, target)
-        batches = [dqn.given_batch(given, index) for index in range(UPDATES)]
+        batches = [dqn.given_batch(given, index) for index in minibatches(given)]
         return Updates(lambda index: learner.update(batches[index]), online.state_dict)
 
     return start
@@ -33,7 +32,7 @@ def ppo_updates(make_learner: type[tuned_ppo.Learner]) -> Callable[[Given], Upda
     def start(given: Given) -> Updates:
         agent = ppo.given_agent(given)
         learner = make_learner(agent)
-        batches = [ppo.given_batch(given, index) for index in range(UPDATES)]
+        batches = [ppo.given_batch(given, index) for index in minibatches(given)]
         return Updates(lambda index: learner.update(batches[index]), agent.state_dict)
 
     return start
@@ -45,7 +44,7 @@ def sac_updates(make_learner: type[tuned_sac.Learner]) -> Callable[[Given], Upda
     def start(given: Given) -> Updates:
         networks, log_alpha = sac.given_networks(given), given["log_alpha"].clone()
         learner = make_learner(networks, log_alpha, bounds_of(given))
-        batches = [sac.given_batch(given, index) for index in range(UPDATES)]
+        batches = [sac.given_batch(given, index) for index in minibatches(given)]
         noises = noises_of(given)
 
         def update(index: int) -> None:

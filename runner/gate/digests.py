@@ -1,63 +1,60 @@
 """A digest that was given before the referee asked, against the files that came afterwards."""
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
 
 import numpy as np
 
 from runner.gate.arrays import Array
-from runner.gate.check import Check, Refused
-from runner.records.failure import FailureKind
-from runner.referee.nonce import number
+from runner.gate.check import Check
+from runner.gate.outputs import read_output
+from runner.matrix import Gate
 
-_DIGITS = 16
+_WORD_BYTES = 8
 
 
-def check_digest(said: str, outputs: Sequence[Array], *, nonce: str, repetition: int, calls: int) -> Check:
+def check_digest(said: str, arrays: Iterable[Array], *, repetition: int) -> Check:
     """Whether the outputs of a repetition give the digest that was said of them.
 
     Args:
         said: the digest of the `done` message.
-        outputs: of the repetition, in the gate's order; the first axis of each is the call.
-        nonce: of the window.
-        repetition: counted from 0.
-        calls: in a repetition.
-
-    Raises:
-        Refused: an output has not one entry a call.
+        arrays: of the repetition's files, all that the digest covers.
+        repetition: its number.
     """
-    found = digest(outputs, nonce=nonce, repetition=repetition, calls=calls)
+    found = digest(arrays)
     same = found == said
     detail = f"repetition {repetition} has {said}"
     return Check(check="digest", passed=same, detail=detail if same else f"{detail}, its files give {found}")
 
 
-def digest(outputs: Sequence[Array], *, nonce: str, repetition: int, calls: int) -> str:
-    """SHA-256 over one element of each call, at places that the nonce chooses; its first 16 digits.
+def digest(arrays: Iterable[Array]) -> str:
+    """The sum, modulo 2**64, of the 64-bit words of all arrays' bytes, as 16 hexadecimal digits.
 
-    The outputs of a call count as laid end to end, an element as the eight bytes of a little-endian f64.
+    Zeros fill the last word of each array. Floats of 8 and 16 bits count as the f32 that the gate makes of them.
+    """
+    return f"{sum(map(_words, arrays)) % 2**64:016x}"
+
+
+def digested(gate: Gate, folder: Path, files: Mapping[str, Mapping[str, Array]]) -> Iterator[Array]:
+    """The arrays of a repetition that its digest covers.
+
+    Args:
+        gate: of the benchmark.
+        folder: where the repetition's files lie.
+        files: the arrays of those that were read already.
 
     Raises:
-        Refused: an output has not one entry a call.
+        Refused: a file is missing or holds no arrays.
     """
-    elements = []
-    for call in range(calls):
-        place = number(nonce, 1, repetition * calls + call) % sum(_size(each, calls) for each in outputs)
-        for output in outputs:
-            if place < output[call].size:
-                elements.append(output[call].reshape(-1)[place])
-                break
-            place -= output[call].size
-    return hashlib.sha256(np.array(elements, dtype="<f8").tobytes()).hexdigest()[:_DIGITS]
+    for file, pattern in gate.digested.items():
+        arrays = files[file] if file in files else read_output(folder / file)
+        yield from (array for name, array in arrays.items() if fnmatchcase(name, pattern))
 
 
-def _size(output: Array, calls: int) -> int:
-    """How many elements each call has.
-
-    Raises:
-        Refused: it has not one entry a call.
-    """
-    if output.shape[:1] != (calls,) or not output.size:
-        detail = f"an output has the shape {output.shape}, not one entry for each of {calls} calls"
-        raise Refused(FailureKind.WRONG_OUTPUT, detail)
-    return output.size // calls
+def _words(array: Array) -> int:
+    data = np.ascontiguousarray(array).reshape(-1)
+    if data.nbytes % _WORD_BYTES:
+        filled = data.tobytes().ljust(-(-data.nbytes // _WORD_BYTES) * _WORD_BYTES, b"\0")
+        return int(np.frombuffer(filled, "<u8").sum(dtype=np.uint64))
+    return int(data.view("<u8").sum(dtype=np.uint64))

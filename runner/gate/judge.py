@@ -7,12 +7,12 @@ from typing import Any
 
 from runner.gate.arrays import Array
 from runner.gate.check import Check, Refused
-from runner.gate.digests import check_digest
+from runner.gate.digests import check_digest, digested
 from runner.gate.episodes import check_episodes, read_episodes
 from runner.gate.hearing import Hearing
 from runner.gate.outputs import compare, read_output
 from runner.gate.windows import check_window
-from runner.matrix import Benchmark
+from runner.matrix import Benchmark, Kind
 from runner.matrix.expressions import evaluate
 from runner.records.failure import Failure, FailureKind
 from runner.records.measured import Episode
@@ -75,7 +75,7 @@ def judge(
         try:
             for folder in _folders(hearing):
                 theirs = None if reference is None else reference / folder
-                for check in _outputs(benchmark, outputs / folder, theirs, same_work, parameters, hearing):
+                for check in _outputs(benchmark, outputs / folder, theirs, same_work, hearing):
                     compared[check.check] = check.or_worse(compared.get(check.check))
         finally:
             checks += compared.values()
@@ -85,7 +85,8 @@ def judge(
             checks.append(_window(benchmark, parameters, hearing))
             kinds.append(FailureKind.UNACCOUNTED_TIME)
         if benchmark.gate.episodes:
-            episodes = read_episodes(outputs / benchmark.gate.episodes)
+            # A training has one repetition.
+            episodes = read_episodes(outputs / _folders(hearing)[-1] / benchmark.gate.episodes)
             checks.append(
                 check_episodes(
                     episodes,
@@ -109,7 +110,6 @@ def _outputs(
     folder: Path,
     reference: Path | None,
     same_work: bool,
-    parameters: Mapping[str, Any],
     hearing: Hearing | None,
 ) -> Iterator[Check]:
     """The checks of one folder of outputs."""
@@ -120,8 +120,8 @@ def _outputs(
             yield from compare(
                 output, mine, mine if reference is None else read_output(reference / output.file)
             )
-    if hearing is not None and int(folder.name) < hearing.refereed.ranked.repetitions:
-        yield _digest(parameters, hearing, int(folder.name), files)
+    if hearing is not None and int(folder.name) in hearing.refereed.ranked.repetitions:
+        yield _digest(benchmark, hearing, folder, files)
 
 
 def _folders(hearing: Hearing | None) -> Sequence[str]:
@@ -135,18 +135,16 @@ def _window(benchmark: Benchmark, parameters: Mapping[str, Any], hearing: Hearin
     account = ranked.account(
         claims, channel_seconds=hearing.channel_seconds, between_seconds=hearing.between_seconds
     )
-    return check_window(account, ranked=Plan.of(parameters).ranked)
+    return check_window(account, Plan.of(parameters, training=benchmark.kind is Kind.TRAINING))
 
 
 def _digest(
-    parameters: Mapping[str, Any], hearing: Hearing, repetition: int, files: Mapping[str, Mapping[str, Array]]
+    benchmark: Benchmark, hearing: Hearing, folder: Path, files: Mapping[str, Mapping[str, Array]]
 ) -> Check:
     return check_digest(
-        hearing.refereed.ranked.done.digests[repetition],
-        [arrays[name] for arrays in files.values() for name in sorted(arrays)],
-        nonce=hearing.refereed.draw.nonce,
-        repetition=repetition,
-        calls=int(parameters.get("calls", 1)),
+        hearing.refereed.ranked.digest_of(int(folder.name)),
+        digested(benchmark.gate, folder, files),
+        repetition=int(folder.name),
     )
 
 

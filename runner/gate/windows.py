@@ -2,14 +2,17 @@
 
 from runner.gate.check import Check
 from runner.referee.claims import Account
+from runner.referee.sizes import Plan
 
 
-def check_window(account: Account, *, ranked: bool) -> Check:
+def check_window(account: Account, plan: Plan) -> Check:
     """Judge the claims of a round.
 
     Args:
         account: of the last window.
-        ranked: whether several repetitions were asked for. One alone is not ranked, and may take any window.
+        plan: how it was repeated. One repetition of an operation shows that the work is right: it may take any window.
+            So may a training that is too short to be judged, and therefore unranked.
     """
-    faults = account.faults if ranked else ("more is claimed than passed",) * account.overdrawn
+    judged = plan.repeated or (plan.training and account.telling)
+    faults = account.faults if judged else ("more is claimed than passed",) * account.overdrawn
     return Check(check="window", passed=not faults, detail="; ".join((str(account), *faults)))

@@ -382,6 +382,10 @@ def _headline_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
 
 
 def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
+    if "digest" in benchmark["gate"] and not benchmark.get("refereed"):
+        yield fault(
+            "gate", "digest", message="only a referee asks for digests; say refereed: true, or leave it out"
+        )
     for file, tolerance in benchmark["gate"]["outputs"].items():
         if "scaled" in tolerance and ("rtol" in tolerance or "atol" in tolerance):
             yield fault("gate", "outputs", file, message="give either scaled, or rtol and atol, not both")
@@ -515,6 +519,7 @@ def _benchmark(name: str, value: dict[str, Any], images: Mapping[str, ImageTarge
         gate=model.Gate(
             outputs=tuple(_output(file, check) for file, check in value["gate"]["outputs"].items()),
             episodes=value["gate"].get("episodes"),
+            digest=value["gate"].get("digest", {}),
         ),
         returns=_returns(returns) if returns else None,
         cases={key: model.Case(name=key, parameters=case) for key, case in value["cases"].items()},

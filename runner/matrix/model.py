@@ -140,14 +140,28 @@ class OutputCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class Gate:
-    """The checks that an implementation passes before its times count."""
+    """The checks that an implementation passes before its times count.
+
+    ``digest`` says what a referee's digest covers: output files, each with the pattern of its tensors' names. All
+    ``outputs`` are covered where it is empty.
+    """
 
     outputs: tuple[OutputCheck, ...]
     episodes: str | None
+    digest: Mapping[str, str] = field(default_factory=dict)
 
     def facts(self) -> dict[str, Any]:
         """The rules that influence a verdict, as content keys and records hold them."""
-        return {"outputs": [output.facts() for output in self.outputs], "episodes": self.episodes}
+        facts: dict[str, Any] = {
+            "outputs": [output.facts() for output in self.outputs],
+            "episodes": self.episodes,
+        }
+        return facts | ({"digest": dict(self.digest)} if self.digest else {})
+
+    @property
+    def digested(self) -> Mapping[str, str]:
+        """The files that a digest covers, each with the pattern of its tensors' names."""
+        return self.digest or {output.file: "*" for output in self.outputs}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,7 +62,9 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
         ),
         counts=dict(benchmark.counts),
         gate=WorkGate(
-            outputs=tuple(_output(each) for each in benchmark.gate.outputs), episodes=benchmark.gate.episodes
+            outputs=tuple(_output(each) for each in benchmark.gate.outputs),
+            episodes=benchmark.gate.episodes,
+            digest=dict(benchmark.gate.digest) or UNSET,
         ),
         reference=WorkReference(
             implementation=benchmark.reference.name,
@@ -194,6 +196,7 @@ def _benchmark(name: str, work: WorkFacts, implementations: Mapping[str, Impleme
         gate=Gate(
             outputs=tuple(OutputCheck(**output.plain()) for output in work.gate.outputs),
             episodes=work.gate.episodes,
+            digest=work.gate.digest or {},
         ),
         returns=None,
         cases={

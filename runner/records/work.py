@@ -47,10 +47,15 @@ class WorkOutput(Part, frozen=True, kw_only=True):
 
 
 class WorkGate(Part, frozen=True, kw_only=True):
-    """The checks that the cell's outputs must pass."""
+    """The checks that the cell's outputs must pass.
+
+    ``digest`` names the files that a referee's digest covers, and the patterns of their tensors; absent where it covers
+    all outputs.
+    """
 
     outputs: Annotated[tuple[WorkOutput, ...], Meta(min_length=1)]
     episodes: FileName | None
+    digest: dict[FileName, str] | UnsetType = UNSET
 
 
 class WorkReference(Part, frozen=True, kw_only=True):

@@ -17,12 +17,25 @@ from runner.referee import messages
 from runner.referee.claims import Account, Claims
 from runner.referee.messages import Done, Message, Progress, Ready, Written
 from runner.referee.nonce import Draw
-from runner.referee.sizes import Plan, longer
+from runner.referee.sizes import REHEARSED, Plan, longer, numbered
 
 # Round trips before the first window; the slowest of them bounds what the channel may have taken of a window.
 ROUND_TRIPS = 100
 # A window that says nothing is opened again, each time longer, so many times.
 _MOST_VOID = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """What a competitor's referee knows of the reference.
+
+    Attributes:
+        between_seconds: what the reference claims a repetition to cost beside its timed part; None if it is unknown.
+        most_repetitions: the largest round for which there are outputs of the reference.
+    """
+
+    between_seconds: float | None = None
+    most_repetitions: int = messages.MOST_REPETITIONS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,15 +46,24 @@ class Assignment:
         draw: what is drawn for it.
         plan: how it is repeated.
         claims: how its claims are read.
-        reference: whether gates compare with its outputs: it is asked for all that its competitors may be asked for.
-        between_seconds: what the reference claims a repetition to cost beside its timed part; None for the reference.
+        reference: what is known of the reference; None for the reference itself, with whose outputs gates compare. It
+            is asked for all that its competitors may be asked for.
     """
 
     draw: Draw
     plan: Plan
     claims: Claims
-    reference: bool
-    between_seconds: float | None
+    reference: Reference | None
+
+    @property
+    def between_seconds(self) -> float | None:
+        """What the reference claims a repetition to cost beside its timed part; None for the reference."""
+        return None if self.reference is None else self.reference.between_seconds
+
+    @property
+    def most_repetitions(self) -> int:
+        """The largest round of which outputs can be compared."""
+        return messages.MOST_REPETITIONS if self.reference is None else self.reference.most_repetitions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,16 +71,25 @@ class Window:
     """One round as the referee saw it.
 
     Attributes:
-        repetitions: how many the referee asked for.
+        repetitions: their numbers.
         seconds: from just before `go` was written to when `done` was read.
         cpu_seconds: processor time of the launch within the window, read from outside; None where it cannot be.
         done: what the implementation claims.
     """
 
-    repetitions: int
+    repetitions: range
     seconds: float
     cpu_seconds: float | None
     done: Done
+
+    @property
+    def seconds_each(self) -> float:
+        """What a repetition took."""
+        return self.seconds / len(self.repetitions)
+
+    def digest_of(self, repetition: int) -> str:
+        """What was said of the outputs of a repetition."""
+        return self.done.digests[self.repetitions.index(repetition)]
 
     def account(self, claims: Claims, *, channel_seconds: float, between_seconds: float | None) -> Account:
         """What is claimed of it; ``between_seconds`` is what the reference needs beside one timed repetition."""
@@ -67,7 +98,7 @@ class Window:
             timed=claims.seconds(self.done),
             between=self.done.between_seconds,
             channel=channel_seconds,
-            reference=None if between_seconds is None else between_seconds * self.repetitions,
+            reference=None if between_seconds is None else between_seconds * len(self.repetitions),
         )
 
 
@@ -81,6 +112,7 @@ class Refereed:
         void_windows: how many were opened again, because the claims did not fit. A busy machine, or a runner that was
             stopped, takes a moment from any window; a liar is one in each.
         asked: the repetitions whose outputs were asked for.
+        most_repetitions: of the largest round for which outputs were asked for.
         after: what was seen from outside after the last window.
     """
 
@@ -88,6 +120,7 @@ class Refereed:
     windows: tuple[Window, ...]
     void_windows: int
     asked: tuple[int, ...]
+    most_repetitions: int
     after: Seen
 
     @property
@@ -189,56 +222,71 @@ class Dialogue:
         for name, assignment in self.cases.items():
             if not self.round_trips:
                 for _ in range(ROUND_TRIPS):
-                    window = yield from self._round(channel, name, assignment, 0)
+                    window = yield from self._round(channel, name, assignment, range(0))
                     self.round_trips.append(window.seconds)
             self.seen[name] = yield from self._case(channel, name, assignment)
 
     def _case(self, channel: Channel, name: str, assignment: Assignment) -> Generator[None, _Heard, Refereed]:
-        plan = assignment.plan
-        windows: list[Window] = []
-        void = 0
-        for planned in self._sizes(plan, windows):
-            repetitions = planned
-            for left in reversed(range(1 + _MOST_VOID)):
-                window = yield from self._round(channel, name, assignment, repetitions)
-                account = window.account(
-                    assignment.claims,
-                    channel_seconds=self.channel_seconds,
-                    between_seconds=assignment.between_seconds,
-                )
-                if account.sound or not plan.ranked:
-                    break
-                void += left > 0
-                repetitions = longer(repetitions)
-            windows.append(window)
+        windows = yield from self._rehearse(channel, name, assignment)
+        ranked, void = yield from self._rank(channel, name, assignment, windows)
         after = channel.look()
-        asked = self._asked(assignment, windows[-1].repetitions)
-        channel.send(messages.outputs(name, assignment.draw.nonce, asked))
+        sizes = self._sizes(assignment, ranked)
+        asked = {each for size in sizes for each in assignment.draw.repetitions_of(numbered(size))}
+        asked |= {*assignment.draw.handed}
+        channel.send(messages.outputs(name, assignment.draw.nonce, sorted(asked)))
         written, _ = yield from _expect(Written)
         _require_case(written.case, name)
         return Refereed(
             draw=assignment.draw,
-            windows=tuple(windows),
+            windows=(*windows, ranked),
             void_windows=void,
-            asked=asked,
+            asked=tuple(sorted(asked)),
+            most_repetitions=max(sizes),
             after=after,
         )
 
-    def _sizes(self, plan: Plan, windows: list[Window]) -> Generator[int, None, None]:
-        """The sizes of all rounds, each worked out when the one before it is over; the ranked one is the last."""
-        if plan.ranked:
-            yield 1
-            warm_up = plan.warm_up(windows[-1].seconds)
-            if warm_up:
-                yield warm_up
-            yield plan.ranked_round(
-                windows[-1].seconds / windows[-1].repetitions, channel_seconds=self.channel_seconds
+    def _rehearse(
+        self, channel: Channel, name: str, assignment: Assignment
+    ) -> Generator[None, _Heard, tuple[Window, ...]]:
+        """The rounds before the ranked one: one repetition, and those that warm up."""
+        if not assignment.plan.repeated:
+            return ()
+        first = yield from self._round(channel, name, assignment, range(REHEARSED, REHEARSED + 1))
+        count = assignment.plan.warm_up(first.seconds)
+        if not count:
+            return (first,)
+        begin = first.repetitions.stop
+        return first, (yield from self._round(channel, name, assignment, range(begin, begin + count)))
+
+    def _rank(
+        self, channel: Channel, name: str, assignment: Assignment, rehearsed: tuple[Window, ...]
+    ) -> Generator[None, _Heard, tuple[Window, int]]:
+        """The ranked round, and how many windows were void before it."""
+        plan, most = assignment.plan, assignment.most_repetitions
+        seconds = rehearsed[-1].seconds_each if rehearsed else 0.0
+        size = plan.ranked_round(seconds, channel_seconds=self.channel_seconds, most=most)
+        void = 0
+        while True:
+            window = yield from self._round(channel, name, assignment, numbered(size))
+            account = window.account(
+                assignment.claims,
+                channel_seconds=self.channel_seconds,
+                between_seconds=assignment.between_seconds,
             )
-        else:
-            yield 1
+            if account.sound or not plan.repeated or void == _MOST_VOID or size >= most:
+                return window, void
+            void, size = void + 1, longer(size)
+
+    def _sizes(self, assignment: Assignment, ranked: Window) -> tuple[int, ...]:
+        """The sizes of rounds of which outputs are asked for."""
+        if assignment.reference is not None:
+            return (len(ranked.repetitions),)
+        plan = assignment.plan
+        sizes = plan.sizes(ranked.seconds_each, channel_seconds=self.channel_seconds)
+        return tuple(sorted({*sizes, len(ranked.repetitions)}))
 
     def _round(
-        self, channel: Channel, name: str, assignment: Assignment, repetitions: int
+        self, channel: Channel, name: str, assignment: Assignment, repetitions: range
     ) -> Generator[None, _Heard, Window]:
         before = channel.look() if repetitions else UNSEEN
         began = channel.send(messages.go(name, assignment.draw.nonce, repetitions))
@@ -252,11 +300,6 @@ class Dialogue:
             cpu_seconds=_difference(before.cpu_seconds, after.cpu_seconds),
             done=done,
         )
-
-    def _asked(self, assignment: Assignment, repetitions: int) -> tuple[int, ...]:
-        sizes = assignment.plan.sizes() if assignment.reference else (repetitions,)
-        asked = {each for size in sizes for each in assignment.draw.repetitions_of(size)}
-        return tuple(sorted(asked | {*assignment.draw.handed}))
 
 
 def _expect(kind: type[_Kind]) -> Generator[None, _Heard, tuple[_Kind, float]]:
@@ -275,11 +318,11 @@ def _require_case(said: str, wanted: str) -> None:
         raise _Broken(messages.malformed(f'spoke of the case "{said}" where "{wanted}" was asked for'))
 
 
-def _require_claims(done: Done, repetitions: int) -> None:
+def _require_claims(done: Done, repetitions: range) -> None:
     lists = {name: len(value) for name, value in done.metrics.items() if isinstance(value, tuple)}
     for name, count in {**lists, "digests": len(done.digests)}.items():
-        if count != repetitions:
-            detail = f"{name} holds {count} entries for a round of {repetitions} repetitions"
+        if count != len(repetitions):
+            detail = f"{name} holds {count} entries for a round of {len(repetitions)} repetitions"
             raise _Broken(messages.malformed(detail))
 
 

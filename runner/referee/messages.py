@@ -80,9 +80,10 @@ def parse(text: str) -> Message | Failure:
     return message
 
 
-def go(case: str, nonce: str, repetitions: int) -> str:
+def go(case: str, nonce: str, repetitions: range) -> str:
     """The line that opens a window."""
-    return json.dumps({"event": "go", "case": case, "nonce": nonce, "repetitions": repetitions})
+    event = {"event": "go", "case": case, "nonce": nonce}
+    return json.dumps({**event, "first": repetitions.start, "repetitions": len(repetitions)})
 
 
 def outputs(case: str, nonce: str, repetitions: Sequence[int]) -> str:

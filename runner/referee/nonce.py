@@ -13,8 +13,6 @@ from dataclasses import dataclass
 _SECRET_BYTES = 32
 # How many repetitions of each round are asked for, where there are as many.
 _ASKED = 2
-_GOLDEN = 0x9E3779B97F4A7C15
-_WORD = 2**64 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +28,7 @@ class Draw:
     """What the referee draws for one case.
 
     Attributes:
-        nonce: 16 hexadecimal digits; it decides the inputs of each call and the places of each digest.
+        nonce: 16 hexadecimal digits; it decides the inputs of each call.
         asked: fractions in [0, 1): which repetitions of a round the referee asks for.
         handed: repetitions that are asked for besides, because an earlier run asked for them.
     """
@@ -39,9 +37,9 @@ class Draw:
     asked: tuple[float, ...]
     handed: tuple[int, ...] = ()
 
-    def repetitions_of(self, repetitions: int) -> tuple[int, ...]:
-        """The repetitions, counted from 0, that are asked for of a round of so many."""
-        return tuple(sorted({int(fraction * repetitions) for fraction in self.asked}))
+    def repetitions_of(self, repetitions: range) -> tuple[int, ...]:
+        """The repetitions of a round that are asked for."""
+        return tuple(sorted({repetitions[int(fraction * len(repetitions))] for fraction in self.asked}))
 
 
 def new_secret() -> bytes:
@@ -63,14 +61,3 @@ def draw(secret: bytes, *, benchmark: str, case: str, seed: int) -> Draw:
         int.from_bytes(word[8 * index : 8 * index + 8], "big") / 2**64 for index in range(1, 1 + _ASKED)
     )
     return Draw(nonce=word[:8].hex(), asked=asked)
-
-
-def number(nonce: str, stream: int, index: int) -> int:
-    """The number, below 2**64, of a stream at an index: SplitMix64 (Steele et al., 2014) begun at the nonce.
-
-    Stream 0 decides the input of each call, stream 1 the places of digests.
-    """
-    value = (int(nonce, 16) + ((stream << 32) + index + 1) * _GOLDEN) & _WORD
-    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
-    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & _WORD
-    return value ^ (value >> 31)

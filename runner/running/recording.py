@@ -86,7 +86,7 @@ def _referee(listener: Reader | Dialogue, case: str) -> RefereeFacts | UnsetType
     refereed = listener.seen[case]
     windows = tuple(
         WindowFacts(
-            repetitions=each.repetitions,
+            repetitions=len(each.repetitions),
             seconds=each.seconds,
             cpu_seconds=each.cpu_seconds,
             between_seconds=each.done.between_seconds,

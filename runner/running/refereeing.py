@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runner.matrix import Kind
 from runner.planning.plan import Launch, PlannedCell
 from runner.records.store import Store
 from runner.referee.claims import Claims
-from runner.referee.dialogue import Assignment, Dialogue, Refereed
+from runner.referee.dialogue import Assignment, Dialogue, Refereed, Reference
 from runner.referee.nonce import Draw, draw
 from runner.referee.sizes import Plan
 from runner.system.bounded_reading import read_bounded
@@ -24,10 +25,10 @@ _LARGEST = 2**16
 
 @dataclass(frozen=True, kw_only=True)
 class KeptDraw:
-    """What was drawn for a reference, and the seconds that it claims to need beside each timed repetition."""
+    """What was drawn for a reference, and what its competitors' referee has to know of it."""
 
     draw: Draw
-    between_seconds: float
+    reference: Reference
 
 
 def dialogue_of(
@@ -55,10 +56,9 @@ def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment
         drawn = Draw(nonce=planned.handed.nonce, asked=drawn.asked, handed=planned.handed.repetitions)
     return Assignment(
         draw=drawn,
-        plan=Plan.of(cell.parameters),
+        plan=Plan.of(cell.parameters, training=cell.benchmark.kind is Kind.TRAINING),
         claims=Claims.of(cell.benchmark.headline, cell.parameters),
-        reference=planned.is_compared_with,
-        between_seconds=kept.between_seconds if kept and not planned.is_compared_with else None,
+        reference=None if planned.is_compared_with else kept.reference if kept else Reference(),
     )
 
 
@@ -71,7 +71,10 @@ def _kept_draw(planned: PlannedCell, store: Store) -> KeptDraw | None:
         found: Any = json.loads(read_bounded(folder / _FILE, _LARGEST))
         return KeptDraw(
             draw=Draw(nonce=str(found["nonce"]), asked=tuple(map(float, found["asked"]))),
-            between_seconds=float(found["between_seconds"]),
+            reference=Reference(
+                between_seconds=float(found["between_seconds"]),
+                most_repetitions=int(found["most_repetitions"]),
+            ),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -83,6 +86,7 @@ def keep_draw(refereed: Refereed, outputs: Path) -> None:
     facts = {
         "nonce": refereed.draw.nonce,
         "asked": refereed.draw.asked,
-        "between_seconds": ranked.done.between_seconds / ranked.repetitions,
+        "between_seconds": ranked.done.between_seconds / len(ranked.repetitions),
+        "most_repetitions": refereed.most_repetitions,
     }
     write_atomically(outputs / _FILE, json.dumps(facts) + "\n")

@@ -19,6 +19,7 @@ VERDICTS = {
     "remembers_its_first_answer": "wrong-output",
     "scales_its_first_answer": "wrong-output",
     "computes_on_request": "wrong-output",
+    "computes_what_a_sample_needs": "wrong-output",
     "computes_between_the_clocks": "unaccounted-time",
     "starts_its_clock_late": "unaccounted-time",
     "claims_milliseconds_as_seconds": "impossible-time",
@@ -29,6 +30,8 @@ VERDICTS = {
     "returns_before_it_has_computed": "unaccounted-time",
     "claims_fewer_repetitions": "malformed-output",
     "claims_no_memory": None,
+    # A window that is opened again has other inputs: the memory is of no use.
+    "remembers_a_void_window": None,
 }
 
 

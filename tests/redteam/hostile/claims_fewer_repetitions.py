@@ -4,8 +4,8 @@ from program import Honest
 
 
 class Liar(Honest):
-    def round(self, nonce, repetitions):
-        return super().round(nonce, max(0, repetitions - 1))
+    def round(self, nonce, first, repetitions):
+        return super().round(nonce, first, max(0, repetitions - 1))
 
 
 Liar().serve()

@@ -5,7 +5,7 @@ from program import CALLS, Honest
 
 class Liar(Honest):
     def run(self, factors):
-        return super().run(factors) if self.repetition < 2 else [None] * CALLS
+        return super().run(factors) if self.repetition - self.first < 2 else [None] * CALLS
 
     def digest(self, nonce, repetition, outputs):
         return f"{repetition:016x}" if outputs[0] is None else super().digest(nonce, repetition, outputs)

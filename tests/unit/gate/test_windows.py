@@ -4,6 +4,9 @@ import pytest
 
 from runner.gate.windows import check_window
 from runner.referee.claims import Account
+from runner.referee.sizes import Plan
+
+REPEATED, TRAINING = Plan(repetitions=100), Plan(training=True)
 
 
 def account(
@@ -29,7 +32,7 @@ def account(
     ],
 )
 def test_claims_must_fill_their_window_and_no_more(claims: Account, passed: bool) -> None:
-    assert check_window(claims, ranked=True).passed == passed
+    assert check_window(claims, REPEATED).passed == passed
 
 
 @pytest.mark.parametrize(
@@ -52,13 +55,22 @@ def test_work_between_repetitions_is_bounded_by_the_reference(
     between: float, of_reference: float | None, passed: bool
 ) -> None:
     claims = account(timed=1 - between, between=between, reference=of_reference)
-    assert check_window(claims, ranked=True).passed == passed
+    assert check_window(claims, REPEATED).passed == passed
 
 
 def test_one_repetition_may_claim_no_more_than_its_window_and_is_not_judged_further() -> None:
     def passed(timed: float) -> bool:
         claims = account(window=0.01, timed=timed, between=0.0)
-        return check_window(claims, ranked=False).passed
+        return check_window(claims, Plan()).passed
 
     assert passed(0.001)
     assert not passed(0.02)
+
+
+def test_a_training_fills_its_window_unless_that_is_too_short_to_judge() -> None:
+    assert check_window(account(), TRAINING).passed
+    assert not check_window(account(timed=0.5), TRAINING).passed
+    short = account(window=0.01, timed=0.001, between=0.0)
+    assert check_window(short, TRAINING).passed
+    assert not short.telling
+    assert not check_window(account(window=0.01, timed=0.02, between=0.0), TRAINING).passed

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from runner.executors.channel import Seen
 from runner.records.failure import FailureKind
 from runner.referee.claims import Claims
-from runner.referee.dialogue import ROUND_TRIPS, Assignment, Dialogue
+from runner.referee.dialogue import ROUND_TRIPS, Assignment, Dialogue, Reference
 from runner.referee.nonce import draw
-from runner.referee.sizes import SIZES, Plan
+from runner.referee.sizes import REHEARSED, Plan, numbered
 
 Order = dict[str, Any]
 
@@ -67,16 +67,15 @@ class Process:
             dialogue.heard(*self._pending.pop(0))
 
 
-def dialogue(*cases: str, plan: Plan | None = None, reference: bool = False) -> Dialogue:
-    sizes = plan or Plan(warmup=5, repetitions=50)
+def dialogue(*cases: str, plan: Plan | None = None, reference: bool = False, most: int = 10_000) -> Dialogue:
+    sizes = plan or Plan(warmup=5, repetitions=100)
     return Dialogue(
         cases={
             case: Assignment(
                 draw=draw(b"secret", benchmark="b", case=case, seed=1),
                 plan=sizes,
                 claims=Claims(headline="seconds", calls=1),
-                reference=reference,
-                between_seconds=None if reference else 1e-5,
+                reference=None if reference else Reference(between_seconds=1e-5, most_repetitions=most),
             )
             for case in cases
         },
@@ -89,10 +88,10 @@ def test_a_launch_is_led_through_all_of_its_cases_and_then_ends() -> None:
     process.lead(referee)
     assert referee.failure is None
     assert process.closed
-    assert [each.ranked.repetitions for each in referee.seen.values()] == [50, 50]
+    assert [each.ranked.repetitions for each in referee.seen.values()] == [range(100, 200)] * 2
     measurement = referee.measurement("a")
     assert measurement is not None
-    assert len(measurement["metrics"]["seconds"]) == 50
+    assert len(measurement["metrics"]["seconds"]) == 100
 
 
 def test_round_trips_without_work_come_first_and_once() -> None:
@@ -110,43 +109,73 @@ def test_outputs_are_asked_for_after_the_last_window_alone() -> None:
     assert all(order["event"] == "go" for order in windows)
     assert asked["event"] == "outputs"
     assert tuple(asked["repetitions"]) == referee.seen["a"].asked
-    assert all(0 <= each < 50 for each in asked["repetitions"])
+    assert all(100 <= each < 200 for each in asked["repetitions"])
 
 
 def test_a_reference_is_asked_for_all_that_a_competitor_may_be_asked_for() -> None:
     process, reference = Process(), dialogue("a", reference=True)
     process.lead(reference)
     drawn = draw(b"secret", benchmark="b", case="a", seed=1)
-    for size in SIZES:
-        assert {*drawn.repetitions_of(size)} <= {*reference.seen["a"].asked}
+    sizes = Plan(repetitions=100).sizes(1e-3, channel_seconds=reference.channel_seconds)
+    assert len(sizes) > 2
+    assert max(sizes) == reference.seen["a"].most_repetitions
+    for size in sizes:
+        assert {*drawn.repetitions_of(numbered(size))} <= {*reference.seen["a"].asked}
+
+
+def test_no_round_has_a_repetition_of_another() -> None:
+    process, referee = Process(bend=halve), dialogue("a")
+    process.lead(referee)
+    rounds = [
+        range(order["first"], order["first"] + order["repetitions"])
+        for order in process.orders
+        if order["event"] == "go"
+    ]
+    assert sum(map(len, rounds)) == len(set().union(*rounds))
+    assert any(each.start >= REHEARSED for each in rounds)
 
 
 def test_the_window_is_what_the_referee_saw_and_not_what_was_claimed() -> None:
     process, referee = Process(seconds=2e-3), dialogue("a")
     process.lead(referee)
-    assert referee.seen["a"].ranked.seconds == pytest.approx(50 * 2e-3 + 1e-5)
+    assert referee.seen["a"].ranked.seconds == pytest.approx(100 * 2e-3 + 1e-5)
+
+
+def halve(order: Order, answer: Order) -> Order:
+    """Claim half of each repetition."""
+    if order["event"] == "go":
+        answer["metrics"]["seconds"] = [each / 2 for each in answer["metrics"]["seconds"]]
+    return answer
 
 
 def test_a_window_that_claims_do_not_fill_is_opened_again_and_longer() -> None:
-    def halve(order: Order, answer: Order) -> Order:
-        if order["event"] == "go":
-            answer["metrics"]["seconds"] = [each / 2 for each in answer["metrics"]["seconds"]]
-        return answer
-
     process, referee = Process(bend=halve), dialogue("a")
     process.lead(referee)
     seen = referee.seen["a"]
     assert seen.void_windows > 0
-    assert seen.ranked.repetitions > 50
+    assert len(seen.ranked.repetitions) > 100
     assert not seen.ranked.account(
         Claims(headline="seconds", calls=1), channel_seconds=1e-5, between_seconds=None
     ).sound
 
 
+def test_no_window_is_longer_than_what_the_reference_was_asked_for() -> None:
+    process, referee = Process(bend=halve), dialogue("a", most=500)
+    process.lead(referee)
+    assert len(referee.seen["a"].ranked.repetitions) == 500
+
+
+def test_a_training_is_one_window_and_never_opened_again() -> None:
+    process, referee = Process(bend=halve), dialogue("a", plan=Plan(training=True))
+    process.lead(referee)
+    assert [order["repetitions"] for order in process.orders[ROUND_TRIPS:]] == [1, [1]]
+    assert referee.seen["a"].void_windows == 0
+
+
 def test_one_repetition_is_one_window_without_warming_up() -> None:
     process, referee = Process(), dialogue("a", plan=Plan())
     process.lead(referee)
-    assert [order["repetitions"] for order in process.orders[ROUND_TRIPS:]] == [1, [0]]
+    assert [order["repetitions"] for order in process.orders[ROUND_TRIPS:]] == [1, [1]]
 
 
 BREAKS: dict[str, Callable[[Order], Order]] = {

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.referee.sizes import SIZES, Plan, longer
+from runner.referee.sizes import REHEARSED, SIZES, Plan, longer, numbered
 
 SECONDS = st.floats(1e-9, 1e3)
 
@@ -21,13 +21,16 @@ def test_a_ranked_round_has_a_known_size_and_a_window_that_says_something(
 
 def test_a_limit_of_seconds_is_kept_beyond_the_least_repetitions() -> None:
     plan = Plan(repetitions=100, seconds_limit=1.0, least_repetitions=5)
-    assert plan.ranked_round(0.02, channel_seconds=1e-4) == 50
+    assert plan.ranked_round(0.02, channel_seconds=1e-4) == 100
+    assert plan.ranked_round(0.05, channel_seconds=1e-4) == 20
     assert plan.ranked_round(7.0, channel_seconds=1e-4) == 5
 
 
 def test_a_profile_of_one_repetition_has_one() -> None:
-    assert Plan.of({"length": 8, "warmup": 0, "repetitions": 1}).ranked_round(1e-6, channel_seconds=1.0) == 1
-    assert Plan.of({"steps": 500}).sizes() == (1,)
+    one = Plan.of({"length": 8, "warmup": 0, "repetitions": 1}, training=False)
+    assert one.ranked_round(1e-6, channel_seconds=1.0) == 1
+    assert not one.repeated
+    assert Plan.of({"steps": 500}, training=True).sizes(1.0, channel_seconds=1e-3) == (1,)
 
 
 def test_warming_up_ends_at_half_of_the_limit() -> None:
@@ -39,3 +42,18 @@ def test_warming_up_ends_at_half_of_the_limit() -> None:
 
 def test_a_longer_round_is_the_next_size_up_to_the_last() -> None:
     assert [longer(size) for size in SIZES] == [*SIZES[1:], SIZES[-1]]
+
+
+def test_two_sizes_share_no_repetition_and_none_with_what_is_rehearsed() -> None:
+    rounds = [numbered(size) for size in SIZES]
+    assert sum(map(len, rounds)) == len(set().union(*rounds))
+    assert max(each.stop for each in rounds) <= REHEARSED
+
+
+@given(SECONDS, st.floats(1e-6, 0.1), st.floats(1, 1000))
+def test_a_reference_is_asked_for_each_size_that_a_competitor_may_need(
+    seconds: float, channel: float, times: float
+) -> None:
+    plan = Plan(repetitions=100, seconds_limit=1.0, least_repetitions=5)
+    sizes = plan.sizes(seconds, channel_seconds=channel)
+    assert plan.ranked_round(seconds / times, channel_seconds=channel, most=max(sizes)) in sizes

@@ -170,56 +170,6 @@ def test_a_figure_that_is_not_a_number_is_never_printed() -> None:
         protocol.print_measurement(event)
 
 
-class Clocked:
-    """A call that takes the given seconds of an invented clock."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-        self.now_ns = 0
-        self.calls = 0
-        self.seconds = seconds
-        monkeypatch.setattr(protocol.time, "perf_counter_ns", lambda: self.now_ns)
-        monkeypatch.setattr(protocol.time, "perf_counter", lambda: self.now_ns * 1e-9)
-
-    def __call__(self) -> int:
-        self.calls += 1
-        self.now_ns += round(self.seconds * 1e9)
-        return self.calls
-
-
-def repetitions(**changes: object) -> protocol.Repetitions:
-    values = {"calls": 1, "warmup": 0, "repetitions": 100, "seconds_limit": None, "least_repetitions": 1}
-    return protocol.Repetitions(**values | changes)  # type: ignore[arg-type]
-
-
-def test_a_repetition_of_several_calls_is_divided_by_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    call = Clocked(monkeypatch, 0.25)
-    seconds, last = repetitions(calls=4, warmup=2, repetitions=3).time(call)
-    assert seconds == pytest.approx([0.25] * 3)
-    assert call.calls == last == 4 * (2 + 3)
-
-
-def test_the_limit_ends_the_repetitions_but_not_before_the_least(monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds, _ = repetitions(seconds_limit=1.0).time(Clocked(monkeypatch, 0.25))
-    assert len(seconds) == 5
-    seconds, _ = repetitions(seconds_limit=1.0, least_repetitions=7).time(Clocked(monkeypatch, 0.25))
-    assert len(seconds) == 7
-
-
-def test_a_slow_warm_up_ends_at_half_the_limit_after_one_repetition_at_least(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    call = Clocked(monkeypatch, 2.0)
-    repetitions(warmup=10, repetitions=1, seconds_limit=1.0).time(call)
-    assert call.calls == 1 + 1
-
-
-def test_the_collector_of_cycles_is_off_while_the_clock_runs_and_on_again_after() -> None:
-    seen: list[bool] = []
-    repetitions(repetitions=2).time(lambda: seen.append(protocol.gc.isenabled()))
-    assert seen == [False, False]
-    assert protocol.gc.isenabled()
-
-
 def test_the_process_is_older_than_its_first_line_and_younger_than_this_machine() -> None:
     age = protocol.seconds_since_process_start()
     assert age is not None

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from baselines.benchmarks import gae
+from baselines.contract import operation, protocol
 from baselines.contract.numbers import numbers
 from baselines.inputs.gae import gae_arrays
 from baselines.references.gae import prepare
@@ -20,8 +22,14 @@ NONCE = "9f1e2e6dcd540ab7"
 SIZES = {"batch": 1, "length": 128, "calls": 3, "warmup": 1, "repetitions": 5}
 
 
-def order(event: str, repetitions: Any, nonce: str = NONCE) -> str:
-    return json.dumps({"event": event, "case": "a", "nonce": nonce, "repetitions": repetitions})
+def go(repetitions: int, *, first: int = 5, nonce: str = NONCE) -> str:
+    return json.dumps(
+        {"event": "go", "case": "a", "nonce": nonce, "first": first, "repetitions": repetitions}
+    )
+
+
+def outputs(*repetitions: int) -> str:
+    return json.dumps({"event": "outputs", "case": "a", "nonce": NONCE, "repetitions": repetitions})
 
 
 def led(folder: Path, *orders: str) -> list[Any]:
@@ -38,7 +46,7 @@ def led(folder: Path, *orders: str) -> list[Any]:
 
 
 def test_every_order_has_its_answer_and_the_end_of_stdin_is_the_end(tmp_path: Path) -> None:
-    answers = led(tmp_path, order("go", 0), order("go", 4), order("outputs", [1, 3]))
+    answers = led(tmp_path, go(0), go(4), outputs(6, 8))
     assert [type(each) for each in answers] == [Ready, Done, Done, Written]
     empty, done = answers[1:3]
     assert empty.digests == empty.metrics["seconds"] == ()
@@ -48,17 +56,83 @@ def test_every_order_has_its_answer_and_the_end_of_stdin_is_the_end(tmp_path: Pa
 
 
 def test_the_files_that_are_asked_for_are_those_of_the_repetition_and_give_its_digest(tmp_path: Path) -> None:
-    answers = led(tmp_path, order("go", 4), order("outputs", [2]))
-    outputs = [np.load(tmp_path / "a" / "2" / f"{name}.npy") for name in ("advantages", "returns")]
-    gammas = gae.gammas(numbers(NONCE, 0, 2 * 3, 3))
+    answers = led(tmp_path, go(4), outputs(7))
+    arrays = [np.load(tmp_path / "a" / "7" / f"{name}.npy") for name in ("advantages", "returns")]
+    gammas = gae.gammas(numbers(NONCE, 7 * 3, 3))
     call = prepare(gae_arrays(batch=1, length=128, seed=42))
-    assert np.array_equal(outputs[0], [call(gamma)[0] for gamma in gammas])
-    assert digest(outputs, nonce=NONCE, repetition=2, calls=3) == answers[1].digests[2]
+    assert np.array_equal(arrays[0], [call(gamma)[0] for gamma in gammas])
+    assert digest(arrays) == answers[1].digests[2]
 
 
 def test_another_nonce_is_other_work_and_the_same_is_the_same(tmp_path: Path) -> None:
-    answers = led(tmp_path, order("go", 3), order("go", 3), order("go", 3, "0" * 16))
-    first, again, other = (each.digests for each in answers[1:])
+    answers = led(tmp_path, go(3), go(3), go(3, nonce="0" * 16), go(3, first=7))
+    first, again, other, later = (each.digests for each in answers[1:])
     assert first == again
     assert not {*first} & {*other}
     assert len({*first}) == 3
+    assert later[0] == first[2]
+
+
+class Clocked:
+    """An operation whose repetitions take the given seconds of an invented clock."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int = 1) -> None:
+        self.now_ns, self.repetitions, self.collecting = 0, 0, []
+        self.seconds, self.calls = seconds, calls
+        monkeypatch.setattr(operation.time, "perf_counter_ns", lambda: self.now_ns)
+
+    def run(self, _: Any) -> int:
+        self.repetitions += 1
+        self.now_ns += round(self.seconds * 1e9)
+        self.collecting.append(operation.gc.isenabled())
+        return self.repetitions
+
+    def by_hand(self, capsys: pytest.CaptureFixture[str], **sizes: Any) -> list[float]:
+        case = {"calls": self.calls, "warmup": 0, "repetitions": 100, **sizes}
+        words = ["--case", "a", "--parameters", json.dumps(case)]
+        operation.serve(
+            protocol.parser(None).parse_args(words),
+            protocol.Repetitions,
+            lambda *_: operation.Operation(
+                calls=self.calls,
+                inputs=lambda numbers: numbers,
+                run=self.run,
+                digested=lambda _: [np.zeros(1)],
+                write=lambda *_: None,
+                counts={"elements": 1},
+            ),
+        )
+        seconds: list[float] = json.loads(capsys.readouterr().out)["metrics"]["seconds"]
+        return seconds
+
+
+def test_a_repetition_of_several_calls_is_divided_by_their_number(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clocked = Clocked(monkeypatch, 1.0, calls=4)
+    assert clocked.by_hand(capsys, warmup=2, repetitions=3) == pytest.approx([0.25] * 3)
+    assert clocked.repetitions == 2 + 3
+
+
+def test_the_limit_ends_the_repetitions_but_not_before_the_least(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(Clocked(monkeypatch, 0.25).by_hand(capsys, seconds_limit=1.0)) == 5
+    assert len(Clocked(monkeypatch, 0.25).by_hand(capsys, seconds_limit=1.0, least_repetitions=7)) == 7
+
+
+def test_a_slow_warm_up_ends_at_half_the_limit_after_one_repetition_at_least(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clocked = Clocked(monkeypatch, 2.0)
+    clocked.by_hand(capsys, warmup=10, repetitions=1, seconds_limit=1.0)
+    assert clocked.repetitions == 1 + 1
+
+
+def test_the_collector_of_cycles_is_off_while_the_clock_runs_and_on_again_after(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clocked = Clocked(monkeypatch, 1.0)
+    clocked.by_hand(capsys, repetitions=2)
+    assert clocked.collecting == [False, False]
+    assert operation.gc.isenabled()
