@@ -92,6 +92,29 @@ def test_folders_count_as_files_and_the_last_that_fits_is_taken():
     assert kind(intake.refuse(("more",), FOLDER, 4096)) is FailureKind.TOO_MANY_FILES
 
 
+@pytest.mark.parametrize(("first", "second"), [("x.npy", "X.npy"), ("T=1/y.npy", "t=1/y.npy"), ("ab", "Ab")])
+def test_two_names_that_differ_in_case_alone_are_one_file_and_the_second_is_refused(first, second):
+    for one, other in ((first, second), (second, first)):
+        intake = Intake(MOST)
+        assert intake.refuse(one.split("/"), FILE, 0) is None
+        failure = intake.refuse(other.split("/"), FILE, 0)
+        assert kind(failure) is FailureKind.FORBIDDEN_OUTPUT
+        assert failure.detail == f"{one} and {other} are one file, here or on another system"
+
+
+def test_a_link_is_named_with_its_target_and_neither_followed_nor_taken(tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "y.npy").write_bytes(bytes(1000))
+    for number, target in enumerate((outside / "y.npy", outside, tmp_path / "nowhere")):
+        outputs = tmp_path / str(number)
+        outputs.mkdir()
+        (outputs / "link").symlink_to(target)
+        failure = refuse_directory(outputs, MOST)
+        assert kind(failure) is FailureKind.FORBIDDEN_OUTPUT
+        assert failure.detail == f"link is a link to {target}"
+
+
 @given(link=st.text(max_size=300))
 def test_the_target_of_a_link_is_shown_on_one_short_line(link):
     failure = Intake(MOST).refuse(("x",), stat.S_IFLNK, 0, link)

@@ -83,6 +83,17 @@ def test_the_interval_of_single_values_stays_within_them() -> None:
     assert (found.value, found.low, found.high) == (3.0, 1.0, 5.0)
 
 
+def test_an_interval_leaves_out_two_and_a_half_percent_at_each_end() -> None:
+    # Of nine values a resample's median is the second least or less in 3.0 % of resamples, the least in 0.1 %. So
+    # 95 % end at the second value of each end, 90 % at the third, and 99.9 % at the first.
+    values = [float(value) for value in range(1, 10)]
+    found = figure_interval([[value] for value in values])
+    assert (found.low, found.high) == (2.0, 8.0)
+    # Nine of one value on the other side leave the ratio's interval to the nine that differ.
+    ratio = ratio_interval([[value] for value in values], [[1.0]] * 9)
+    assert (ratio.low, ratio.high) == pytest.approx((2.0, 8.0))
+
+
 @FEW
 @given(processes=PROCESSES, exponent=st.integers(min_value=-20, max_value=20))
 def test_scaling_times_scales_figure_and_interval(processes: list[list[float]], exponent: int) -> None:

@@ -127,6 +127,14 @@ def test_missing_nan_misshapen_and_unreadable_outputs_each_fail_by_their_own_rea
         assert judge_gae(tmp_path / str(index), outputs).failure.kind is kind, outputs.name
 
 
+@pytest.mark.parametrize("shape", [(2, 2), (1, 4), (4, 1)])
+def test_the_right_numbers_in_another_shape_are_a_wrong_output(tmp_path, shape):
+    mine = gae_outputs(tmp_path / "mine", np.reshape((1.0, 2.0, 3.0, 4.0), shape))
+    judgement = judge_gae(tmp_path, mine)
+    assert judgement.failure.kind is FailureKind.WRONG_OUTPUT
+    assert judgement.failure.detail == f"advantages.npy has the shape {shape}, the reference (4,)"
+
+
 @pytest.mark.filterwarnings("error")
 def test_numbers_further_apart_than_any_number_are_wrong_and_no_warning(tmp_path):
     huge = gae_outputs(tmp_path / "mine", (1.7e308, -1.7e308, 3.0, 4.0))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from examples import examples
 from runner.records.record import Record, content_hash, is_intact, record_of, seal
 from runner.records.source import record_beginning
-from runner.records.store import Store
+from runner.records.store import Store, newest_by_key
 from runner.system.errors import DamagedRecord, NoSpace, StoreError
 from runner.system.files import write_atomically
 from runner.system.owner import Owner
@@ -50,6 +50,15 @@ def a_record(number: int, padding: str = "") -> Record:
     data["key"] = content_hash(number)
     data["id"] = f"20260101T000000{number:06d}Z-{data['key'][:16]}"
     data["launch"]["stderr_tail"] = padding
+    return record_of(seal(data))
+
+
+def made_again(record: Record, minute: int) -> Record:
+    """Another record of the same key, made in that minute."""
+    data = record.plain()
+    del data["content_sha256"]
+    data["created_at"] = f"2026-01-01T00:{minute:02d}:00+00:00"
+    data["id"] = f"20260101T00{minute:02d}00Z-{record.key[:16]}"
     return record_of(seal(data))
 
 
@@ -309,6 +318,16 @@ def test_a_record_never_takes_the_place_of_another(tmp_path):
     with pytest.raises(StoreError, match="another record"):
         store.add(a_record(0, padding="something else"))
     assert store.records() == [first]
+
+
+def test_of_the_records_of_one_key_the_newest_counts_whichever_was_stored_first(tmp_path):
+    old, new = (made_again(a_record(0), minute) for minute in (1, 2))
+    other = a_record(3)
+    for turn, written in enumerate(((old, other, new), (new, old, other))):
+        store = Store(tmp_path / str(turn))
+        for record in written:
+            store.add(record)
+        assert newest_by_key(store.records()) == {new.key: new, other.key: other}
 
 
 def test_two_runners_may_keep_the_same_files_at_once(tmp_path):
