@@ -2,9 +2,10 @@
 
 import csv
 import hashlib
+import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,8 +16,11 @@ import yaml
 
 from documents.markdown import Document
 from runner.records.publication import FACTS, Publication
+from runner.records.record import Record, canonical_json, is_intact, sealed
+from runner.records.record_file import record_text
 from runner.records.store import newest_by_key
 from runner.verify.read import read_records
+from tests.fuzz import corpus
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results/published"
@@ -53,12 +57,30 @@ class Holdings:
     newest: frozenset[str]
     models: frozenset[Model]
     weights: Mapping[tuple[str, str, int], str | None]
+    changes: Sequence[str]
+
+
+def changed_by_reading(record: Record, text: bytes, data: dict[str, Any]) -> list[str]:
+    """What a record does not keep of the line that it was read from; ``data`` are that line's values."""
+    kept = {
+        "its bytes": canonical_json(record.plain()) + b"\n" == text,
+        "its seal": is_intact(data) and sealed(record) == record,
+        "its values in a file of its own": json.loads(record_text(record)) == data,
+    }
+    return [f"{record.identifier}: {what}" for what, holds in kept.items() if not holds]
 
 
 @cache
 def holdings(publication: str) -> Holdings:
     """Reading checks the seal and the form of each record."""
     records = read_records(PUBLISHED / publication)
+    by_name = {record.identifier: record for record in records}
+    lines, changes = [], []
+    for text in corpus.published_texts(publication):
+        data = json.loads(text)
+        lines.append(data["id"])
+        changes += changed_by_reading(by_name[data["id"]], text, data)
+    assert sorted(lines) == sorted(by_name), f"other records than the lines of {publication}"
     return Holdings(
         schemas=Counter(record.schema for record in records),
         seals=frozenset(record.content_sha256 for record in records),
@@ -69,6 +91,7 @@ def holdings(publication: str) -> Holdings:
             for record in records
             if record.profile == "full"
         },
+        changes=changes,
     )
 
 
@@ -81,6 +104,12 @@ def weights(publication: str, benchmark: str, implementation: str) -> dict[int, 
     }
     assert None not in found.values()
     return found
+
+
+@pytest.mark.parametrize("publication", corpus.publications())
+def test_every_published_record_has_the_seal_and_the_bytes_that_it_had(publication: str) -> None:
+    assert holdings(publication).newest
+    assert not holdings(publication).changes, f"reading results/published/{publication} does not keep these"
 
 
 def test_the_first_publications_hold_every_record_as_it_was_sealed() -> None:

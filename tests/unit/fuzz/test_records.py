@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +148,10 @@ def test_a_valid_record_however_odd_breaks_no_table_no_comparison_and_no_plan(ch
 
 
 def test_reading_a_record_takes_a_few_times_what_its_json_takes() -> None:
-    texts = [text for name in corpus.publications() for text in corpus.published_texts(name)]
+    # Every tenth record of each publication: a ratio needs no more.
+    texts = [
+        text for name in corpus.publications() for text in islice(corpus.published_texts(name), 0, None, 10)
+    ]
     parse_record(texts[0])
 
     # The processor's time, and beside other work on the same bytes: so neither load nor the next publication counts.
