@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save
 
-from runner.matrix import load_matrix
+from runner.matrix import Matrix, load_matrix
 from runner.planning.cells import Cell
 from runner.planning.recipe import work_of
 from runner.records.image import ImageFacts
@@ -45,6 +45,12 @@ def matrices() -> tuple[bytes, ...]:
 
 
 @cache
+def shipped() -> Matrix:
+    """The shipped matrix, read once: reading it takes longer than most tests."""
+    return load_matrix(ROOT / "matrix.yaml")
+
+
+@cache
 def records() -> tuple[bytes, ...]:
     """A published record of every implementation and platform: a training's, and an operation's at T=2048."""
     chosen: dict[tuple[str, ...], bytes] = {}
@@ -65,7 +71,7 @@ def _of_today(text: bytes) -> bytes:
     """A record of the first schema as one of today: with the work behind it, which the matrix says."""
     value = json.loads(text)
     del value["content_sha256"]
-    matrix = load_matrix(ROOT / "matrix.yaml")
+    matrix = shipped()
     names, image = value["cell"], ImageFacts(**value["image"])
     benchmark = matrix.benchmarks[names["benchmark"]]
     cell = Cell(

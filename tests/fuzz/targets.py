@@ -254,7 +254,7 @@ class _Kept(Store):
 
 def _use_records(records: list[Record], directory: Path) -> None:
     """Everything that reads records, with one among them that a stranger made."""
-    matrix = _shipped()
+    matrix = corpus.shipped()
     newest = list(newest_by_key(records).values())
     store = _Kept(directory, tuple(records))
     for path in write_tables(matrix, newest, store.tables_directory / "quick", profile="quick"):
@@ -297,11 +297,6 @@ def _expect_tables_whole(text: str) -> None:
         bars = line.replace("\\\\", "").replace("\\|", "").count("|")
         expect(columns in (None, bars), f"a row of {bars} bars in a table of {columns}: {line}")
         columns = bars
-
-
-@cache
-def _shipped() -> Matrix:
-    return load_matrix(corpus.ROOT / "matrix.yaml")
 
 
 class Still:
@@ -359,7 +354,7 @@ def _measurement(data: bytes) -> None:
 
 def _output(name: str) -> Callable[[bytes], None]:
     def run(data: bytes) -> None:
-        benchmark = _shipped().benchmarks["dqn" if name.endswith((".safetensors", ".json")) else "gae"]
+        benchmark = corpus.shipped().benchmarks["dqn" if name.endswith((".safetensors", ".json")) else "gae"]
         with tempfile.TemporaryDirectory() as temporary:
             mine, theirs = Path(temporary) / "mine", Path(temporary) / "theirs"
             for directory in (mine, theirs):
@@ -450,7 +445,7 @@ def _probe(data: bytes) -> None:
         victim = store.root / "victim.md"
         victim.write_text("mine", encoding="utf-8")
         (tables / ".stamp.json").write_bytes(data)
-        write_tables(_shipped(), [], tables, profile="quick")
+        write_tables(corpus.shipped(), [], tables, profile="quick")
         expect(victim.exists(), "a stamp removed a file elsewhere")
 
 

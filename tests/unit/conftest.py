@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
+import grammars_on_request
 import pytest
 import yaml
 
@@ -12,6 +13,7 @@ import examples
 from runner.system import machine
 
 examples.register()
+grammars_on_request.register()
 
 # Each program speaks the real protocol; the tests bend one of them and look at what becomes of it.
 COMMON = """

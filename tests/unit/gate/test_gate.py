@@ -10,11 +10,12 @@ from safetensors.numpy import save_file
 
 from runner.gate import expected_counts, judge
 from runner.gate.outputs import bound_of
-from runner.matrix import Gate, OutputCheck, load_matrix
+from runner.matrix import Gate, OutputCheck
 from runner.records.failure import FailureKind
 from runner.records.measured import Episode
+from tests.fuzz import corpus
 
-MATRIX = load_matrix(Path(__file__).parents[3] / "matrix.yaml")
+MATRIX = corpus.shipped()
 GAE = MATRIX.benchmarks["gae"]
 LOSS = OutputCheck(file="update.safetensors", rtol=0.0, atol=0.0, scaled=1e-4, tensors={"loss": 1e-5})
 DQN = replace(MATRIX.benchmarks["dqn"], gate=Gate(outputs=(LOSS,), episodes="episodes.json"))

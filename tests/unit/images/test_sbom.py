@@ -10,6 +10,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import FormatChecker
 from packageurl import PackageURL
 
 PROGRAM = Path(__file__).parents[3] / "docker" / "sbom.py"
@@ -183,3 +184,11 @@ def test_a_package_url_is_the_one_that_the_reference_library_writes(name, versio
     read = PackageURL.from_string(found)
     assert (read.namespace, read.name, read.version) == ("debian", name, version)
     assert read.to_string() == found
+
+
+@pytest.mark.parametrize(
+    ("text", "valid"), [("https://example.org/x", True), ("https://example.org/a b", False)]
+)
+def test_the_library_that_reads_a_bill_knows_an_address_when_it_sees_one(text, valid):
+    """Its grammars are built here and not where tests are collected (tests/unit/grammars_on_request.py)."""
+    assert FormatChecker().conforms(text, "iri") is valid

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from runner.executors.base import AppliedLimits, LaunchRequest, LaunchResult
-from runner.matrix import load_matrix
 from runner.matrix.images import CORE, OURS, ImageTarget
 from runner.planning.cells import Cell, Selection, select
 from runner.records.execution import Execution, ExecutionKind
@@ -16,8 +15,9 @@ from runner.records.store import Store
 from runner.running.pins import verified_software
 from runner.system.cpus import CpuSet
 from runner.system.errors import PinMismatch
+from tests.fuzz import corpus
 
-MATRIX = load_matrix(Path(__file__).parents[3] / "matrix.yaml")
+MATRIX = corpus.shipped()
 PINNED = {"rust": "1.96.0", "python": "3.13.5", "pytorch": "2.6.0+debian"}
 THEIRS = ImageTarget(name="theirs", source=None, versions=("/theirs", "--versions"))
 
