@@ -4,17 +4,21 @@ import json
 import shlex
 from typing import Any
 
-from runner.executors.base import Executor, LaunchRequest
+from runner.executors.base import Executor, LaunchRequest, LaunchResult
 from runner.matrix.images import CORE, ImageTarget
 from runner.planning.cells import Cell
+from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.records.store import Store
 from runner.system.errors import PinMismatch
 from runner.system.printable import one_line
+from runner.system.signals import signal_name
 
 _DEADLINE_SECONDS = 600
 _MOST_VERSIONS, _LONGEST = 100, 200
 _LONGEST_ANSWER = 2**16
+# Of what a command printed, so much stands in a message.
+_SHOWN_LINES, _LONGEST_SHOWN = 5, 500
 
 
 def verified_software(
@@ -34,20 +38,26 @@ def verified_software(
     digest = image.config_digest
     software = store.read_probe(digest) if digest else None
     if software is None:
-        software = _ask(asked.versions, cell, image, executor)
-        if digest and software is not None:
+        try:
+            software = _ask(asked.versions, cell, image, executor)
+        except _NoVersions as silent:
+            if image.identity is None:
+                # A bare host pins nothing. A version that it cannot print stays unknown.
+                return {}
+            raise PinMismatch(
+                what=f"the {image.target} image for {image.architecture} cannot say which versions it holds",
+                why=str(silent),
+                fix=f"run it by hand: {shlex.join(asked.versions)}",
+            ) from None
+        if digest:
             store.write_probe(digest, software)
-    if image.identity is None:
-        # A bare host pins nothing. A version that it cannot print stays unknown.
-        return software or {}
-    if software is None:
-        raise PinMismatch(
-            what=f"the {image.target} image for {image.architecture} cannot say which versions it holds",
-            why="the command that asks for them failed in a container of it",
-            fix=f"run it by hand: {shlex.join(asked.versions)}",
-        )
-    _check(asked, cell, software)
+    if image.identity is not None:
+        _check(asked, cell, software)
     return software
+
+
+class _NoVersions(Exception):
+    """An image printed no versions; the message says how the command ended."""
 
 
 class _Said:
@@ -69,7 +79,12 @@ class _Said:
 
 def _ask(
     command: tuple[str, ...], cell: Cell, image: ImageFacts, executor: Executor
-) -> dict[str, str | None] | None:
+) -> dict[str, str | None]:
+    """The versions that ``command`` prints in a container of the image.
+
+    Raises:
+        _NoVersions: it prints none.
+    """
     said = _Said()
     result = executor.launch(
         LaunchRequest(
@@ -84,7 +99,35 @@ def _ask(
             on_line=lambda line, _: said.take(line),
         )
     )
-    return _versions(said.text) if result.exit_code == 0 else None
+    if result.failure is not None:
+        raise _NoVersions(_ending(result, result.failure))
+    versions = _versions(said.text)
+    if versions is None:
+        raise _NoVersions(
+            f"the command that asks for them printed no JSON object of versions; it printed: {_shown(said.text)}"
+        )
+    return versions
+
+
+def _ending(result: LaunchResult, failure: Failure) -> str:
+    """Why the command did not succeed, with the last lines of its stderr."""
+    if failure.kind is FailureKind.NOT_STARTED:
+        return f"a container of it did not start: {one_line(failure.detail, _LONGEST_SHOWN)}"
+    if result.stopped is not None or result.refused is not None or result.out_of_memory:
+        ending = one_line(failure.detail, _LONGEST_SHOWN)
+    elif result.exit_code is not None and result.exit_code >= 0:
+        ending = f"exit code {result.exit_code}"
+    else:
+        ending = f"ended by {signal_name(-(result.exit_code or 0))}"
+    last = [line for line in result.stderr.splitlines() if line.strip()][-_SHOWN_LINES:]
+    return (
+        f"the command that asks for them failed in a container of it: {ending}; "
+        f"the end of its stderr: {_shown(' / '.join(last))}"
+    )
+
+
+def _shown(text: str) -> str:
+    return one_line(text, _LONGEST_SHOWN) or "nothing"
 
 
 def _versions(text: str) -> dict[str, str | None] | None:

@@ -10,6 +10,7 @@ from runner.executors.base import AppliedLimits, LaunchRequest, LaunchResult
 from runner.matrix.images import CORE, OURS, ImageTarget
 from runner.planning.cells import Cell, Selection, select
 from runner.records.execution import Execution, ExecutionKind
+from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.records.store import Store
 from runner.running.pins import verified_software
@@ -25,15 +26,15 @@ THEIRS = ImageTarget(name="theirs", source=None, versions=("/theirs", "--version
 class Inside:
     """An executor that starts one thing: what prints these versions."""
 
-    def __init__(self, printed: str, exit_code: int = 0) -> None:
-        self._printed, self._exit_code = printed, exit_code
+    def __init__(self, printed: str, exit_code: int | None = 0, **ending: Any) -> None:
+        self._printed, self._exit_code, self._ending = printed, exit_code, ending
         self.commands: list[tuple[str, ...]] = []
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         self.commands.append(request.command)
         request.on_line(self._printed, 0.0)
         limits = AppliedLimits.of(request.limits, cpus=CpuSet(cpus=(0,), siblings=None), enforced=())
-        return LaunchResult(limits=limits, exit_code=self._exit_code)
+        return LaunchResult(limits=limits, exit_code=self._exit_code, **self._ending)
 
 
 @pytest.fixture
@@ -100,7 +101,57 @@ def test_an_image_that_cannot_say_what_it_should_stops_the_run_with_the_command(
         assert "/theirs --versions" in caught.value.fix
 
 
-def test_on_a_bare_host_the_host_is_asked_whatever_the_image_that_is_asked_for(cell, tmp_path):
+@pytest.mark.parametrize(
+    ("inside", "why"),
+    [
+        (
+            Inside(
+                "", exit_code=127, stderr="\n".join(["noise"] * 9 + ["Traceback", "no \x1b[31mnumpy", "\n"])
+            ),
+            "the command that asks for them failed in a container of it: exit code 127; "
+            "the end of its stderr: noise / noise / noise / Traceback / no [31mnumpy",
+        ),
+        (
+            Inside("", exit_code=1),
+            "the command that asks for them failed in a container of it: exit code 1; the end of its stderr: nothing",
+        ),
+        (
+            Inside("", exit_code=-11, stderr="about to fall"),
+            "the command that asks for them failed in a container of it: ended by SIGSEGV; "
+            "the end of its stderr: about to fall",
+        ),
+        (
+            Inside("", exit_code=None, not_started="exec /theirs: no such file or directory"),
+            "a container of it did not start: exec /theirs: no such file or directory",
+        ),
+        (
+            Inside("", exit_code=-9, stopped=Failure(kind=FailureKind.DEADLINE, detail="600 s passed")),
+            "the command that asks for them failed in a container of it: 600 s passed; "
+            "the end of its stderr: nothing",
+        ),
+        (
+            Inside("theirs 9"),
+            "the command that asks for them printed no JSON object of versions; it printed: theirs 9",
+        ),
+    ],
+)
+def test_an_image_that_says_no_versions_says_how_the_command_ended(cell, tmp_path, inside, why):
+    with pytest.raises(PinMismatch) as caught:
+        software(inside, THEIRS, image("theirs"), cell, tmp_path)
+    assert caught.value.why == why
+
+
+def test_the_end_of_a_long_stderr_stays_short_in_the_message(cell, tmp_path):
+    with pytest.raises(PinMismatch) as caught:
+        software(Inside("", exit_code=1, stderr="x" * 10**6), THEIRS, image("theirs"), cell, tmp_path)
+    assert len(caught.value.why) < 700
+
+
+def test_on_a_bare_host_no_version_is_known_where_the_command_fails(cell, tmp_path):
+    assert software(Inside("", exit_code=1), CORE, image("host", None), cell, tmp_path) == {}
+
+
+def test_on_a_bare_host_the_host_the_host_is_asked_whatever_the_image_that_is_asked_for(cell, tmp_path):
     inside = Inside(json.dumps({"python": "3.0.0"}))
     for target in (CORE, OURS["edge"], THEIRS):
         assert software(inside, target, image("host", None), cell, tmp_path) == {"python": "3.0.0"}
