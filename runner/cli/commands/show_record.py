@@ -2,11 +2,13 @@
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
+from runner.records.publication import is_publication
 from runner.records.record import Record
-from runner.records.source import address_of, record_beginning
+from runner.records.source import address_of, record_beginning, source_at
 from runner.report.record_page import record_page
 from runner.system.errors import UsageError
 from runner.verify.read import read_records
@@ -25,6 +27,8 @@ def _run(context: Context) -> int:
 def _named(text: str, context: Context) -> Record:
     address = address_of(text, context.published)
     if address.prefix is None:
+        if not context.results_are_named and _has_records(address.path):
+            raise _no_record_of(text, source_at(address.path).records())
         return _in_results(text, context)
     if context.results_are_named:
         raise UsageError(
@@ -33,6 +37,22 @@ def _named(text: str, context: Context) -> Record:
             fix="leave out --results, or give PREFIX alone",
         )
     return record_beginning(read_records(address.path), address.prefix)
+
+
+def _has_records(folder: Path) -> bool:
+    """Whether ``folder`` is a publication or a results directory."""
+    return is_publication(folder) or (folder / "records").is_dir()
+
+
+def _no_record_of(place: str, records: Sequence[Record]) -> UsageError:
+    """The error for a publication or a results directory in the place of a record."""
+    count = "1 record" if len(records) == 1 else f"{len(records)} records"
+    example = f", such as {place}#{records[-1].identifier}" if records else ""
+    return UsageError(
+        what=f"{place} holds {count}, and show prints one",
+        why="a publication or a directory needs #PREFIX, the start of a record's identifier or content hash",
+        fix=f"give {place}#PREFIX{example}; summary.csv of a publication and forge-bench export list identifiers",
+    )
 
 
 def _in_results(text: str, context: Context) -> Record:

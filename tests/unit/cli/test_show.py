@@ -1,6 +1,7 @@
 """One record on one screen, whichever folder it lies in."""
 
 import json
+import re
 
 import pytest
 from example_records import json_of, make_record
@@ -86,6 +87,30 @@ def test_json_is_the_whole_record_in_ascii(folder, capsys):
 def test_a_start_that_names_no_record_or_two_is_an_error(folder, prefix, capsys):
     assert main(["show", f"{folder}#{prefix}"]) == UsageError.exit_code
     assert "to do:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_place_without_a_prefix_says_how_many_records_it_has_and_how_one_is_named(folder, packed, capsys):
+    if packed:
+        pack(folder)
+    assert main(["show", str(folder)]) == UsageError.exit_code
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{folder} holds 2 records, and show prints one" in said
+    assert "needs #PREFIX" in said
+    assert f"to do: give {folder}#PREFIX, such as {folder}#{FAILED.identifier};" in said
+
+
+def test_the_name_of_a_publication_without_a_prefix_is_no_prefix_of_a_record(capsys):
+    assert main(["show", "2026-11-24-sac-threads"]) == UsageError.exit_code
+    said = " ".join(capsys.readouterr().err.split())
+    assert re.search(r"2026-11-24-sac-threads holds [1-9]\d* records, and show prints one", said)
+    assert "give 2026-11-24-sac-threads#PREFIX, such as 2026-11-24-sac-threads#2026" in said
+
+
+def test_a_results_directory_without_records_has_none_to_name(tmp_path, capsys):
+    (tmp_path / "records").mkdir()
+    assert main(["show", str(tmp_path)]) == UsageError.exit_code
+    assert "holds 0 records" in capsys.readouterr().err
 
 
 def test_two_places_are_an_error(folder, capsys):
