@@ -79,8 +79,11 @@ def made_directory(directory: Path) -> Path:
     return directory
 
 
-def parser(description: str | None) -> argparse.ArgumentParser:
-    """The options of the contract; an implementation may add positional arguments of its own in front."""
+def parser(description: str | None, *, refereed: bool = True) -> argparse.ArgumentParser:
+    """The options of the contract; an implementation may add positional arguments of its own in front.
+
+    A generator of inputs is led by no referee, so its parser refuses ``--referee``.
+    """
     module = _module()
     result = argparse.ArgumentParser(
         prog=None if module is None else f"python3 -m {module}", description=description, allow_abbrev=False
@@ -100,7 +103,10 @@ def parser(description: str | None) -> argparse.ArgumentParser:
         "--input", type=Path, metavar="DIR", help="where the input files are, a folder per case"
     )
     result.add_argument("--output", type=Path, metavar="DIR", help="where output files go, a folder per case")
-    result.add_argument("--referee", action="store_true", help="a referee leads this process by its stdin")
+    if refereed:
+        result.add_argument(
+            "--referee", action="store_true", help="a referee leads this process by its stdin"
+        )
     return result
 
 

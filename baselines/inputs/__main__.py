@@ -29,7 +29,7 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
 
 def main() -> None:
     """Write the input files of every case named."""
-    parser = protocol.parser(__doc__)
+    parser = protocol.parser(__doc__, refereed=False)
     parser.add_argument("benchmark", choices=_WRITERS, help="whose input files to make")
     options = parser.parse_args()
     request = protocol.request(options)

@@ -177,3 +177,22 @@ def test_sizes_that_are_none_are_refused(
     with pytest.raises(SystemExit, match="2"):
         generate(monkeypatch, tmp_path, "gae", "--case", "x", "--parameters", parameters)
     assert "whole number from 1" in capsys.readouterr().err
+
+
+def test_a_generator_has_no_referee_in_its_help_and_refuses_one(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(sys, "argv", ["inputs", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    assert "--referee" not in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        generate(
+            monkeypatch,
+            tmp_path,
+            "gae",
+            "--referee",
+            "--case",
+            "T=8",
+            "--parameters",
+            '{"batch":1,"length":8}',
+        )
+    assert "unrecognized arguments: --referee" in capsys.readouterr().err
