@@ -33,7 +33,7 @@ setup: .venv/.ready  ## the virtual environment, and what the host lacks
 	@rm -rf .venv
 	@"$(PYTHON)" -m venv .venv
 	@.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement docker/uv.txt
-	@.venv/bin/uv sync --quiet --frozen --inexact --extra host --python .venv/bin/python
+	@.venv/bin/uv sync --quiet --frozen --inexact --compile-bytecode --extra host --python .venv/bin/python
 	@touch $@
 
 test: lint unit rust integration  ## everything that CI runs
@@ -43,11 +43,17 @@ lint: .venv/.ready  ## ruff and mypy
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 
+# Tests mostly wait for processes that they started: twice as many workers as processors keep these busy. Each worker and
+# each of these processes reads Python's modules, so their compiled form is kept, whatever the shell says.
+CPUS := $(shell nproc 2>/dev/null || echo 1)
+WORKERS ?= $(shell expr 2 '*' $(CPUS))
+PYTEST := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest
+
 unit: .venv/.ready  ## the tests that need no Docker, in minutes
-	.venv/bin/pytest tests/unit tests/redteam -n logical --dist loadscope
+	$(PYTEST) tests/unit tests/redteam -n $(WORKERS) --dist loadscope
 
 properties: .venv/.ready  ## the unit tests' properties with twenty times as many examples: each week
-	.venv/bin/pytest tests/unit -n logical --dist loadscope -m hypothesis --hypothesis-profile=weekly
+	$(PYTEST) tests/unit -n logical --dist loadscope -m hypothesis --hypothesis-profile=weekly
 
 mutants: .venv/.ready  ## mistakes that the unit tests must notice, made in a copy of the checkout: each week
 	.venv/bin/python -m tests.mutants
