@@ -201,23 +201,23 @@ def compare(
     return [best[place][1] for place in sorted(best, key=lambda place: (place[:3], natural_order(place[3])))]
 
 
-def as_json(results: Sequence[Comparison]) -> str:
+def as_json(comparisons: Sequence[Comparison]) -> str:
     """One object where there is one result, a list otherwise; with keys ratio, low, high and n."""
-    objects = [_as_object(result) for result in results]
+    objects = [_as_object(result) for result in comparisons]
     return json.dumps(objects[0] if len(objects) == 1 else objects, indent=1, allow_nan=False)
 
 
-def as_text(results: Sequence[Comparison], *, toolchain: str, limits: str) -> str:
+def as_text(comparisons: Sequence[Comparison], *, toolchain: str, limits: str) -> str:
     """The text for people, within 80 columns: a heading for each benchmark and platform, and a line for each case.
 
     Args:
-        results: the ratios to show.
+        comparisons: the ratios to show.
         toolchain: the one that no heading names.
         limits: those that no heading names.
     """
     lines: list[str] = []
     heading = ""
-    for each in results:
+    for each in comparisons:
         aside = [name for name in (each.toolchain, each.limits) if name not in (toolchain, limits)]
         title = (
             f"{each.benchmark} on {', '.join((each.platform, *aside))}: {each.against} against {each.base}"

@@ -56,13 +56,13 @@ def packages_of_pins(python: str) -> Mapping[str, str]:
     return {"rust": _RUST, "python": f"python{'.'.join(python.split('.')[:2])}", "pytorch": _PYTORCH}
 
 
-def _bounded(work: Callable[[], object], seconds: float) -> str | None:
-    """Do ``work``; return its error as text, or None. A resolver's timeout is longer than a socket's."""
+def _bounded(download: Callable[[], object], seconds: float) -> str | None:
+    """Do ``download``; return its error as text, or None. A resolver's timeout is longer than a socket's."""
     ended: list[str | None] = []
 
     def body() -> None:
         try:
-            work()
+            download()
         except urllib.error.HTTPError as error:
             ended.append(f"{error.url} answers {error.code} {error.reason}")
         except urllib.error.URLError as error:
@@ -92,10 +92,10 @@ def _fetch(url: str) -> bytes:
     return content
 
 
-def _served(compressed: bytes, names: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
+def _served(compressed: bytes, package_of_pin: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
     """The upstream versions of these packages in an index; a few lines of a hundred megabytes are looked at."""
-    wanted = {package: pin for pin, package in names.items()}
-    found: dict[str, set[str]] = {pin: set() for pin in names}
+    wanted = {package: pin for pin, package in package_of_pin.items()}
+    versions_of: dict[str, set[str]] = {pin: set() for pin in package_of_pin}
     package = ""
     with lzma.open(io.BytesIO(compressed)) as index:
         for line in index:
@@ -103,8 +103,8 @@ def _served(compressed: bytes, names: Mapping[str, str]) -> Mapping[str, frozens
             if name == "Package":
                 package = value
             elif name == "Version" and package in wanted:
-                found[wanted[package]].add(upstream(value))
-    return {pin: frozenset(versions) for pin, versions in found.items()}
+                versions_of[wanted[package]].add(upstream(value))
+    return {pin: frozenset(versions) for pin, versions in versions_of.items()}
 
 
 def upstream(version: str) -> str:

@@ -52,14 +52,14 @@ def candidates(asked: str, architectures: Iterable[str]) -> tuple[Candidate, ...
         ImageNotFound: there is no such image, or its registry does not answer.
     """
     if _DIGEST.match(asked):
-        found = inspect(asked)
-        if found is None:
+        inspected = inspect(asked)
+        if inspected is None:
             raise ImageNotFound(
                 what=f"the daemon has no image {asked}",
                 why="a digest without a registry names an image that is here already",
                 fix="name the archive or the registry that holds it: --image FILE, --image REGISTRY/REPOSITORY@sha256:…",
             )
-        return (_local(found, asked),)
+        return (_local(inspected, asked),)
     if Path(asked).is_file():
         return tuple(_in_archive(Path(asked)))
     if not _REFERENCE.match(asked):
@@ -69,9 +69,9 @@ def candidates(asked: str, architectures: Iterable[str]) -> tuple[Candidate, ...
             fix="give a digest sha256:…, an archive of docker save, or REGISTRY/REPOSITORY@sha256:…",
         )
     if not REGISTRY.match(asked):
-        found = inspect(asked)
-        if found is not None:
-            return (_local(found, asked),)
+        inspected = inspect(asked)
+        if inspected is not None:
+            return (_local(inspected, asked),)
     return tuple(_in_registry(asked, frozenset(architectures)))
 
 
@@ -128,13 +128,13 @@ def with_label(name: str, value: str) -> dict[str, Any] | None:
     return inspect(first) if first else None
 
 
-def facts_of(found: Mapping[str, Any]) -> ImageFacts:
+def facts_of(inspected: Mapping[str, Any]) -> ImageFacts:
     """The facts of an image as ``docker image inspect`` tells them."""
     return _facts(
-        (found.get("Config") or {}).get("Labels"),
-        architecture=str(found.get("Architecture")),
-        config_digest=str(found["Id"]),
-        manifest_digest=manifest_digest_of(found),
+        (inspected.get("Config") or {}).get("Labels"),
+        architecture=str(inspected.get("Architecture")),
+        config_digest=str(inspected["Id"]),
+        manifest_digest=manifest_digest_of(inspected),
     )
 
 
@@ -153,8 +153,8 @@ def _facts(
     )
 
 
-def _local(found: Mapping[str, Any], asked: str) -> Candidate:
-    return Candidate(facts=facts_of(found), where=asked)
+def _local(inspected: Mapping[str, Any], asked: str) -> Candidate:
+    return Candidate(facts=facts_of(inspected), where=asked)
 
 
 # --- archives -------------------------------------------------------------------------------------------------------
@@ -184,14 +184,14 @@ def _load(path: Path, digest: str) -> dict[str, Any] | None:
         if is_full(result.stderr):
             raise no_space(f"loading {path} failed", " ".join(result.stderr.split())[-300:])
         raise unreadable(path, f"docker load: {' '.join(result.stderr.split())[-300:]}")
-    found = inspect(name)
-    return found if found is not None and _is_it(found, image) else None
+    inspected = inspect(name)
+    return inspected if inspected is not None and _is_it(inspected, image) else None
 
 
-def _is_it(found: Mapping[str, Any], image: ArchivedImage) -> bool:
+def _is_it(inspected: Mapping[str, Any], image: ArchivedImage) -> bool:
     """By the digest; by each layer's where the daemon's store goes by manifests instead. No label counts."""
-    layers = (found.get("RootFS") or {}).get("Layers")
-    return found["Id"] == image.digest or (bool(layers) and layers == image.layer_hashes)
+    layers = (inspected.get("RootFS") or {}).get("Layers")
+    return inspected["Id"] == image.digest or (bool(layers) and layers == image.layer_hashes)
 
 
 # --- registries -----------------------------------------------------------------------------------------------------

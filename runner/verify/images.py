@@ -67,21 +67,21 @@ class StandIn:
         )
 
 
-def likeness(recorded: ImageFacts, found: ImageFacts) -> Likeness:
-    """How closely the image ``found`` matches ``recorded``.
+def likeness(recorded: ImageFacts, available: ImageFacts) -> Likeness:
+    """How closely the image ``available`` matches ``recorded``.
 
     Equal config digests mean equal bytes. Equal identities mean equal input files. Equal execution hashes mean equal
     implementations and libraries. Docker's containerd store has a manifest's digest in place of the config digest, or
     the digest of an index of several architectures. Identities and execution hashes are labels of an image, and anybody
     may write those: see `StandIn.is_claimed`.
     """
-    if _share_digest(recorded, found) and recorded.architecture == found.architecture:
+    if _share_digest(recorded, available) and recorded.architecture == available.architecture:
         return Likeness.SAME
-    if recorded.identity is not None and recorded.identity == found.identity:
+    if recorded.identity is not None and recorded.identity == available.identity:
         # Inside an image its digest is unknown, and only its identity is known.
-        known = recorded.config_digest is not None and found.config_digest is not None
+        known = recorded.config_digest is not None and available.config_digest is not None
         return Likeness.REBUILT if known else Likeness.SAME
-    if recorded.execution_hash == found.execution_hash:
+    if recorded.execution_hash == available.execution_hash:
         return Likeness.SAME_CODE
     return Likeness.OTHER
 
@@ -177,37 +177,37 @@ def _offered(needed: Sequence[ImageFacts], asked: Sequence[str], *, any_image: b
     architectures = {each.architecture for each in needed}
     offered: list[Candidate] = []
     for name in asked:
-        found = [each for each in candidates(name, architectures) if each.facts.architecture in ARCHITECTURES]
+        known = [each for each in candidates(name, architectures) if each.facts.architecture in ARCHITECTURES]
         if not any_image and all(
-            likeness(each, offer.facts) is Likeness.OTHER for each in needed for offer in found
+            likeness(each, offer.facts) is Likeness.OTHER for each in needed for offer in known
         ):
             raise WrongImage(
                 what=f"{name} is not the image of these records",
-                why=f"it is {', '.join(map(_known_by, found)) or 'of an unknown architecture'}; "
+                why=f"it is {', '.join(map(_known_by, known)) or 'of an unknown architecture'}; "
                 f"they were made with {', '.join(map(_described, needed))}",
                 fix="give the image that they name; --any-image goes on with this one and says so",
             )
-        offered += found
+        offered += known
     return offered
 
 
-def _distance(recorded: ImageFacts, found: ImageFacts) -> tuple[int, bool, bool]:
+def _distance(recorded: ImageFacts, available: ImageFacts) -> tuple[int, bool, bool]:
     return (
-        likeness(recorded, found).value,
-        recorded.architecture != found.architecture,
-        recorded.target != found.target,
+        likeness(recorded, available).value,
+        recorded.architecture != available.architecture,
+        recorded.target != available.target,
     )
 
 
 def _here(recorded: ImageFacts) -> ImageFacts:
     """The image in the daemon that matches the recorded one most closely."""
-    found = inspect(recorded.config_digest) if recorded.config_digest else None
-    if found is None and recorded.identity:
-        found = with_label(IDENTITY_LABEL, recorded.identity)
-    if found is None:
-        found = with_label(EXECUTION_HASH_LABEL, recorded.execution_hash)
-    if found is not None:
-        return facts_of(found)
+    inspected = inspect(recorded.config_digest) if recorded.config_digest else None
+    if inspected is None and recorded.identity:
+        inspected = with_label(IDENTITY_LABEL, recorded.identity)
+    if inspected is None:
+        inspected = with_label(EXECUTION_HASH_LABEL, recorded.execution_hash)
+    if inspected is not None:
+        return facts_of(inspected)
     if recorded.identity is None:
         raise ImageNotFound(
             what="a record was made on a bare host, in no image",

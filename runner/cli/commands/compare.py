@@ -17,7 +17,7 @@ def _run(context: Context) -> int:
             why="the matrix does not have it",
             fix="see forge-bench list",
         )
-    results = comparison.compare(
+    comparisons = comparison.compare(
         context.records,
         benchmark=benchmark.name,
         base=own.base,
@@ -27,10 +27,10 @@ def _run(context: Context) -> int:
         metric=own.metric or benchmark.headline,
     )
     if own.format == "json":
-        print(comparison.as_json(results))
+        print(comparison.as_json(comparisons))
     else:
         first = {"toolchain": next(iter(matrix.toolchains)), "limits": matrix.limits_of(benchmark)[0].name}
-        print(comparison.as_text(results, **first))
+        print(comparison.as_text(comparisons, **first))
     return 0
 
 

@@ -61,7 +61,9 @@ class MethodologyView:
     coverage_resamples: str
 
 
-def methodology_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile: str) -> MethodologyView:
+def methodology_view(
+    matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, profile: str
+) -> MethodologyView:
     """The page over the rooms of every benchmark."""
     return MethodologyView(
         profile=profile,
@@ -74,7 +76,7 @@ def methodology_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile
             ),
         ),
         gates=_gates(matrix),
-        platforms=tuple(_platform(matrix, rooms) for rooms in _by_place(matrix, found)),
+        platforms=tuple(_platform(matrix, rooms) for rooms in _by_place(matrix, benchmark_rooms)),
         resamples=units.count(RESAMPLES),
         least_processes=LEAST_PROCESSES,
         equivalence=_equivalence(matrix),
@@ -84,7 +86,7 @@ def methodology_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile
     )
 
 
-def _by_place(matrix: Matrix, found: Sequence[Sequence[Room]]) -> list[list[Room]]:
+def _by_place(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]]) -> list[list[Room]]:
     """The rooms of all benchmarks that share a toolchain, limits and a platform."""
     places: dict[tuple[str, str, str], list[Room]] = {
         (toolchain, limits, platform): []
@@ -92,7 +94,7 @@ def _by_place(matrix: Matrix, found: Sequence[Sequence[Room]]) -> list[list[Room
         for limits in matrix.limits
         for platform in matrix.platforms
     }
-    for rooms in found:
+    for rooms in benchmark_rooms:
         for room in rooms:
             places[room.toolchain.name, room.limits.name, room.platform.name].append(room)
     return [rooms for rooms in places.values() if rooms]

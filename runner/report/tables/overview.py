@@ -25,11 +25,11 @@ class OverviewView:
     slower: tuple[str, ...]
 
 
-def overview_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile: str) -> OverviewView:
+def overview_view(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, profile: str) -> OverviewView:
     """The page over the rooms of every benchmark."""
-    lines = [line for rooms in found for line in _by_limits(rooms)]
+    lines = [line for rooms in benchmark_rooms for line in _by_limits(rooms)]
     columns = [texts.column(matrix, room) for room in lines[0]] if lines else []
-    rows = [row for rooms in found for room in rooms for row in room.rows]
+    rows = [row for rooms in benchmark_rooms for room in rooms for row in room.rows]
     return OverviewView(
         profile=profile,
         headlines=Table(
@@ -40,13 +40,13 @@ def overview_view(matrix: Matrix, found: Sequence[Sequence[Room]], *, profile: s
                 for case in sorted(rooms[0].benchmark.cases, key=natural_order)
             ),
         ),
-        benchmarks=tuple((rooms[0].benchmark.name, rooms[0].benchmark.title) for rooms in found),
+        benchmarks=tuple((rooms[0].benchmark.name, rooms[0].benchmark.title) for rooms in benchmark_rooms),
         passed=sum(len(row.passed) for row in rows),
         failed=sum(len(row.failed) for row in rows),
         not_run=sum(len(row.missing) for row in rows if row.left_out is None),
         slower=tuple(
             _named(matrix, room, row)
-            for rooms in found
+            for rooms in benchmark_rooms
             for room in rooms
             for row in room.rows
             if row.side in (Side.OURS, Side.KERNEL) and _slower(room, row)

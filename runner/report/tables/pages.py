@@ -32,27 +32,27 @@ def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> 
         records: the store's. Records with parameters of other profiles are not shown.
         profile: the profile that the pages are about.
     """
-    found = _found(matrix, records, profile)
+    benchmark_rooms = _found(matrix, records, profile)
     return (
-        _overview(matrix, found, profile),
+        _overview(matrix, benchmark_rooms, profile),
         *(
             Page(
                 name=each[0].benchmark.name,
                 text=_benchmark(matrix, each[0].benchmark, each, records, profile),
             )
-            for each in found
+            for each in benchmark_rooms
         ),
         Page(
             name=METHODOLOGY,
-            text=render("methodology.md.j2", view=methodology_view(matrix, found, profile=profile)),
+            text=render("methodology.md.j2", view=methodology_view(matrix, benchmark_rooms, profile=profile)),
         ),
     )
 
 
 def render_benchmark(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> str:
     """The page of one benchmark alone."""
-    found = rooms(matrix, records, benchmark, profile=profile)
-    return _benchmark(matrix, matrix.benchmarks[benchmark], found, records, profile)
+    own_rooms = rooms(matrix, records, benchmark, profile=profile)
+    return _benchmark(matrix, matrix.benchmarks[benchmark], own_rooms, records, profile)
 
 
 def render_overview(matrix: Matrix, records: Sequence[Record], *, profile: str) -> str:
@@ -66,22 +66,23 @@ def _found(matrix: Matrix, records: Sequence[Record], profile: str) -> list[tupl
     return [each for each in every if not each[0].benchmark.on_request or any(room.records for room in each)]
 
 
-def _overview(matrix: Matrix, found: Sequence[Sequence[Room]], profile: str) -> Page:
+def _overview(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile: str) -> Page:
     return Page(
-        name=OVERVIEW, text=render("overview.md.j2", view=overview_view(matrix, found, profile=profile))
+        name=OVERVIEW,
+        text=render("overview.md.j2", view=overview_view(matrix, benchmark_rooms, profile=profile)),
     )
 
 
 def _benchmark(
-    matrix: Matrix, benchmark: Benchmark, found: Sequence[Room], records: Sequence[Record], profile: str
+    matrix: Matrix, benchmark: Benchmark, own_rooms: Sequence[Room], records: Sequence[Record], profile: str
 ) -> str:
     match benchmark.kind:
         case Kind.OPERATION:
-            operation = operation_view(matrix, records, benchmark, found, profile=profile)
+            operation = operation_view(matrix, records, benchmark, own_rooms, profile=profile)
             return render("operation.md.j2", view=operation)
         case Kind.TRAINING:
             same_returns = same_returns_table(benchmark, records, matrix.profiles[profile])
             view = training_view(
-                matrix, records, benchmark, found, profile=profile, same_returns=same_returns
+                matrix, records, benchmark, own_rooms, profile=profile, same_returns=same_returns
             )
             return render("training.md.j2", view=view)
