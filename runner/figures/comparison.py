@@ -358,6 +358,9 @@ def _why_unranked(records: Sequence[Record]) -> str:
             ExecutionKind.UNKNOWN
         ),
         "not the same work (its page says what differs)": sum(bool(record.differs) for record in passed),
+        "not judged (a window shorter than 20 of the slowest round trips)": sum(
+            not record.judged for record in passed
+        ),
     }
     return f"of {len(records)} records: " + ", ".join(
         f"{count} {why}" for why, count in reasons.items() if count

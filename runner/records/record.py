@@ -159,9 +159,15 @@ class Record(Part, frozen=True, kw_only=True):
     def ranked(self) -> bool:
         """Whether its times may be compared with others.
 
-        They may where the execution is native, the gate passed, and the work is the reference's.
+        They may where the execution is native, the gate passed, the work is the reference's, and the referee's window
+        was long enough to judge its claims.
         """
-        return not self.failed and self.execution.ranked and not self.differs
+        return not self.failed and self.execution.ranked and not self.differs and self.judged
+
+    @property
+    def judged(self) -> bool:
+        """Whether its claims were held against a window that says something; without a referee none were."""
+        return not self.referee or self.referee.telling
 
     @property
     def differs(self) -> tuple[str, ...]:

@@ -6,6 +6,9 @@ from msgspec import Meta
 
 from runner.records.part import Amount, Figure, Part, Positive
 
+# Below so many times the channel's slowest round trip a window says nothing.
+TIMES_THE_CHANNEL = 20
+
 
 class WindowFacts(Part, frozen=True, kw_only=True):
     """One round: how many repetitions, and what passed between `go` and `done` by the referee's clock.
@@ -41,3 +44,8 @@ class RefereeFacts(Part, frozen=True, kw_only=True):
     channel_seconds: Figure
     ready_seconds: Figure
     vmhwm_bytes: Positive | None
+
+    @property
+    def telling(self) -> bool:
+        """Whether the ranked window is long enough to say anything."""
+        return self.windows[-1].seconds >= TIMES_THE_CHANNEL * self.channel_seconds

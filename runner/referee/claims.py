@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runner.records.refereed import TIMES_THE_CHANNEL
 from runner.referee.messages import Done
 
 # Of a window, what may pass unclaimed beside the channel: reading the order and writing the answer.
@@ -13,8 +14,6 @@ _ROUNDING_SHARE = 1e-6
 # A competitor may prepare and digest for this share of its own window; or for a few times as long as the reference does,
 # but not beyond half of the window: what hides there could never make it look more than twice as fast.
 _ALWAYS_SHARE, _TIMES_THE_REFERENCE, _MOST_SHARE = 0.1, 4.0, 0.5
-# Below so many times the channel's slowest round trip a window says nothing.
-_TIMES_THE_CHANNEL = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +70,7 @@ class Account:
     @property
     def telling(self) -> bool:
         """Whether the window is long enough to say anything."""
-        return self.window >= _TIMES_THE_CHANNEL * self.channel
+        return self.window >= TIMES_THE_CHANNEL * self.channel
 
     @property
     def overdrawn(self) -> bool:

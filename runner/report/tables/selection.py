@@ -43,6 +43,11 @@ class Row:
         """Whether its times may be compared with those of other rows."""
         return not self.implementation.differs
 
+    @property
+    def judged(self) -> bool:
+        """Whether each window was long enough for a referee to judge the claims; without a referee none were."""
+        return all(record.judged for record in self.passed)
+
     def processes(self, metric: str) -> tuple[tuple[float, ...], ...]:
         """The values of ``metric`` in the passed records."""
         return processes(self.passed, metric)
@@ -114,6 +119,8 @@ class Room:
     def ratio(self, base: Row | None, against: Row) -> Interval | None:
         """How many times faster ``against`` is than ``base``; None where no ratio is possible or allowed."""
         if not self.ranked or base is None or base is against or not (base.same_work and against.same_work):
+            return None
+        if not (base.judged and against.judged):
             return None
         sides = [row.processes(self.benchmark.headline) for row in (base, against)]
         if not all(sides):

@@ -111,6 +111,12 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
         if few and room.ranked:
             names = ", ".join(sorted(few))
             yield f"{room.benchmark.name}: fewer than {LEAST_PROCESSES} processes, so not ranked: {names}."
+        short = {row.implementation.name for row in room.rows if not row.judged}
+        if short and room.ranked:
+            yield (
+                f"{room.benchmark.name}: some windows were too short for the referee to judge, so these have no ratio: "
+                f"{', '.join(sorted(short))}."
+            )
         if room.outdated:
             yield (
                 f"{room.benchmark.name}: {room.outdated} older records were left out"
