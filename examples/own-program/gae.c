@@ -4,13 +4,12 @@
  * referee's orders on stdin (docs/protocol.md). `gae --versions` prints what it was made with.
  */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
-#include "sha256.h"
 
 #define MOST_CASES 100
 #define LONGEST_ORDER 65536
@@ -103,9 +102,9 @@ static double now(void) {
     return moment.tv_sec + moment.tv_nsec * 1e-9;
 }
 
-/* The number of a stream at an index: SplitMix64 begun at the nonce. */
-static uint64_t number(uint64_t nonce, uint64_t stream, uint64_t index) {
-    uint64_t value = nonce + ((stream << 32) + index + 1) * 0x9E3779B97F4A7C15;
+/* The number of a call: SplitMix64 begun at the nonce. */
+static uint64_t number(uint64_t nonce, uint64_t index) {
+    uint64_t value = nonce + (index + 1) * 0x9E3779B97F4A7C15;
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9;
     value = (value ^ value >> 27) * 0x94D049BB133111EB;
     return value ^ value >> 31;
@@ -114,7 +113,7 @@ static uint64_t number(uint64_t nonce, uint64_t stream, uint64_t index) {
 /* One repetition; its timed seconds. */
 static double repeat(struct work *work, uint64_t nonce, size_t repetition) {
     for (size_t call = 0; call < work->calls; call++)
-        work->gammas[call] = GAMMA - (number(nonce, 0, repetition * work->calls + call) & 0xFFFFF) * GAMMA_STEP;
+        work->gammas[call] = GAMMA - (number(nonce, repetition * work->calls + call) & 0xFFFFF) * GAMMA_STEP;
     double began = now();
     for (size_t call = 0; call < work->calls; call++)
         estimate(work->rewards, work->values, work->dones, work->gammas[call], work->advantages + call * work->count,
@@ -122,31 +121,32 @@ static double repeat(struct work *work, uint64_t nonce, size_t repetition) {
     return now() - began;
 }
 
-/* Of each call one element, at a place among both outputs that the nonce chooses. */
-static void digest(const struct work *work, uint64_t nonce, size_t repetition, double *elements, char digits[17]) {
-    for (size_t call = 0; call < work->calls; call++) {
-        size_t place = number(nonce, 1, repetition * work->calls + call) % (2 * work->count);
-        const double *of = place < work->count ? work->advantages : work->returns;
-        elements[call] = of[call * work->count + place % work->count];
+/* The sum of all outputs of a repetition as words of 64 bits. */
+static uint64_t digest(const struct work *work) {
+    uint64_t sum = 0;
+    for (size_t at = 0; at < work->calls * work->count; at++) {
+        uint64_t words[2];
+        memcpy(&words[0], &work->advantages[at], sizeof words[0]);
+        memcpy(&words[1], &work->returns[at], sizeof words[1]);
+        sum += words[0] + words[1];
     }
-    sha256_digits((const unsigned char *)elements, work->calls * sizeof *elements, digits);
+    return sum;
 }
 
-static void go(struct work *work, uint64_t nonce, size_t repetitions) {
+static void go(struct work *work, uint64_t nonce, size_t first, size_t repetitions) {
     double began = now(), timed = 0, *seconds = room((repetitions + 1) * sizeof *seconds);
-    double *elements = room(work->calls * sizeof *elements);
-    char(*digests)[17] = room((repetitions + 1) * sizeof *digests);
+    uint64_t *digests = room((repetitions + 1) * sizeof *digests);
     for (size_t at = 0; at < repetitions; at++) {
-        seconds[at] = repeat(work, nonce, at);
+        seconds[at] = repeat(work, nonce, first + at);
         timed += seconds[at];
-        digest(work, nonce, at, elements, digests[at]);
+        digests[at] = digest(work);
     }
     printf("{\"event\": \"done\", \"case\": \"%s\", \"metrics\": {\"seconds\": [", work->name);
     for (size_t at = 0; at < repetitions; at++) printf("%s%.9e", at ? ", " : "", seconds[at] / work->calls);
     printf("]}, \"digests\": [");
-    for (size_t at = 0; at < repetitions; at++) printf("%s\"%s\"", at ? ", " : "", digests[at]);
+    for (size_t at = 0; at < repetitions; at++) printf("%s\"%016" PRIx64 "\"", at ? ", " : "", digests[at]);
     printf("], \"counts\": {\"elements\": %zu}, \"between_seconds\": %.9e}\n", work->count, now() - began - timed);
-    free(seconds), free(elements), free(digests);
+    free(seconds), free(digests);
 }
 
 static void write_outputs(struct work *work, const char *output, const char *order, uint64_t nonce) {
@@ -188,7 +188,7 @@ static void serve(struct work *all, int cases, const char *output) {
         for (int at = 0; at < cases; at++)
             if (!strncmp(name, all[at].name, strlen(all[at].name)) && name[strlen(all[at].name)] == '"') work = all + at;
         if (!work) fail("no such case", order);
-        if (strstr(order, "\"go\"")) go(work, nonce, whole(order, "repetitions"));
+        if (strstr(order, "\"go\"")) go(work, nonce, whole(order, "first"), whole(order, "repetitions"));
         else write_outputs(work, output, order, nonce);
         fflush(stdout);
     }

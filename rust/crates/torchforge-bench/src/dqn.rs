@@ -10,7 +10,7 @@ use torchforge_rl::{Dqn, DqnOptions, Episode, Stream, TrainingError};
 use crate::backend::AnyDqn;
 use crate::environment::discrete;
 use crate::parity::DqnParity;
-use crate::training::{self, Agent, Made, only_case, write_truncations};
+use crate::training::{self, Agent, Made, Training, only_case, unmade, write_truncations};
 use crate::{Arguments, Backend, Case, Failure};
 
 /// The hidden layers of CleanRL's network; the environment's observation and actions are the outer ones.
@@ -44,18 +44,20 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
 
 /// Trains as `torchforge dqn` does, in the environment that `environment` makes of the case and the name in it.
 ///
-/// It prints the same lines and writes the same files. `wall_seconds` is counted from `started`.
+/// It prints the same lines and writes the same files. `wall_seconds` is counted from `started`. Under a referee the
+/// environment is made anew for each training.
 pub fn run_in<E>(
     arguments: &Arguments,
     started: Instant,
-    environment: impl FnOnce(&Case, &str) -> Result<E, Failure>,
+    environment: impl Fn(&Case, &str) -> Result<E, Failure>,
 ) -> Result<(), Failure>
 where
     E: Environment<Action = u32, ActionSpace = Discrete>,
 {
     let case = only_case(arguments)?;
     let parameters = Parameters::read(case)?;
-    let environment = environment(case, &parameters.environment)?;
+    let environment = || environment(case, &parameters.environment);
+    let first = environment()?;
     let options = DqnOptions {
         steps: parameters.steps,
         learning_starts: parameters.learning_starts,
@@ -63,9 +65,11 @@ where
         ..DqnOptions::default()
     };
     let backend = arguments.backend()?;
-    let parity = parity(layers(&environment), parameters.parity_updates, backend);
-    let made = agent(environment, options, arguments.seed, backend);
-    training::run(arguments, case, started, made, parameters.steps, &parity)
+    let parity = parity(layers(&first), parameters.parity_updates, backend);
+    let mut environments = training::environments(arguments, first, environment);
+    let make =
+        || agent(environments()?, options, arguments.seed, backend).map_err(|error| unmade(case, &error));
+    training::run(arguments, Training { case, make, steps: parameters.steps, parity, started })
 }
 
 /// The sizes of the network for an environment.

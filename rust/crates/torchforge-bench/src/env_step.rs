@@ -1,21 +1,20 @@
 //! The benchmark `ffi` with nothing to cross: the environments of `torchforge-env`, stepped where they are.
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
-use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::{AutoresetMode, DiscreteEnvironment, Environment as _, StepBatch, VectorEnv};
+use torchforge_referee::{Digest, Error, Operation};
 
 use crate::operation::{self, Repetitions};
-use crate::protocol::{self, Figure};
 use crate::{Arguments, Case, Failure, files, npy};
-use torchforge_referee::Memory;
 
 const NAME: &str = "CartPole-v1";
-/// Of the environments, whatever the process's seed, which orders the cases alone.
-const SEED: u64 = 42;
+/// Of the number of a repetition's first call the lower bits are the environments' seed, one of so many.
+const SEEDS: u64 = 1 << 31;
+/// From this bit on they say where among the file's actions the repetition begins.
+const OFFSET_BITS: u32 = 32;
 
 /// A case's keys of matrix.yaml, the profile's among them.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -44,49 +43,85 @@ impl Parameters {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let input = arguments.input()?;
     arguments.refuse_kernels("env-step")?;
-    operation::cases(arguments, Parameters::read, |case, (parameters, repetitions)| {
-        measure(case, parameters, repetitions, &input.join(&case.id), arguments.output.as_deref())
+    operation::serve(arguments, |case| {
+        let (parameters, repetitions) = Parameters::read(case)?;
+        Ok((Box::new(Steps::read(parameters, &input.join(&case.id))?), repetitions))
     })
 }
 
-fn measure(
-    case: &Case,
-    parameters: Parameters,
-    repetitions: Repetitions,
-    input: &Path,
-    output: Option<&Path>,
-) -> Result<(), Failure> {
-    let (calls, n) = (parameters.calls as usize, parameters.environments);
-    let path = input.join("actions.npy");
-    let actions = npy::decode(&files::read(&path)?, &[calls, n])
-        .and_then(|values| whole(&values))
-        .map_err(|reason| Failure::Input { path, reason })?;
-    let mut stepped = Stepped::new(parameters).map_err(failed)?;
+/// All steps of a repetition: the file's actions, begun where the first call's number says, from a seed of its own.
+struct Steps {
+    stepped: Stepped,
+    /// Rows of the actions of one call.
+    actions: Vec<u32>,
+    seed: u64,
+    /// The row that the first call takes.
+    offset: usize,
+}
 
-    let seconds = repetitions
-        .seconds(parameters.calls, || {
-            stepped.reset()?;
-            let start = Instant::now();
-            for actions in black_box(&actions).chunks_exact(n) {
-                stepped.step(actions)?;
-            }
-            black_box(&mut stepped);
-            Ok(start.elapsed())
-        })
-        .map_err(failed)?;
-
-    if let Some(output) = output {
-        let folder = files::case_folder(output, &case.id)?;
-        let last = stepped.observations.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
-        files::write(&folder.join("last_observations.npy"), &npy::encode(&last, &[n, stepped.width()]))?;
-        stepped.record(&actions, &folder)?;
+impl Steps {
+    fn read(parameters: Parameters, input: &Path) -> Result<Self, Failure> {
+        let path = input.join("actions.npy");
+        let shape = [parameters.calls as usize, parameters.environments];
+        let actions = npy::decode(&files::read(&path)?, &shape)
+            .and_then(|values| whole(&values))
+            .map_err(|reason| Failure::Input { path, reason })?;
+        Ok(Self { stepped: Stepped::new(parameters).map_err(failed)?, actions, seed: 0, offset: 0 })
     }
-    protocol::measurement(
-        &case.id,
-        Memory::now(),
-        BTreeMap::from([("seconds", Figure::Each(seconds))]),
-        BTreeMap::from([("environment_steps", (calls * n) as u64)]),
-    )
+}
+
+impl Operation for Steps {
+    fn calls(&self) -> usize {
+        self.actions.len() / self.stepped.rewards.len()
+    }
+
+    fn prepare(&mut self, numbers: &[u64]) -> Result<(), Error> {
+        let number = numbers.first().copied().unwrap_or_default();
+        self.seed = number % SEEDS;
+        self.offset = ((number >> OFFSET_BITS) % self.calls() as u64) as usize;
+        self.stepped.reset(self.seed).map_err(failed)?;
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<(), Error> {
+        self.stepped.step_all(black_box(&self.actions), self.offset, |_| ()).map_err(failed)?;
+        black_box(&mut self.stepped);
+        Ok(())
+    }
+
+    fn digest(&self, digest: &mut Digest) -> Result<(), Error> {
+        digest.f64s(&self.stepped.last_observations());
+        Ok(())
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![("environment_steps", self.actions.len() as u64)]
+    }
+
+    /// The last observations of what was timed; then the same steps once more, with all that they give.
+    fn write(&mut self, folder: &Path) -> Result<(), Error> {
+        let (calls, n, width) = (self.calls(), self.stepped.rewards.len(), self.stepped.width());
+        let write = |name: &str, values: &[f64], shape: &[usize]| {
+            files::write(&folder.join(name), &npy::encode(values, shape))
+        };
+        write("last_observations.npy", &self.stepped.last_observations(), &[n, width])?;
+
+        let (mut observations, mut rewards) = (Vec::new(), Vec::new());
+        let (mut terminated, mut truncated) = (Vec::new(), Vec::new());
+        let flag = |&flag: &bool| f64::from(u8::from(flag));
+        self.stepped.reset(self.seed).map_err(failed)?;
+        let taken = self.stepped.step_all(&self.actions, self.offset, |stepped| {
+            observations.extend(stepped.last_observations());
+            rewards.extend_from_slice(&stepped.rewards);
+            terminated.extend(stepped.terminated.iter().map(flag));
+            truncated.extend(stepped.truncated.iter().map(flag));
+        });
+        taken.map_err(failed)?;
+        write("observations.npy", &observations, &[calls, n, width])?;
+        write("rewards.npy", &rewards, &[calls, n])?;
+        write("terminated.npy", &terminated, &[calls, n])?;
+        Ok(write("truncated.npy", &truncated, &[calls, n])?)
+    }
 }
 
 fn failed(error: torchforge_env::Error) -> Failure {
@@ -150,10 +185,15 @@ impl Stepped {
         self.observations.len() / self.rewards.len()
     }
 
-    fn reset(&mut self) -> Result<(), torchforge_env::Error> {
+    /// The observations of the last step.
+    fn last_observations(&self) -> Vec<f64> {
+        self.observations.iter().copied().map(f64::from).collect()
+    }
+
+    fn reset(&mut self, seed: u64) -> Result<(), torchforge_env::Error> {
         match &mut self.environments {
-            Environments::One(environment) => environment.reset(Some(SEED), &mut self.observations),
-            Environments::Several(environments) => environments.reset(Some(SEED), &mut self.observations),
+            Environments::One(environment) => environment.reset(Some(seed), &mut self.observations),
+            Environments::Several(environments) => environments.reset(Some(seed), &mut self.observations),
         }
     }
 
@@ -179,26 +219,19 @@ impl Stepped {
         }
     }
 
-    /// The same steps once more, with all that they give, into the files of a case.
-    fn record(&mut self, actions: &[u32], folder: &Path) -> Result<(), Failure> {
+    /// The steps of all rows of actions, from the row at `offset` to the one before it; `each` sees what a step gave.
+    fn step_all(
+        &mut self,
+        actions: &[u32],
+        offset: usize,
+        mut each: impl FnMut(&Self),
+    ) -> Result<(), torchforge_env::Error> {
         let n = self.rewards.len();
-        let (mut observations, mut rewards) = (Vec::new(), Vec::new());
-        let (mut terminated, mut truncated) = (Vec::new(), Vec::new());
-        self.reset().map_err(failed)?;
-        for actions in actions.chunks_exact(n) {
-            self.step(actions).map_err(failed)?;
-            observations.extend(self.observations.iter().map(|&value| f64::from(value)));
-            rewards.extend_from_slice(&self.rewards);
-            terminated.extend(self.terminated.iter().map(|&flag| f64::from(u8::from(flag))));
-            truncated.extend(self.truncated.iter().map(|&flag| f64::from(u8::from(flag))));
+        let (before, after) = actions.split_at(offset * n);
+        for actions in after.chunks_exact(n).chain(before.chunks_exact(n)) {
+            self.step(actions)?;
+            each(self);
         }
-        let calls = actions.len() / n;
-        let write = |name: &str, values: &[f64], shape: &[usize]| {
-            files::write(&folder.join(name), &npy::encode(values, shape))
-        };
-        write("observations.npy", &observations, &[calls, n, self.width()])?;
-        write("rewards.npy", &rewards, &[calls, n])?;
-        write("terminated.npy", &terminated, &[calls, n])?;
-        write("truncated.npy", &truncated, &[calls, n])
+        Ok(())
     }
 }

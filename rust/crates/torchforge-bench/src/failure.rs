@@ -38,6 +38,16 @@ pub enum Failure {
     Work(String),
 }
 
+/// A failure of the work that a referee leads.
+impl From<Failure> for torchforge_referee::Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Referee(error) => error,
+            other => Self::Work(other.to_string()),
+        }
+    }
+}
+
 impl Failure {
     /// 2 for arguments that can never work, otherwise 1.
     pub fn code(&self) -> u8 {

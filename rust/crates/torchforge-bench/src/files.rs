@@ -20,9 +20,12 @@ pub(crate) fn with_tensors<T>(
     work: impl FnOnce(&TensorReader<'_>) -> Result<T, Error>,
 ) -> Result<T, Failure> {
     let bytes = read(path)?;
-    TensorReader::new(&bytes)
-        .and_then(|given| work(&given))
-        .map_err(|error| Failure::Input { path: path.to_owned(), reason: error.to_string() })
+    TensorReader::new(&bytes).and_then(|given| work(&given)).map_err(|error| unusable(path, &error))
+}
+
+/// A file of tensors that an update or a network refuses.
+pub(crate) fn unusable(path: &Path, error: &Error) -> Failure {
+    Failure::Input { path: path.to_owned(), reason: error.to_string() }
 }
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {

@@ -1,11 +1,10 @@
 //! The benchmark `gae`: the kernel of `torchforge-rl`, timed where it is called.
 
-use std::fs;
 use std::hint::black_box;
 use std::path::Path;
 
 use serde::Deserialize;
-use torchforge_referee::{Error, Operation};
+use torchforge_referee::{Digest, Error, Operation};
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
 use crate::operation::{self, Repetitions};
@@ -51,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.refuse_kernels("gae")?;
     operation::serve(arguments, |case| {
         let (parameters, repetitions) = Parameters::read(case)?;
-        Ok((Calls::read(parameters, &input.join(&case.id))?, repetitions))
+        Ok((Box::new(Calls::read(parameters, &input.join(&case.id))?), repetitions))
     })
 }
 
@@ -87,11 +86,6 @@ impl Calls {
             dones,
         })
     }
-
-    fn of_call<'a>(&self, all: &'a [f64], call: usize) -> &'a [f64] {
-        let len = self.rewards.len();
-        &all[call * len..][..len]
-    }
 }
 
 impl Operation for Calls {
@@ -99,13 +93,14 @@ impl Operation for Calls {
         self.options.len()
     }
 
-    fn prepare(&mut self, numbers: &[u64]) {
+    fn prepare(&mut self, numbers: &[u64]) -> Result<(), Error> {
         for (options, number) in self.options.iter_mut().zip(numbers) {
             options.gamma = GAMMA - (number % GAMMA_STEPS) as f64 * GAMMA_STEP;
         }
+        Ok(())
     }
 
-    fn run(&mut self) {
+    fn run(&mut self) -> Result<(), Error> {
         let (rewards, values, dones) = (&self.rewards[..], &self.values[..], &self.dones[..]);
         let len = rewards.len();
         let outputs = self.advantages.chunks_exact_mut(len).zip(self.returns.chunks_exact_mut(len));
@@ -116,21 +111,24 @@ impl Operation for Calls {
                 .expect("the arrays were read with one shape");
             black_box((advantages, returns));
         }
+        Ok(())
     }
 
-    fn outputs(&self, call: usize) -> Vec<&[f64]> {
-        vec![self.of_call(&self.advantages, call), self.of_call(&self.returns, call)]
+    /// An f64 fills a word, so that the outputs of all calls may be taken as one.
+    fn digest(&self, digest: &mut Digest) -> Result<(), Error> {
+        digest.f64s(&self.advantages);
+        digest.f64s(&self.returns);
+        Ok(())
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
         vec![("elements", self.rewards.len() as u64)]
     }
 
-    fn write(&self, folder: &Path) -> Result<(), Error> {
+    fn write(&mut self, folder: &Path) -> Result<(), Error> {
         let shape = [&[self.calls()], &self.parameters.shape()[..]].concat();
         for (name, values) in [("advantages.npy", &self.advantages), ("returns.npy", &self.returns)] {
-            let path = folder.join(name);
-            fs::write(&path, npy::encode(values, &shape)).map_err(|error| Error::Write { path, error })?;
+            files::write(&folder.join(name), &npy::encode(values, &shape))?;
         }
         Ok(())
     }

@@ -18,6 +18,7 @@
 mod act;
 mod arguments;
 mod backend;
+mod conversation;
 mod dqn;
 mod env_step;
 mod environment;

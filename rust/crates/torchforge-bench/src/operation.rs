@@ -1,22 +1,21 @@
 //! What the operations share: the order of the cases, and how often each is repeated.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rand_core::Rng;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use torchforge_env::Pcg64;
-use torchforge_referee::{Memory, Operation};
+use torchforge_referee::{Figure, Memory, Operation, repeat};
 
-use crate::protocol::{self, Figure, Progress};
-use crate::{Arguments, Case, Failure, files};
+use crate::protocol::{self, Progress};
+use crate::{Arguments, Case, Failure, conversation, files};
 
-/// Serves every case as a referee says, or without one as a person asked.
-pub(crate) fn serve<O: Operation + 'static>(
+/// Serves every case as a referee says, or without one as a person asked. `prepare` reads all that a case needs.
+pub(crate) fn serve(
     arguments: &Arguments,
-    prepare: impl Fn(&Case) -> Result<(O, Repetitions), Failure>,
+    prepare: impl Fn(&Case) -> Result<(Box<dyn Operation>, Repetitions), Failure>,
 ) -> Result<(), Failure> {
     let mut prepared = Vec::new();
     for case in &arguments.cases {
@@ -27,60 +26,30 @@ pub(crate) fn serve<O: Operation + 'static>(
             by_hand(arguments, case, operation, &repetitions)
         });
     }
-    let cases = prepared
-        .into_iter()
-        .map(|(case, (operation, _))| (case.id.clone(), Box::new(operation) as Box<dyn Operation>))
-        .collect();
-    let (orders, answers) = (std::io::stdin().lock(), std::io::stdout().lock());
-    Ok(torchforge_referee::serve(cases, orders, answers, arguments.output.as_deref())?)
+    let named = |(case, (operation, _)): (&Case, (Box<dyn Operation>, _))| (case.id.clone(), operation as _);
+    conversation::answer(arguments, prepared.into_iter().map(named).collect())
 }
 
 /// Times the repetitions that the parameters say, on the inputs of a nonce that is the seed.
 fn by_hand(
     arguments: &Arguments,
     case: &Case,
-    mut operation: impl Operation,
+    mut operation: Box<dyn Operation>,
     repetitions: &Repetitions,
 ) -> Result<(), Failure> {
-    let calls = operation.calls();
-    let numbers = |first: u64| -> Vec<u64> {
-        (first..first + calls as u64)
-            .map(|index| torchforge_referee::number(arguments.seed, 0, index))
-            .collect()
-    };
-    let mut first = 0;
-    let seconds = repetitions.seconds(calls as u32, || {
-        operation.prepare(&numbers(first));
-        first += calls as u64;
-        let start = Instant::now();
-        operation.run();
-        Ok::<_, Failure>(start.elapsed())
+    let mut all = 0..;
+    let seconds = repetitions.seconds(operation.calls(), || {
+        let repetition = all.next().expect("there is always a next one");
+        repeat(operation.as_mut(), arguments.seed, repetition)
     })?;
     if let Some(output) = &arguments.output {
         // Those of the first inputs, however many repetitions there were: two runs of one seed can be compared.
-        operation.prepare(&numbers(0));
-        operation.run();
+        repeat(operation.as_mut(), arguments.seed, 0)?;
         operation.write(&files::case_folder(output, &case.id)?)?;
     }
-    protocol::measurement(
-        &case.id,
-        Memory::now(),
-        BTreeMap::from([("seconds", Figure::Each(seconds))]),
-        operation.counts().into_iter().collect(),
-    )
-}
-
-/// Serves every case in a seeded order, after all were read: no case is always the one that meets a cold machine.
-pub(crate) fn cases<P: Copy>(
-    arguments: &Arguments,
-    read: impl Fn(&Case) -> Result<P, Failure>,
-    measure: impl Fn(&Case, P) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut cases = Vec::new();
-    for case in &arguments.cases {
-        cases.push((case, read(case)?));
-    }
-    in_seeded_order(cases, arguments.seed, measure)
+    let figures = operation.figures().into_iter().map(|(name, figure)| (name, Figure::One(figure)));
+    let metrics = figures.chain([("seconds", Figure::Each(seconds))]).collect();
+    protocol::measurement(&case.id, Memory::now(), metrics, operation.counts().into_iter().collect())
 }
 
 /// Measures each of the cases, in an order drawn from the seed.
@@ -136,13 +105,13 @@ impl Repetitions {
         Ok((own, repetitions))
     }
 
-    /// Seconds of each timed repetition, of `calls` calls each, a call. `repetition` says how long it took.
-    pub(crate) fn seconds<E>(
+    /// Seconds of each timed repetition, of `calls` calls each, a call. `repetition` says how many it took.
+    fn seconds<E>(
         &self,
-        calls: u32,
-        mut repetition: impl FnMut() -> Result<Duration, E>,
+        calls: usize,
+        mut repetition: impl FnMut() -> Result<f64, E>,
     ) -> Result<Vec<f64>, E> {
-        let mut spent = Duration::ZERO;
+        let mut spent = 0.0;
         for _ in 0..self.warmup {
             spent += repetition()?;
             if self.passed(spent, 0.5) {
@@ -150,7 +119,7 @@ impl Repetitions {
             }
         }
         let mut seconds = Vec::with_capacity(self.repetitions as usize);
-        let mut spent = Duration::ZERO;
+        let mut spent = 0.0;
         let least = self.least_repetitions.unwrap_or(1) as usize;
         while seconds.len() < self.repetitions as usize {
             if seconds.len() >= least && self.passed(spent, 1.0) {
@@ -158,13 +127,13 @@ impl Repetitions {
             }
             let elapsed = repetition()?;
             spent += elapsed;
-            seconds.push(elapsed.as_secs_f64() / f64::from(calls));
+            seconds.push(elapsed / calls as f64);
         }
         Ok(seconds)
     }
 
     /// The share of the limit that has been used up once it is passed; never without a limit.
-    fn passed(&self, spent: Duration, share: f64) -> bool {
-        self.seconds_limit.is_some_and(|limit| spent.as_secs_f64() >= limit * share)
+    fn passed(&self, spent: f64, share: f64) -> bool {
+        self.seconds_limit.is_some_and(|limit| spent >= limit * share)
     }
 }

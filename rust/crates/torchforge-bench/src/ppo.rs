@@ -10,7 +10,7 @@ use torchforge_rl::{Episode, Ppo, PpoOptions, Stream, TrainingError};
 use crate::backend::AnyPpo;
 use crate::environment::discrete;
 use crate::parity::PpoParity;
-use crate::training::{self, Agent, Made, only_case};
+use crate::training::{self, Agent, Made, Training, only_case, unmade};
 use crate::{Arguments, Backend, Case, Failure};
 
 /// The hidden layers of CleanRL's actor and of its critic.
@@ -56,16 +56,19 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         ..PpoOptions::default()
     };
     // Before the environments are made, of which there may be too many.
-    options.minibatch_rows(parameters.environments).map_err(|error| training::unmade(case, &error))?;
-    let environments =
-        environments(&parameters.environment, parameters.environments).map_err(|fault| case.fault(&fault))?;
+    options.minibatch_rows(parameters.environments).map_err(|error| unmade(case, &error))?;
+    let (name, count) = (&parameters.environment, parameters.environments);
+    let environments = || environments(name, count).map_err(|fault| case.fault(&fault));
+    let first = environments()?;
     let backend = arguments.backend()?;
-    let actions = environments.action_space().count as usize;
-    let parity = parity(environments.observation_len(), actions, parameters.parity_updates, backend);
+    let actions = first.action_space().count as usize;
+    let parity = parity(first.observation_len(), actions, parameters.parity_updates, backend);
     let rows = parameters.environments.saturating_mul(parameters.rollout_steps);
     let steps = parameters.iterations.saturating_mul(rows as u64);
-    let made = agent(environments, options, arguments.seed, backend);
-    training::run(arguments, case, started, made, steps, &parity)
+    let mut environments = training::environments(arguments, first, environments);
+    let make =
+        || agent(environments()?, options, arguments.seed, backend).map_err(|error| unmade(case, &error));
+    training::run(arguments, Training { case, make, steps, parity, started })
 }
 
 /// So many environments of that name, stepped together; otherwise what is wrong.

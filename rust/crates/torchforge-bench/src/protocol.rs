@@ -7,15 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::Failure;
-use torchforge_referee::Memory;
-
-/// One figure, or one for each timed repetition.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub(crate) enum Figure {
-    One(f64),
-    Each(Vec<f64>),
-}
+use torchforge_referee::{Figure, Memory};
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]

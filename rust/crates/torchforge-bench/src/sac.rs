@@ -10,7 +10,7 @@ use torchforge_rl::{Episode, Sac, SacOptions, Stream, TrainingError};
 use crate::backend::AnySac;
 use crate::environment::continuous;
 use crate::parity::SacParity;
-use crate::training::{self, Agent, Made, only_case, write_truncations};
+use crate::training::{self, Agent, Made, Training, only_case, unmade, write_truncations};
 use crate::{Arguments, Backend, Case, Failure};
 
 /// The hidden layers of CleanRL's actor and of its critics.
@@ -58,7 +58,8 @@ fn networks(actor: &[usize], critic: &[usize], seed: u64) -> Result<SacNetworks,
 pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure> {
     let case = only_case(arguments)?;
     let parameters = Parameters::read(case)?;
-    let environment = continuous(&parameters.environment).map_err(|fault| case.fault(&fault))?;
+    let environment = || continuous(&parameters.environment).map_err(|fault| case.fault(&fault));
+    let first = environment()?;
     let options = SacOptions {
         steps: parameters.steps,
         learning_starts: parameters.learning_starts,
@@ -66,9 +67,11 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         ..SacOptions::default()
     };
     let backend = arguments.backend()?;
-    let parity = parity(&environment, parameters.parity_updates, backend);
-    let made = agent(environment, options, arguments.seed, backend);
-    training::run(arguments, case, started, made, parameters.steps, &parity)
+    let parity = parity(&first, parameters.parity_updates, backend);
+    let mut environments = training::environments(arguments, first, environment);
+    let make =
+        || agent(environments()?, options, arguments.seed, backend).map_err(|error| unmade(case, &error));
+    training::run(arguments, Training { case, make, steps: parameters.steps, parity, started })
 }
 
 /// The layers of the actor and of a critic.

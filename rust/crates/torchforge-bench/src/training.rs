@@ -1,17 +1,17 @@
-//! What the trainings share: one case in, files and one measurement out.
+//! What the trainings share: one case in, files and one measurement out, or what a referee asks for.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::Serialize;
 use torchforge_nn::{Error, TensorWriter};
+use torchforge_referee::{Digest, Figure, Memory, Round, Window, Work};
 use torchforge_rl::{Episode, TrainingError, TruncationTrace};
 
 use crate::parity::Parity;
-use crate::protocol::{self, Figure, Progress};
-use crate::{Arguments, Case, Failure, files};
-use torchforge_referee::Memory;
+use crate::protocol::{self, Progress};
+use crate::{Arguments, Case, Failure, conversation, files};
 
 /// The one case of a training.
 pub(crate) fn only_case(arguments: &Arguments) -> Result<&Case, Failure> {
@@ -66,53 +66,187 @@ pub(crate) fn unmade(case: &Case, error: &TrainingError) -> Failure {
     }
 }
 
-/// The whole training of a case, timed: its files and its measurement. The process began at `started`.
-pub(crate) fn run<A: Agent>(
+/// Gives a training its environments. Without a referee they are those that were made to see what fits them; with one
+/// they are made in the window, for each training anew.
+pub(crate) fn environments<E>(
     arguments: &Arguments,
-    case: &Case,
-    started: Instant,
-    made: Result<Made<A>, TrainingError>,
-    steps: u64,
-    parity: &impl Parity,
-) -> Result<(), Failure> {
-    let given = arguments.input()?.join(&case.id).join("parity.safetensors");
+    first: E,
+    mut make: impl FnMut() -> Result<E, Failure>,
+) -> impl FnMut() -> Result<E, Failure> {
+    let mut first = Some(first).filter(|_| !arguments.referee);
+    move || first.take().map_or_else(&mut make, Ok)
+}
+
+/// The training of a case: how it is made, and what it is compared by.
+pub(crate) struct Training<'a, M, P> {
+    pub(crate) case: &'a Case,
+    /// Makes a fresh agent, its environment included.
+    pub(crate) make: M,
+    pub(crate) steps: u64,
+    pub(crate) parity: P,
+    /// When the process began: at its first line (what the loader does before takes about a millisecond).
+    pub(crate) started: Instant,
+}
+
+/// Trains as a referee says, or without one at once.
+pub(crate) fn run<A, M, P>(arguments: &Arguments, training: Training<'_, M, P>) -> Result<(), Failure>
+where
+    A: Agent,
+    M: FnMut() -> Result<Made<A>, Failure>,
+    P: Parity,
+{
+    let case = training.case;
+    let input = arguments.input()?.join(&case.id).join("parity.safetensors");
     let folder = arguments.output.as_ref().map(|output| output.join(&case.id));
-    let Made { mut agent, trace } = made.map_err(|e| unmade(case, &e))?;
-    let mut episodes = Vec::new();
-    // A file that cannot be used, or a folder, would make all of the training worth nothing at its end.
-    parity.try_file(&given)?;
-    folder.as_deref().map_or(Ok(()), files::try_folder)?;
-    let mut progress = Progress::new(steps, "environment step");
+    if !arguments.referee {
+        return training.by_hand(&input, folder.as_deref());
+    }
+    training.try_files(&input, folder.as_deref())?;
+    let refereed = Refereed { training, input, last: None };
+    conversation::answer(arguments, vec![(case.id.clone(), Box::new(refereed))])
+}
 
-    let clock = Clock::start(started);
-    while agent.environment_steps() < steps {
-        agent.advance(&mut episodes).map_err(|e| failed(&case.id, &e))?;
-        if agent.environment_steps().is_multiple_of(A::PROGRESS_STEPS) {
-            progress.done(agent.environment_steps())?;
+impl<A, M, P> Training<'_, M, P>
+where
+    A: Agent,
+    M: FnMut() -> Result<Made<A>, Failure>,
+    P: Parity,
+{
+    /// The whole training, timed: its files and its measurement.
+    fn by_hand(mut self, input: &Path, folder: Option<&Path>) -> Result<(), Failure> {
+        let made = (self.make)()?;
+        self.try_files(input, folder)?;
+        let trained = self.train(made)?;
+        let update = self.parity.of(input)?;
+        if let Some(folder) = folder {
+            trained.write(folder, &self.case.id, &update)?;
         }
+        let initialisation = (trained.began - self.started).as_secs_f64();
+        protocol::measurement(
+            &self.case.id,
+            trained.memory,
+            trained.metrics(initialisation),
+            trained.counts().into(),
+        )
     }
-    let times = clock.stop();
-    // Before anything is compared and written, which takes memory too.
-    let memory = Memory::now();
 
-    let update = parity.of(&given)?;
-    if let Some(folder) = folder {
-        write(&folder, &case.id, &agent, &episodes, trace)?;
-        files::write(&folder.join("update.safetensors"), &update)?;
+    /// A file that cannot be used, or a folder, would make all of the training worth nothing at its end.
+    fn try_files(&self, input: &Path, folder: Option<&Path>) -> Result<(), Failure> {
+        self.parity.try_file(input)?;
+        folder.map_or(Ok(()), files::try_folder)
     }
-    protocol::measurement(
-        &case.id,
-        memory,
+
+    fn train(&self, made: Made<A>) -> Result<Trained<A>, Failure> {
+        let Made { mut agent, trace } = made;
+        let mut episodes = Vec::new();
+        let mut progress = Progress::new(self.steps, "environment step");
+        let began = Instant::now();
+        while agent.environment_steps() < self.steps {
+            agent.advance(&mut episodes).map_err(|error| failed(&self.case.id, &error))?;
+            if agent.environment_steps().is_multiple_of(A::PROGRESS_STEPS) {
+                progress.done(agent.environment_steps())?;
+            }
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        // Before anything is compared and written, which takes memory too.
+        Ok(Trained { agent, episodes, trace, began, seconds, memory: Memory::now() })
+    }
+}
+
+/// A training that is over.
+struct Trained<A> {
+    agent: A,
+    episodes: Vec<Episode>,
+    trace: TensorWriter,
+    began: Instant,
+    seconds: f64,
+    memory: Memory,
+}
+
+impl<A: Agent> Trained<A> {
+    fn metrics(&self, initialisation_seconds: f64) -> BTreeMap<&'static str, Figure> {
         BTreeMap::from([
-            ("initialisation_seconds", Figure::One(times.initialisation_seconds)),
-            ("training_seconds", Figure::One(times.training_seconds)),
-            ("wall_seconds", Figure::One(times.wall_seconds)),
-        ]),
-        BTreeMap::from([
-            ("environment_steps", agent.environment_steps()),
-            ("gradient_steps", agent.gradient_steps()),
-        ]),
-    )
+            ("initialisation_seconds", Figure::One(initialisation_seconds)),
+            ("training_seconds", Figure::One(self.seconds)),
+            ("wall_seconds", Figure::One(initialisation_seconds + self.seconds)),
+        ])
+    }
+
+    fn counts(&self) -> [(&'static str, u64); 2] {
+        [
+            ("environment_steps", self.agent.environment_steps()),
+            ("gradient_steps", self.agent.gradient_steps()),
+        ]
+    }
+
+    /// Over the final weights.
+    fn digest(&self, name: &str) -> Result<Digest, Failure> {
+        let (mut weights, mut digest) = (TensorWriter::new(), Digest::default());
+        self.agent.write_weights(&mut weights).map_err(|error| failed(name, &error))?;
+        weights.data().for_each(|tensor| digest.bytes(tensor));
+        Ok(digest)
+    }
+
+    fn write(&self, folder: &Path, name: &str, update: &[u8]) -> Result<(), Failure> {
+        write(folder, name, &self.agent, &self.episodes, self.trace.clone())?;
+        files::write(&folder.join("update.safetensors"), update)
+    }
+}
+
+/// A training that a referee leads, and what the last window left.
+struct Refereed<'a, A, M, P> {
+    training: Training<'a, M, P>,
+    input: PathBuf,
+    last: Option<Trained<A>>,
+}
+
+impl<A, M, P> Refereed<'_, A, M, P>
+where
+    A: Agent,
+    M: FnMut() -> Result<Made<A>, Failure>,
+    P: Parity,
+{
+    /// Trains anew, after what the last training left is gone.
+    fn train(&mut self) -> Result<&Trained<A>, Failure> {
+        self.last = None;
+        let made = (self.training.make)()?;
+        Ok(self.last.insert(self.training.train(made)?))
+    }
+}
+
+impl<A, M, P> Work for Refereed<'_, A, M, P>
+where
+    A: Agent,
+    M: FnMut() -> Result<Made<A>, Failure>,
+    P: Parity,
+{
+    fn round(&mut self, window: &Window) -> Result<Round, torchforge_referee::Error> {
+        match window.repetitions {
+            0 => return Ok(Round::empty()),
+            1 => {}
+            more => return Err(torchforge_referee::Error::Repetitions(more)),
+        }
+        let before = window.ready - self.training.started;
+        let name = &self.training.case.id;
+        let trained = self.train()?;
+        Ok(Round {
+            metrics: trained.metrics((before + (trained.began - window.heard)).as_secs_f64()),
+            counts: trained.counts().into(),
+            digests: vec![trained.digest(name)?],
+            memory: trained.memory,
+            timed_seconds: trained.seconds,
+        })
+    }
+
+    /// Of the last training, whatever its number: a seed gives one training.
+    fn outputs(&mut self, _: u64, _: u64, folder: &Path) -> Result<(), torchforge_referee::Error> {
+        if self.last.is_none() {
+            self.train()?;
+        }
+        let update = self.training.parity.of(&self.input)?;
+        let trained = self.last.as_ref().expect("it was trained just now, or before");
+        Ok(trained.write(folder, &self.training.case.id, &update)?)
+    }
 }
 
 /// Writes what a training leaves behind, into a folder that is made if need be.
@@ -138,37 +272,6 @@ pub(crate) fn write<A: Agent>(
 pub(crate) fn write_truncations(truncations: TruncationTrace, tensors: &mut TensorWriter) {
     tensors.push_whole("truncations_stored_as_ends", &[truncations.stored_as_ends]);
     tensors.push("last_observation_error".into(), vec![1], [truncations.last_observation_error]);
-}
-
-/// When what began.
-struct Clock {
-    process: Instant,
-    training: Instant,
-}
-
-impl Clock {
-    /// The training begins now; the process began at its first line (what the loader does before takes about a
-    /// millisecond).
-    fn start(process: Instant) -> Self {
-        Self { process, training: Instant::now() }
-    }
-
-    /// The training has ended.
-    fn stop(self) -> Times {
-        let end = Instant::now();
-        Times {
-            initialisation_seconds: (self.training - self.process).as_secs_f64(),
-            training_seconds: (end - self.training).as_secs_f64(),
-            wall_seconds: (end - self.process).as_secs_f64(),
-        }
-    }
-}
-
-/// Wall time is that from the process's start to the end of the training.
-struct Times {
-    initialisation_seconds: f64,
-    training_seconds: f64,
-    wall_seconds: f64,
 }
 
 /// An episode as the runner stores it.

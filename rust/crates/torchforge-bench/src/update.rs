@@ -1,19 +1,16 @@
 //! The benchmark `update`: consecutive updates from given weights and minibatches, with nothing around them.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use torchforge_env::Environment;
-use torchforge_nn::Error;
+use torchforge_nn::{Error, TensorWriter};
+use torchforge_referee::{Digest, Operation};
 
 use crate::environment::{continuous, discrete};
 use crate::operation::{self, Repetitions};
-use crate::parity::{Parity, Updates};
-use crate::protocol::{self, Figure};
+use crate::parity::{AFTER, Given, Order, Parity, Updates};
 use crate::{Algorithm, Arguments, Case, Failure, dqn, files, ppo, sac};
-use torchforge_referee::Memory;
 
 /// A case's keys of matrix.yaml.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -42,64 +39,106 @@ const CONTINUOUS: &str = "Pendulum-v1";
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let input = arguments.input()?;
     let backend = arguments.backend()?;
-    operation::cases(arguments, Parameters::read, |case, (parameters, repetitions)| {
-        let measured = Measured { case, calls: parameters.calls, repetitions };
-        let updates = parameters.calls as usize;
-        let (input, output) = (&input.join(&case.id), arguments.output.as_deref());
-        match parameters.algorithm {
+    operation::serve(arguments, |case| {
+        let (parameters, repetitions) = Parameters::read(case)?;
+        let calls = parameters.calls as usize;
+        let path = input.join(&case.id).join("parity.safetensors");
+        let operation = match parameters.algorithm {
             Algorithm::Dqn => {
                 let environment = discrete(DISCRETE).map_err(|fault| case.fault(&fault))?;
-                measured.by(&dqn::parity(dqn::layers(&environment), updates, backend), input, output)
+                Calls::boxed(dqn::parity(dqn::layers(&environment), calls, backend), path)?
             }
             Algorithm::Ppo => {
                 let environment = discrete(DISCRETE).map_err(|fault| case.fault(&fault))?;
                 let (inputs, actions) =
                     (environment.observation_len(), environment.action_space().count as usize);
-                measured.by(&ppo::parity(inputs, actions, updates, backend), input, output)
+                Calls::boxed(ppo::parity(inputs, actions, calls, backend), path)?
             }
             Algorithm::Sac => {
                 let environment = continuous(CONTINUOUS).map_err(|fault| case.fault(&fault))?;
-                measured.by(&sac::parity(&environment, updates, backend), input, output)
+                Calls::boxed(sac::parity(&environment, calls, backend), path)?
             }
-        }
+        };
+        Ok((operation, repetitions))
     })
 }
 
-/// What is measured, whoever computes it.
-struct Measured<'a> {
-    case: &'a Case,
-    calls: u32,
-    repetitions: Repetitions,
+/// All updates of a repetition, whoever computes them: fresh networks, and minibatches in the order of the numbers.
+struct Calls<P: Parity> {
+    path: PathBuf,
+    parity: P,
+    given: P::Given,
+    /// What the file holds beside the updates.
+    beside: TensorWriter,
+    order: Order,
+    networks: P::Updates,
 }
 
-impl Measured<'_> {
-    /// Every repetition begins anew from the given weights; the file's parameters after all updates are those that the
-    /// last one left.
-    fn by<P: Parity>(&self, parity: &P, input: &Path, output: Option<&Path>) -> Result<(), Failure> {
-        let (seconds, found) = files::with_tensors(&input.join("parity.safetensors"), |given| {
-            let mut last = None;
-            let seconds = self.repetitions.seconds(self.calls, || {
-                let mut networks = parity.start(given)?;
-                let start = Instant::now();
-                for index in 0..self.calls as usize {
-                    networks.update(index)?;
-                }
-                let elapsed = start.elapsed();
-                last = Some(networks);
-                Ok::<_, Error>(elapsed)
-            })?;
-            let found = output.map(|output| Ok::<_, Error>((output, parity.compute(given, last.as_ref())?)));
-            Ok((seconds, found.transpose()?))
+impl<P: Parity + 'static> Calls<P> {
+    fn boxed(parity: P, path: PathBuf) -> Result<Box<dyn Operation>, Failure> {
+        let (given, beside, networks) = files::with_tensors(&path, |tensors| {
+            let (given, mut beside) = (parity.read(tensors)?, TensorWriter::new());
+            Order::check(given.rewards())?;
+            parity.beside(tensors, &mut beside)?;
+            let networks = parity.start(&given)?;
+            Ok((given, beside, networks))
         })?;
-        if let Some((output, found)) = found {
-            let folder = files::case_folder(output, &self.case.id)?;
-            files::write(&folder.join("update.safetensors"), &found.into_bytes())?;
-        }
-        let mut metrics = BTreeMap::from([("seconds", Figure::Each(seconds))]);
-        metrics.extend(program_bytes().map(|bytes| ("program_bytes", Figure::One(bytes as f64))));
-        metrics.extend(compile_seconds().map(|seconds| ("compile_seconds", Figure::One(seconds))));
-        let counts = BTreeMap::from([("updates", u64::from(self.calls))]);
-        protocol::measurement(&self.case.id, Memory::now(), metrics, counts)
+        Ok(Box::new(Self { path, parity, given, beside, order: Order::default(), networks }))
+    }
+
+    /// What the file of the last repetition holds: of its first update, made once more, and of all of them.
+    fn found(&self) -> Result<TensorWriter, Error> {
+        let mut found = self.beside.clone();
+        let mut first = self.parity.start(&self.given)?;
+        self.order.calls().take(1).try_for_each(|call| first.first(&self.given, call, &mut found))?;
+        self.networks.write(AFTER, &mut found)?;
+        Ok(found)
+    }
+
+    /// The result of something that the file may be to blame for.
+    fn told<T>(&self, result: Result<T, Error>) -> Result<T, torchforge_referee::Error> {
+        Ok(result.map_err(|error| files::unusable(&self.path, &error))?)
+    }
+}
+
+impl<P: Parity + 'static> Operation for Calls<P> {
+    fn calls(&self) -> usize {
+        self.parity.updates()
+    }
+
+    fn prepare(&mut self, numbers: &[u64]) -> Result<(), torchforge_referee::Error> {
+        self.order.draw(numbers, self.given.rewards());
+        self.networks = self.told(self.parity.start(&self.given))?;
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<(), torchforge_referee::Error> {
+        let (given, networks) = (&self.given, &mut self.networks);
+        let made = self.order.calls().try_for_each(|call| networks.update(given, call));
+        self.told(made)
+    }
+
+    /// Over the parameters that the timed updates left.
+    fn digest(&self, digest: &mut Digest) -> Result<(), torchforge_referee::Error> {
+        let mut found = TensorWriter::new();
+        self.told(self.networks.write(AFTER, &mut found))?;
+        found.data().for_each(|tensor| digest.bytes(tensor));
+        Ok(())
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![("updates", self.calls() as u64)]
+    }
+
+    fn figures(&self) -> Vec<(&'static str, f64)> {
+        let bytes = program_bytes().map(|bytes| ("program_bytes", bytes as f64));
+        let seconds = compile_seconds().map(|seconds| ("compile_seconds", seconds));
+        bytes.into_iter().chain(seconds).collect()
+    }
+
+    fn write(&mut self, folder: &Path) -> Result<(), torchforge_referee::Error> {
+        let found = self.told(self.found())?;
+        Ok(files::write(&folder.join("update.safetensors"), &found.into_bytes())?)
     }
 }
 

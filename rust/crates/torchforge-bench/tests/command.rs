@@ -1,63 +1,16 @@
 //! The real binary, started as the runner starts it.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::Value;
-use torchforge_env::Pcg64;
-use torchforge_nn::{
-    ActionRange, AdamOptions, DenseDqn, DenseSac, DqnUpdate, Mlp, SacLossOptions, SacNetworks, SimdPath,
-    TensorReader, TensorWriter,
-};
+use torchforge_nn::{AdamOptions, DenseDqn, DqnUpdate, Mlp, SimdPath, TensorReader, TensorWriter};
+use torchforge_referee::number;
 
-const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../runner/schemas/measurement.schema.json");
+mod common;
 
-/// CleanRL's network for CartPole.
-const SIZES: [usize; 4] = [4, 120, 84, 2];
-
-fn torchforge(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_torchforge")).args(words).output().expect("the binary starts")
-}
-
-/// An empty folder of this test's own.
-fn folder(test: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
-}
-
-/// The lines of stdout, each checked against the runner's schema.
-fn lines(output: &Output) -> Vec<Value> {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let schema: Value = serde_json::from_slice(&fs::read(SCHEMA).unwrap()).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
-    let text = std::str::from_utf8(&output.stdout).unwrap();
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for line in &lines {
-        assert!(validator.is_valid(line), "{line} breaks the schema");
-    }
-    lines
-}
-
-fn npy(values: &[f64], shape: &str) -> Vec<u8> {
-    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
-    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
-    bytes.extend(format!("{header:<117}\n").as_bytes());
-    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-    bytes
-}
-
-fn gae_input(folder: &Path, case: &str, shape: &str, len: usize) {
-    fs::create_dir_all(folder.join(case)).unwrap();
-    let values: Vec<f64> = (0..len).map(|i| (i % 7) as f64 - 3.0).collect();
-    for name in ["rewards", "values"] {
-        fs::write(folder.join(case).join(format!("{name}.npy")), npy(&values, shape)).unwrap();
-    }
-    fs::write(folder.join(case).join("dones.npy"), npy(&vec![0.0; len], shape)).unwrap();
-}
+use common::*;
 
 #[test]
 fn gae_measures_every_case_once_and_writes_its_outputs() {
@@ -84,11 +37,6 @@ fn gae_measures_every_case_once_and_writes_its_outputs() {
     assert_eq!(fs::read(folder.join("T=8/returns.npy")).unwrap().len(), 128 + 2 * 8 * 8);
 }
 
-/// The values of an f64 file, whose header is 128 bytes long.
-fn values(path: &Path) -> Vec<f64> {
-    fs::read(path).unwrap()[128..].as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()
-}
-
 #[test]
 fn env_step_measures_steps_and_records_gymnasiums() {
     let folder = folder("env-step");
@@ -110,7 +58,9 @@ fn env_step_measures_steps_and_records_gymnasiums() {
         "--parameters",
         several,
     ];
-    words.extend(["--seed", "5", "--input", path, "--output", path]);
+    // The environments' seed becomes 42, and the actions begin with the first.
+    let seed = nonce_of(42).to_string();
+    words.extend(["--seed", &seed, "--input", path, "--output", path]);
 
     let lines = lines(&torchforge(&words));
     let of = |case: &str| lines.iter().find(|line| line["case"] == case).unwrap();
@@ -152,112 +102,6 @@ fn env_step_refuses_what_is_no_step() {
     assert!(refused(1.0, two).contains("without vector there is one environment"));
     let none = r#"{"environments":1,"vector":true,"calls":0,"warmup":0,"repetitions":1}"#;
     assert!(refused(1.0, none).contains("environments or calls is 0; give at least 1"));
-}
-
-/// Minibatches of a parity file.
-const MINIBATCHES: usize = 3;
-
-/// Writes the tensors of consecutive minibatches: uniform numbers, and actions 0 and 1 in turn.
-fn minibatches(tensors: &mut TensorWriter, rng: &mut Pcg64, fields: &[(&str, &[usize])]) {
-    for &(name, shape) in fields {
-        let shape = [&[MINIBATCHES], shape].concat();
-        let len = shape.iter().product::<usize>();
-        let values = (0..len).map(|_| rng.uniform(-1.0, 1.0) as f32);
-        tensors.push(name.into(), shape, values);
-    }
-}
-
-/// The bytes of a safetensors file with whole numbers of (minibatches, batch) beside the tensors.
-fn with_actions(tensors: TensorWriter, batch: usize) -> Vec<u8> {
-    let mut tensors = tensors;
-    let actions: Vec<u64> = (0..MINIBATCHES * batch).map(|row| row as u64 % 2).collect();
-    tensors.push_whole_as("actions", vec![MINIBATCHES, batch], &actions);
-    tensors.into_bytes()
-}
-
-fn parity_file(folder: &Path, case: &str, bytes: &[u8]) {
-    fs::create_dir_all(folder.join(case)).unwrap();
-    fs::write(folder.join(case).join("parity.safetensors"), bytes).unwrap();
-}
-
-/// A folder with the inputs of a DQN whose network has these layers.
-fn dqn_input(test: &str, environment: &str, sizes: [usize; 4]) -> PathBuf {
-    let folder = folder(test);
-    let (mut tensors, mut rng) = (TensorWriter::new(), Pcg64::new(42));
-    for prefix in ["online.", "target."] {
-        let network = Mlp::new(&sizes, &mut rng).unwrap();
-        network.write(prefix, network.parameters(), &mut tensors);
-    }
-    let fields: [(&str, &[usize]); 4] = [
-        ("observations", &[16, sizes[0]]),
-        ("next_observations", &[16, sizes[0]]),
-        ("rewards", &[16]),
-        ("terminations", &[16]),
-    ];
-    minibatches(&mut tensors, &mut rng, &fields);
-    parity_file(&folder, environment, &with_actions(tensors, 16));
-    folder
-}
-
-/// A folder with the inputs of a PPO on CartPole.
-fn ppo_input(test: &str) -> PathBuf {
-    let folder = folder(test);
-    let (mut tensors, mut rng) = (TensorWriter::new(), Pcg64::new(42));
-    for (prefix, outputs) in [("actor.", 2), ("critic.", 1)] {
-        let network = Mlp::new(&[4, 64, 64, outputs], &mut rng).unwrap();
-        network.write(prefix, network.parameters(), &mut tensors);
-    }
-    for name in ["rewards", "dones", "values"] {
-        tensors.push(format!("rollout.{name}"), vec![5, 4], (0..20).map(|i| f32::from(u8::from(i % 3 == 0))));
-    }
-    for name in ["next_value", "next_done"] {
-        tensors.push(format!("rollout.{name}"), vec![4], [0.0, 1.0, 0.0, 1.0]);
-    }
-    let fields: [(&str, &[usize]); 5] = [
-        ("observations", &[16, 4]),
-        ("log_probabilities", &[16]),
-        ("advantages", &[16]),
-        ("returns", &[16]),
-        ("values", &[16]),
-    ];
-    minibatches(&mut tensors, &mut rng, &fields);
-    parity_file(&folder, "CartPole-v1", &with_actions(tensors, 16));
-    folder
-}
-
-/// A folder with the inputs of a SAC on Pendulum.
-fn sac_input(test: &str) -> PathBuf {
-    let folder = folder(test);
-    let mut rng = Pcg64::new(42);
-    let critics = [0, 1].map(|_| Mlp::new(&[4, 256, 256, 1], &mut rng).unwrap());
-    let networks = SacNetworks {
-        actor: Mlp::new(&[3, 256, 256, 2], &mut rng).unwrap(),
-        targets: critics.clone(),
-        critics,
-        log_alpha: -0.1,
-    };
-    let range = ActionRange { bias: vec![0.0], scale: vec![2.0] };
-    let mut tensors = TensorWriter::new();
-    DenseSac::new(networks, range, 16, SacLossOptions::default()).unwrap().write("", &mut tensors);
-    let fields: [(&str, &[usize]); 8] = [
-        ("observations", &[16, 3]),
-        ("next_observations", &[16, 3]),
-        ("actions", &[16, 1]),
-        ("rewards", &[16]),
-        ("terminations", &[16]),
-        ("noise.next", &[16, 1]),
-        ("noise.policy", &[2, 16, 1]),
-        ("noise.alpha", &[2, 16, 1]),
-    ];
-    minibatches(&mut tensors, &mut rng, &fields);
-    parity_file(&folder, "Pendulum-v1", &tensors.into_bytes());
-    folder
-}
-
-fn train(benchmark: &str, folder: &Path, case: &str, parameters: &str, options: &[&str]) -> Output {
-    let path = folder.to_str().unwrap();
-    let words = [benchmark, "--case", case, "--parameters", parameters, "--seed", "1"];
-    torchforge(&[&words[..], &["--input", path, "--output", path], options].concat())
 }
 
 fn train_dqn(folder: &Path, environment: &str, options: &[&str]) -> Output {
@@ -331,7 +175,7 @@ fn operate(benchmark: &str, case: &str, parameters: &str, [input, output]: [&Pat
 }
 
 #[test]
-fn the_updates_that_are_timed_are_those_of_the_trainings_on_every_path() {
+fn the_updates_that_are_timed_are_a_trainings_of_the_drawn_minibatches_on_every_path() {
     type Input = fn(&str) -> PathBuf;
     let dqn: Input = |test| dqn_input(test, "CartPole-v1", SIZES);
     let cases: [(&str, Input, &str, &str); 3] = [
@@ -346,16 +190,21 @@ fn the_updates_that_are_timed_are_those_of_the_trainings_on_every_path() {
     ];
     for (algorithm, input, case, training) in cases {
         let folder = input(&format!("update-{algorithm}"));
-        let training = format!(r#"{{"environment":"{case}","parity_updates":2,{training}}}"#);
+        let file = folder.join(case).join("parity.safetensors");
+        let whole = fs::read(&file).unwrap();
+        // With three updates SAC's policy learns twice.
+        fs::write(&file, drawn(&whole, 1, 0, 3)).unwrap();
+        let training = format!(r#"{{"environment":"{case}","parity_updates":3,{training}}}"#);
         lines(&train(algorithm, &folder, case, &training, &[]));
         let wanted = fs::read(folder.join(case).join("update.safetensors")).unwrap();
 
-        let parameters = format!(r#"{{"algorithm":"{algorithm}","calls":2,"warmup":1,"repetitions":3}}"#);
+        fs::write(&file, whole).unwrap();
+        let parameters = format!(r#"{{"algorithm":"{algorithm}","calls":3,"warmup":1,"repetitions":3}}"#);
         for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
             let output = folder.join(path.to_string());
             let measured = operate("update", case, &parameters, [&folder, &output], &path.to_string());
             assert_eq!(measured["metrics"]["seconds"].as_array().unwrap().len(), 3);
-            assert_eq!(measured["counts"]["updates"], 2);
+            assert_eq!(measured["counts"]["updates"], 3);
             let program = fs::metadata(env!("CARGO_BIN_EXE_torchforge")).unwrap().len();
             assert_eq!(measured["metrics"]["program_bytes"].as_f64(), Some(program as f64));
             let found = fs::read(output.join(case).join("update.safetensors")).unwrap();
@@ -365,7 +214,7 @@ fn the_updates_that_are_timed_are_those_of_the_trainings_on_every_path() {
 }
 
 #[test]
-fn the_values_that_are_timed_are_those_of_the_given_network() {
+fn the_values_that_are_timed_are_the_given_networks_of_scaled_observations() {
     let folder = dqn_input("act", "CartPole-v1", SIZES);
     let parameters = r#"{"environment":"CartPole-v1","calls":30,"warmup":0,"repetitions":2}"#;
     let measured = operate("act", "CartPole-v1", parameters, [&folder, &folder], "portable");
@@ -377,8 +226,12 @@ fn the_values_that_are_timed_are_those_of_the_given_network() {
     let observations = given.f32("observations", &given.shape("observations").unwrap()).unwrap();
     let mut network =
         DenseDqn::from_networks(online.clone(), online, 1, 0.99, AdamOptions::default()).unwrap();
-    let rows = observations.chunks_exact(SIZES[0]).take(30);
-    let wanted: Vec<f32> = rows.flat_map(|row| network.q_values(row).unwrap().to_vec()).collect();
+    let rows = observations.chunks_exact(SIZES[0]).take(30).zip(0..);
+    let scaled = rows.map(|(row, call)| {
+        let scale = 0.5 + (number(1, 0, call) % (1 << 20)) as f32 / (1 << 21) as f32;
+        row.iter().map(|value| value * scale).collect::<Vec<_>>()
+    });
+    let wanted: Vec<f32> = scaled.flat_map(|row| network.q_values(&row).unwrap().to_vec()).collect();
     let found = fs::read(folder.join("CartPole-v1/values.safetensors")).unwrap();
     assert_eq!(TensorReader::new(&found).unwrap().f32("values", &[30, 2]).unwrap(), wanted);
 
@@ -768,47 +621,4 @@ fn a_missing_or_wrong_input_file_is_named_and_exit_code_1() {
     assert!(stderr(torchforge(&words)).contains("rewards.npy"));
     gae_input(&folder, "a", "(8,)", 8);
     assert!(stderr(torchforge(&words)).contains("its shape is (8,) and must be (9,)"));
-}
-
-/// What the binary answers to a referee's orders, after it said that it is ready.
-fn answers(words: &[&str], orders: &[&str]) -> Vec<Value> {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_torchforge"))
-        .args(words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the binary starts");
-    child.stdin.take().unwrap().write_all((orders.join("\n") + "\n").as_bytes()).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).unwrap();
-    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    assert_eq!(lines.next().unwrap()["event"], "ready");
-    lines.collect()
-}
-
-#[test]
-fn a_referee_decides_repetitions_and_inputs_and_gets_the_files_that_it_asks_for() {
-    let folder = folder("gae-referee");
-    gae_input(&folder, "T=8", "(8,)", 8);
-    let path = folder.to_str().unwrap();
-    let parameters = r#"{"batch":1,"length":8,"calls":2,"warmup":1,"repetitions":3}"#;
-    let words = ["gae", "--case", "T=8", "--parameters", parameters, "--seed", "5", "--input", path];
-    let words = [&words[..], &["--output", path, "--referee"]].concat();
-    let go = |nonce: &str, repetitions: u32| {
-        format!(r#"{{"event":"go","case":"T=8","nonce":"{nonce}","repetitions":{repetitions}}}"#)
-    };
-    let ask = r#"{"event":"outputs","case":"T=8","nonce":"00000000000000aa","repetitions":[1]}"#;
-    let (first, none, other) =
-        (go("00000000000000aa", 3), go("00000000000000aa", 0), go("00000000000000bb", 3));
-    let said = answers(&words, &[&none, &first, &first, &other, ask]);
-    let digests = |index: usize| said[index]["digests"].as_array().unwrap().clone();
-    assert_eq!((digests(0).len(), digests(1).len()), (0, 3));
-    assert_eq!(digests(1), digests(2), "the same nonce is the same work");
-    assert_ne!(digests(1), digests(3), "another nonce is other work");
-    assert_ne!(digests(1)[0], digests(1)[1], "no input comes twice");
-    assert_eq!(said[4]["event"], "written");
-    assert_eq!(values(&folder.join("T=8/1/advantages.npy")).len(), 2 * 8);
-    let seconds = said[1]["metrics"]["seconds"].as_array().unwrap();
-    assert!(seconds.iter().all(|seconds| seconds.as_f64().unwrap() > 0.0));
 }

@@ -1,34 +1,115 @@
 //! What is said of a repetition's outputs before the referee asks for them.
 
-use std::fmt::Write as _;
+use std::fmt;
 
-use sha2::{Digest as _, Sha256};
+/// The sum modulo 2^64 of all outputs of a repetition, read as little-endian words of 64 bits.
+///
+/// Each call of a method adds one output. One that ends within a word is filled with zeros. What counts as one output is
+/// an array of one call, or a whole tensor of a file that has no axis for the call.
+///
+/// ```
+/// use torchforge_referee::Digest;
+///
+/// let mut digest = Digest::default();
+/// digest.f64s(&[0.5]);
+/// digest.f32s(&[1.0, 2.0, 3.0]);
+/// assert_eq!(digest.to_string(), "7fe000007fc00000");
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Digest(u64);
 
-use crate::{Operation, number};
+impl Digest {
+    /// Adds an output of f64.
+    pub fn f64s(&mut self, output: &[f64]) {
+        self.add(sum(output.iter().map(|value| value.to_bits())));
+    }
 
-/// Bytes of the hash that are kept: 16 hexadecimal digits.
-const KEPT: usize = 8;
+    /// Adds an output of f32: of two neighbours the first is the lower half of a word.
+    pub fn f32s(&mut self, output: &[f32]) {
+        let (pairs, last) = output.as_chunks::<2>();
+        self.add(sum(pairs.iter().map(|&[low, high]| word(low) | word(high) << 32)));
+        self.add(sum(last.iter().map(|&low| word(low))));
+    }
 
-/// SHA-256 over one element of each call as a little-endian f64, at places that the nonce chooses; the outputs of a call
-/// count as laid end to end.
-pub(crate) fn digest(operation: &dyn Operation, nonce: u64, repetition: u64) -> String {
-    let calls = operation.calls();
-    let mut hash = Sha256::new();
-    for call in 0..calls {
-        let outputs = operation.outputs(call);
-        let total: usize = outputs.iter().map(|output| output.len()).sum();
-        let index = repetition * calls as u64 + call as u64;
-        let mut place = (number(nonce, 1, index) % total as u64) as usize;
-        for output in outputs {
-            if let Some(element) = output.get(place) {
-                hash.update(element.to_le_bytes());
-                break;
-            }
-            place -= output.len();
+    /// Adds an output by the bytes that a file has of it.
+    pub fn bytes(&mut self, output: &[u8]) {
+        let (words, rest) = output.as_chunks::<8>();
+        self.add(sum(words.iter().map(|&word| u64::from_le_bytes(word))));
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        self.add(u64::from_le_bytes(last));
+    }
+
+    fn add(&mut self, words: u64) {
+        self.0 = self.0.wrapping_add(words);
+    }
+}
+
+/// As the referee reads it: 16 hexadecimal digits.
+impl fmt::Display for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:016x}", self.0)
+    }
+}
+
+fn word(value: f32) -> u64 {
+    u64::from(value.to_bits())
+}
+
+fn sum(words: impl Iterator<Item = u64>) -> u64 {
+    words.fold(0, u64::wrapping_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use proptest::prelude::*;
+
+    /// The definition, byte by byte: the byte at place `i` of an output stands for itself times 256 to the `i mod 8`.
+    fn of_bytes(outputs: &[Vec<u8>]) -> String {
+        let all = outputs.iter().flat_map(|output| output.iter().enumerate());
+        let total = all.fold(0_u64, |sum, (place, &byte)| {
+            sum.wrapping_add(u64::from(byte).wrapping_mul(256_u64.pow(place as u32 % 8)))
+        });
+        format!("{total:016x}")
+    }
+
+    fn le_bytes<T, const N: usize>(outputs: &[Vec<T>], bytes: fn(&T) -> [u8; N]) -> Vec<Vec<u8>> {
+        outputs.iter().map(|output| output.iter().flat_map(bytes).collect()).collect()
+    }
+
+    fn outputs<T: fmt::Debug>(element: impl Strategy<Value = T>) -> impl Strategy<Value = Vec<Vec<T>>> {
+        proptest::collection::vec(proptest::collection::vec(element, 0..70), 0..5)
+    }
+
+    proptest! {
+        #[test]
+        fn outputs_of_f64_give_the_sum_of_their_bytes(outputs in outputs(any::<u64>().prop_map(f64::from_bits))) {
+            let mut digest = Digest::default();
+            outputs.iter().for_each(|output| digest.f64s(output));
+            let bytes = le_bytes(&outputs, |value| value.to_bits().to_le_bytes());
+            prop_assert_eq!(digest.to_string(), of_bytes(&bytes));
+        }
+
+        #[test]
+        fn outputs_of_f32_are_filled_to_a_word_each(outputs in outputs(any::<u32>().prop_map(f32::from_bits))) {
+            let mut digest = Digest::default();
+            outputs.iter().for_each(|output| digest.f32s(output));
+            let bytes = le_bytes(&outputs, |value| value.to_bits().to_le_bytes());
+            prop_assert_eq!(digest.to_string(), of_bytes(&bytes));
+        }
+
+        #[test]
+        fn outputs_of_bytes_are_filled_to_a_word_each(outputs in outputs(any::<u8>())) {
+            let mut digest = Digest::default();
+            outputs.iter().for_each(|output| digest.bytes(output));
+            prop_assert_eq!(digest.to_string(), of_bytes(&outputs));
         }
     }
-    hash.finalize()[..KEPT].iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes all");
-        text
-    })
+
+    #[test]
+    fn nothing_gives_sixteen_zeros() {
+        assert_eq!(Digest::default().to_string(), "0000000000000000");
+    }
 }

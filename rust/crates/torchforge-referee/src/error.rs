@@ -11,6 +11,15 @@ pub enum Error {
     /// The referee named a case that was not handed over.
     #[error("the referee asked for the case {0:?}, which this process was not given")]
     Case(String),
+    /// The referee named a repetition whose calls have no numbers.
+    #[error("the referee asked for repetition {0}, and no stream has numbers for so late a one")]
+    Repetition(u64),
+    /// The referee asked for several repetitions of what is done once in a window.
+    #[error("the referee asked for {0} repetitions in a window, and a training has one")]
+    Repetitions(u64),
+    /// The work itself failed.
+    #[error("{0}")]
+    Work(String),
     /// Outputs were asked for and there is no folder for them.
     #[error("the referee asked for outputs; name their folder with --output")]
     NoFolder,

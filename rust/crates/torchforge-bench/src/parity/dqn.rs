@@ -2,7 +2,7 @@
 
 use torchforge_nn::{AdamOptions, DqnUpdate, Error, Minibatch, Mlp, TensorReader, TensorWriter};
 
-use super::{Minibatches, Parity, Updates, actions, of_one};
+use super::{Call, Given, Minibatches, Parity, Updates, actions, of_one};
 use crate::Backend;
 use crate::backend::AnyDqn;
 
@@ -15,20 +15,21 @@ pub(crate) struct DqnParity {
 }
 
 impl Parity for DqnParity {
+    type Given = DqnGiven;
     type Updates = DqnUpdates;
 
     fn updates(&self) -> usize {
         self.updates
     }
 
-    fn start(&self, given: &TensorReader<'_>) -> Result<DqnUpdates, Error> {
-        let online = Mlp::read(&self.layers, "online.", given)?;
-        let target = Mlp::read(&self.layers, "target.", given)?;
-        let field = |name| Minibatches::read(given, name);
-        let (actions, batch) = actions(given)?;
-        let adam = AdamOptions::default();
-        Ok(DqnUpdates {
-            network: AnyDqn::new(self.backend, &online, &target, batch, self.gamma, adam)?,
+    fn read(&self, tensors: &TensorReader<'_>) -> Result<DqnGiven, Error> {
+        let online = Mlp::read(&self.layers, "online.", tensors)?;
+        let target = Mlp::read(&self.layers, "target.", tensors)?;
+        let field = |name| Minibatches::read(tensors, name);
+        let (actions, batch) = actions(tensors)?;
+        Ok(DqnGiven {
+            online,
+            target,
             observations: field("observations")?,
             next_observations: field("next_observations")?,
             actions,
@@ -37,11 +38,17 @@ impl Parity for DqnParity {
             terminations: field("terminations")?,
         })
     }
+
+    fn start(&self, given: &DqnGiven) -> Result<DqnUpdates, Error> {
+        let (adam, DqnGiven { online, target, batch, .. }) = (AdamOptions::default(), given);
+        Ok(DqnUpdates { network: AnyDqn::new(self.backend, online, target, *batch, self.gamma, adam)? })
+    }
 }
 
 /// The networks, and the minibatches.
-pub(crate) struct DqnUpdates {
-    network: AnyDqn,
+pub(crate) struct DqnGiven {
+    online: Mlp,
+    target: Mlp,
     observations: Minibatches,
     next_observations: Minibatches,
     actions: Vec<u32>,
@@ -50,26 +57,39 @@ pub(crate) struct DqnUpdates {
     terminations: Minibatches,
 }
 
+impl Given for DqnGiven {
+    fn rewards(&self) -> &Minibatches {
+        &self.rewards
+    }
+}
+
+/// The network that learns.
+pub(crate) struct DqnUpdates {
+    network: AnyDqn,
+}
+
 impl DqnUpdates {
-    fn loss(&mut self, index: usize) -> Result<f32, Error> {
-        let actions = self.actions.get(of_one(index, self.batch)).unwrap_or_default();
+    fn loss(&mut self, given: &DqnGiven, call: Call<'_>) -> Result<f32, Error> {
+        let index = call.minibatch;
         self.network.update(Minibatch {
-            observations: self.observations.get(index),
-            next_observations: self.next_observations.get(index),
-            actions,
-            rewards: self.rewards.get(index),
-            terminations: self.terminations.get(index),
+            observations: given.observations.get(index),
+            next_observations: given.next_observations.get(index),
+            actions: given.actions.get(of_one(index, given.batch)).unwrap_or_default(),
+            rewards: call.rewards(given),
+            terminations: given.terminations.get(index),
         })
     }
 }
 
 impl Updates for DqnUpdates {
-    fn update(&mut self, index: usize) -> Result<(), Error> {
-        self.loss(index).map(drop)
+    type Given = DqnGiven;
+
+    fn update(&mut self, given: &DqnGiven, call: Call<'_>) -> Result<(), Error> {
+        self.loss(given, call).map(drop)
     }
 
-    fn first(&mut self, found: &mut TensorWriter) -> Result<(), Error> {
-        found.push("loss".into(), vec![1], [self.loss(0)?]);
+    fn first(&mut self, given: &DqnGiven, call: Call<'_>, found: &mut TensorWriter) -> Result<(), Error> {
+        found.push("loss".into(), vec![1], [self.loss(given, call)?]);
         self.network.write_gradients("gradient.", found)?;
         self.write("parameter.", found)
     }

@@ -1,10 +1,12 @@
 //! Updates from given weights and given minibatches, for comparison with another implementation: one file in, one out.
 
 mod dqn;
+mod order;
 mod ppo;
 mod sac;
 
 pub(crate) use dqn::DqnParity;
+pub(crate) use order::Order;
 pub(crate) use ppo::PpoParity;
 pub(crate) use sac::SacParity;
 
@@ -17,69 +19,104 @@ use crate::{Failure, files};
 
 /// What an algorithm does with a file of weights and minibatches.
 pub(crate) trait Parity {
+    /// What a file holds: networks and minibatches.
+    type Given: Given;
+
     /// The networks between two updates.
-    type Updates: Updates;
+    type Updates: Updates<Given = Self::Given>;
 
     /// How many updates follow one another.
     fn updates(&self) -> usize;
 
+    /// Reads a file.
+    fn read(&self, tensors: &TensorReader<'_>) -> Result<Self::Given, Error>;
+
     /// The networks as given, with fresh moments.
-    fn start(&self, given: &TensorReader<'_>) -> Result<Self::Updates, Error>;
+    fn start(&self, given: &Self::Given) -> Result<Self::Updates, Error>;
 
     /// What is computed beside the updates.
-    fn beside(&self, _given: &TensorReader<'_>, _found: &mut TensorWriter) -> Result<(), Error> {
+    fn beside(&self, _tensors: &TensorReader<'_>, _found: &mut TensorWriter) -> Result<(), Error> {
         Ok(())
     }
 
-    /// The file's updates in PyTorch's names and layout: what the first one found, and the parameters after all, which
-    /// are those of `last` where somebody has made these updates already.
-    fn compute(&self, given: &TensorReader<'_>, last: Option<&Self::Updates>) -> Result<TensorWriter, Error> {
-        let mut found = TensorWriter::new();
-        self.beside(given, &mut found)?;
-        let mut updates = self.start(given)?;
-        updates.first(&mut found)?;
-        match last {
-            Some(last) => last.write("after.", &mut found)?,
-            None => {
-                (1..self.updates()).try_for_each(|index| updates.update(index))?;
-                updates.write("after.", &mut found)?;
-            }
-        }
-        Ok(found)
-    }
-
-    /// Sees that a file holds what [`compute`](Self::compute) takes of it: by the first update and the last two, of which
-    /// SAC's differ, and whose results are thrown away. All of them would be a training's warm-up.
-    fn try_file(&self, path: &Path) -> Result<(), Failure> {
-        files::with_tensors(path, |given| {
-            let mut found = TensorWriter::new();
-            self.beside(given, &mut found)?;
-            let mut updates = self.start(given)?;
-            updates.first(&mut found)?;
-            (self.updates().saturating_sub(2)..self.updates()).try_for_each(|index| updates.update(index))
-        })
-    }
-
-    /// [`compute`](Self::compute) from a file.
+    /// The updates of a file in its own order, in PyTorch's names and layout: what the first one found, and the
+    /// parameters after all.
     fn of(&self, path: &Path) -> Result<Vec<u8>, Failure> {
-        files::with_tensors(path, |given| self.compute(given, None)).map(TensorWriter::into_bytes)
+        let found = files::with_tensors(path, |tensors| {
+            let (given, mut found) = (self.read(tensors)?, TensorWriter::new());
+            self.beside(tensors, &mut found)?;
+            let mut updates = self.start(&given)?;
+            updates.first(&given, Call::plain(0), &mut found)?;
+            (1..self.updates()).try_for_each(|number| updates.update(&given, Call::plain(number)))?;
+            updates.write(AFTER, &mut found)?;
+            Ok(found)
+        });
+        found.map(TensorWriter::into_bytes)
+    }
+
+    /// Sees that a file holds what [`of`](Self::of) takes of it: by the first update and the last two, of which SAC's
+    /// differ, and whose results are thrown away. All of them would be a training's warm-up.
+    fn try_file(&self, path: &Path) -> Result<(), Failure> {
+        files::with_tensors(path, |tensors| {
+            let (given, mut found) = (self.read(tensors)?, TensorWriter::new());
+            self.beside(tensors, &mut found)?;
+            let mut updates = self.start(&given)?;
+            updates.first(&given, Call::plain(0), &mut found)?;
+            let last = self.updates().saturating_sub(2)..self.updates();
+            last.map(Call::plain).try_for_each(|call| updates.update(&given, call))
+        })
     }
 }
 
-/// Networks, and the minibatches that they learn from one after the other.
-pub(crate) trait Updates {
-    /// The update from the `index`-th minibatch.
-    fn update(&mut self, index: usize) -> Result<(), Error>;
+/// What the parameters after all updates are called in a file begins with this.
+pub(crate) const AFTER: &str = "after.";
 
-    /// The same as `update(0)`; writes its losses, its gradients and the parameters after it.
-    fn first(&mut self, found: &mut TensorWriter) -> Result<(), Error>;
+/// Which of consecutive updates one is, and what it learns from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call<'a> {
+    /// How many came before it.
+    number: usize,
+    /// Which of the file's minibatches it takes.
+    minibatch: usize,
+    /// The rewards of that minibatch, where they are not the file's.
+    rewards: Option<&'a [f32]>,
+}
+
+impl<'a> Call<'a> {
+    /// In the file's own order, from what it says.
+    fn plain(number: usize) -> Self {
+        Self { number, minibatch: number, rewards: None }
+    }
+
+    /// What it is rewarded with.
+    fn rewards(self, given: &'a impl Given) -> &'a [f32] {
+        self.rewards.unwrap_or_else(|| given.rewards().get(self.minibatch))
+    }
+}
+
+/// What a file holds.
+pub(crate) trait Given {
+    /// The rewards of the minibatches, or what else says how much was got: PPO's returns.
+    fn rewards(&self) -> &Minibatches;
+}
+
+/// Networks that learn from one minibatch after the other.
+pub(crate) trait Updates {
+    /// What the minibatches are part of.
+    type Given;
+
+    /// One update.
+    fn update(&mut self, given: &Self::Given, call: Call<'_>) -> Result<(), Error>;
+
+    /// The same as the first update; writes its losses, its gradients and the parameters after it.
+    fn first(&mut self, given: &Self::Given, call: Call<'_>, found: &mut TensorWriter) -> Result<(), Error>;
 
     /// Writes all parameters, their names after `prefix`.
     fn write(&self, prefix: &str, found: &mut TensorWriter) -> Result<(), Error>;
 }
 
 /// Fields of consecutive minibatches, each (minibatches, values of one).
-struct Minibatches {
+pub(crate) struct Minibatches {
     values: Vec<f32>,
     len: usize,
 }
@@ -90,6 +127,11 @@ impl Minibatches {
         let shape = given.shape(name)?;
         let values = given.f32(name, &shape)?;
         Ok(Self { len: len_of_one(&values, &shape), values })
+    }
+
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.values.len().checked_div(self.len).unwrap_or(0)
     }
 
     /// The values of one; none where there are fewer.

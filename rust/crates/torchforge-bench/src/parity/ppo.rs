@@ -5,7 +5,7 @@ use torchforge_nn::{
 };
 use torchforge_rl::{GaeOptions, Rollout, advantages_and_returns};
 
-use super::{Minibatches, Parity, Updates, actions, of_one};
+use super::{Call, Given, Minibatches, Parity, Updates, actions, of_one};
 use crate::Backend;
 use crate::backend::AnyPpo;
 
@@ -21,20 +21,21 @@ pub(crate) struct PpoParity {
 }
 
 impl Parity for PpoParity {
+    type Given = PpoGiven;
     type Updates = PpoUpdates;
 
     fn updates(&self) -> usize {
         self.updates
     }
 
-    fn start(&self, given: &TensorReader<'_>) -> Result<PpoUpdates, Error> {
-        let actor = Mlp::read(&self.actor, "actor.", given)?;
-        let critic = Mlp::read(&self.critic, "critic.", given)?;
-        let field = |name| Minibatches::read(given, name);
-        let (actions, batch) = actions(given)?;
-        Ok(PpoUpdates {
-            networks: AnyPpo::new(self.backend, actor, critic, 1, batch, self.loss, self.adam)?,
-            learning_rate: self.adam.learning_rate,
+    fn read(&self, tensors: &TensorReader<'_>) -> Result<PpoGiven, Error> {
+        let actor = Mlp::read(&self.actor, "actor.", tensors)?;
+        let critic = Mlp::read(&self.critic, "critic.", tensors)?;
+        let field = |name| Minibatches::read(tensors, name);
+        let (actions, batch) = actions(tensors)?;
+        Ok(PpoGiven {
+            actor,
+            critic,
             observations: field("observations")?,
             actions,
             batch,
@@ -45,9 +46,17 @@ impl Parity for PpoParity {
         })
     }
 
+    fn start(&self, given: &PpoGiven) -> Result<PpoUpdates, Error> {
+        let (actor, critic) = (given.actor.clone(), given.critic.clone());
+        Ok(PpoUpdates {
+            networks: AnyPpo::new(self.backend, actor, critic, 1, given.batch, self.loss, self.adam)?,
+            learning_rate: self.adam.learning_rate,
+        })
+    }
+
     /// The advantages of a rollout.
-    fn beside(&self, given: &TensorReader<'_>, found: &mut TensorWriter) -> Result<(), Error> {
-        let shape = given.shape("rollout.rewards")?;
+    fn beside(&self, tensors: &TensorReader<'_>, found: &mut TensorWriter) -> Result<(), Error> {
+        let shape = tensors.shape("rollout.rewards")?;
         let [_, environments @ (1..)] = shape[..] else {
             return Err(Error::TensorKind {
                 name: "rollout.rewards".into(),
@@ -55,8 +64,8 @@ impl Parity for PpoParity {
                 found: format!("{shape:?}"),
             });
         };
-        let field = |name: &str| given.f32(&format!("rollout.{name}"), &shape);
-        let last = |name: &str| given.f32(&format!("rollout.{name}"), &[environments]);
+        let field = |name: &str| tensors.f32(&format!("rollout.{name}"), &shape);
+        let last = |name: &str| tensors.f32(&format!("rollout.{name}"), &[environments]);
         let (rewards, dones, values) = (field("rewards")?, field("dones")?, field("values")?);
         let (next_values, next_dones) = (last("next_value")?, last("next_done")?);
         let rollout = Rollout {
@@ -75,9 +84,9 @@ impl Parity for PpoParity {
 }
 
 /// The networks, and the minibatches.
-pub(crate) struct PpoUpdates {
-    networks: AnyPpo,
-    learning_rate: f64,
+pub(crate) struct PpoGiven {
+    actor: Mlp,
+    critic: Mlp,
     observations: Minibatches,
     actions: Vec<u32>,
     batch: usize,
@@ -87,28 +96,42 @@ pub(crate) struct PpoUpdates {
     values: Minibatches,
 }
 
+impl Given for PpoGiven {
+    fn rewards(&self) -> &Minibatches {
+        &self.returns
+    }
+}
+
+/// The networks that learn.
+pub(crate) struct PpoUpdates {
+    networks: AnyPpo,
+    learning_rate: f64,
+}
+
 impl PpoUpdates {
-    fn loss(&mut self, index: usize) -> Result<PpoLoss, Error> {
-        let actions = self.actions.get(of_one(index, self.batch)).unwrap_or_default();
+    fn loss(&mut self, given: &PpoGiven, call: Call<'_>) -> Result<PpoLoss, Error> {
+        let index = call.minibatch;
         let minibatch = PpoMinibatch {
-            observations: self.observations.get(index),
-            actions,
-            log_probabilities: self.log_probabilities.get(index),
-            advantages: self.advantages.get(index),
-            returns: self.returns.get(index),
-            values: self.values.get(index),
+            observations: given.observations.get(index),
+            actions: given.actions.get(of_one(index, given.batch)).unwrap_or_default(),
+            log_probabilities: given.log_probabilities.get(index),
+            advantages: given.advantages.get(index),
+            returns: call.rewards(given),
+            values: given.values.get(index),
         };
         self.networks.update(minibatch, self.learning_rate)
     }
 }
 
 impl Updates for PpoUpdates {
-    fn update(&mut self, index: usize) -> Result<(), Error> {
-        self.loss(index).map(drop)
+    type Given = PpoGiven;
+
+    fn update(&mut self, given: &PpoGiven, call: Call<'_>) -> Result<(), Error> {
+        self.loss(given, call).map(drop)
     }
 
-    fn first(&mut self, found: &mut TensorWriter) -> Result<(), Error> {
-        let loss = self.loss(0)?;
+    fn first(&mut self, given: &PpoGiven, call: Call<'_>, found: &mut TensorWriter) -> Result<(), Error> {
+        let loss = self.loss(given, call)?;
         for (name, value) in [
             ("loss", loss.total),
             ("policy_loss", loss.policy),

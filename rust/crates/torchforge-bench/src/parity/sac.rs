@@ -5,7 +5,7 @@ use torchforge_nn::{
     TensorWriter,
 };
 
-use super::{Minibatches, Parity, Updates};
+use super::{Call, Given, Minibatches, Parity, Updates};
 use crate::Backend;
 use crate::backend::AnySac;
 
@@ -21,35 +21,40 @@ pub(crate) struct SacParity {
 }
 
 impl Parity for SacParity {
+    type Given = SacGiven;
     type Updates = SacUpdates;
 
     fn updates(&self) -> usize {
         self.updates
     }
 
-    fn start(&self, given: &TensorReader<'_>) -> Result<SacUpdates, Error> {
-        let networks = SacNetworks::read(&self.actor, &self.critic, given)?;
-        let field = |name| Minibatches::read(given, name);
-        let rewards = field("rewards")?;
-        Ok(SacUpdates {
-            sac: AnySac::new(self.backend, networks, self.range.clone(), rewards.len, self.loss)?,
-            policy_frequency: self.policy_frequency,
+    fn read(&self, tensors: &TensorReader<'_>) -> Result<SacGiven, Error> {
+        let field = |name| Minibatches::read(tensors, name);
+        Ok(SacGiven {
+            networks: SacNetworks::read(&self.actor, &self.critic, tensors)?,
             observations: field("observations")?,
             next_observations: field("next_observations")?,
             actions: field("actions")?,
-            rewards,
+            rewards: field("rewards")?,
             terminations: field("terminations")?,
             next_noise: field("noise.next")?,
             policy_noise: field("noise.policy")?,
             temperature_noise: field("noise.alpha")?,
         })
     }
+
+    fn start(&self, given: &SacGiven) -> Result<SacUpdates, Error> {
+        let (networks, range, batch) = (given.networks.clone(), self.range.clone(), given.rewards.len);
+        Ok(SacUpdates {
+            sac: AnySac::new(self.backend, networks, range, batch, self.loss)?,
+            policy_frequency: self.policy_frequency,
+        })
+    }
 }
 
 /// The networks, the minibatches and the noise of every sampling.
-pub(crate) struct SacUpdates {
-    sac: AnySac,
-    policy_frequency: usize,
+pub(crate) struct SacGiven {
+    networks: SacNetworks,
     observations: Minibatches,
     next_observations: Minibatches,
     actions: Minibatches,
@@ -60,42 +65,60 @@ pub(crate) struct SacUpdates {
     temperature_noise: Minibatches,
 }
 
+impl Given for SacGiven {
+    fn rewards(&self) -> &Minibatches {
+        &self.rewards
+    }
+}
+
+/// The networks that learn.
+pub(crate) struct SacUpdates {
+    sac: AnySac,
+    policy_frequency: usize,
+}
+
 impl SacUpdates {
-    fn update_critics(&mut self, index: usize) -> Result<f32, Error> {
+    fn update_critics(&mut self, given: &SacGiven, call: Call<'_>) -> Result<f32, Error> {
+        let index = call.minibatch;
         let minibatch = SacMinibatch {
-            observations: self.observations.get(index),
-            next_observations: self.next_observations.get(index),
-            actions: self.actions.get(index),
-            rewards: self.rewards.get(index),
-            terminations: self.terminations.get(index),
+            observations: given.observations.get(index),
+            next_observations: given.next_observations.get(index),
+            actions: given.actions.get(index),
+            rewards: call.rewards(given),
+            terminations: given.terminations.get(index),
         };
-        self.sac.update_critics(minibatch, self.next_noise.get(index))
+        self.sac.update_critics(minibatch, given.next_noise.get(index))
     }
 }
 
 impl Updates for SacUpdates {
-    fn update(&mut self, index: usize) -> Result<(), Error> {
-        self.update_critics(index)?;
-        if index.is_multiple_of(self.policy_frequency) {
+    type Given = SacGiven;
+
+    fn update(&mut self, given: &SacGiven, call: Call<'_>) -> Result<(), Error> {
+        self.update_critics(given, call)?;
+        if call.number.is_multiple_of(self.policy_frequency) {
             let noise = PolicyNoise {
-                policy: self.policy_noise.get(index),
-                temperature: self.temperature_noise.get(index),
+                policy: given.policy_noise.get(call.minibatch),
+                temperature: given.temperature_noise.get(call.minibatch),
             };
-            self.sac.update_policy(self.observations.get(index), noise)?;
+            self.sac.update_policy(given.observations.get(call.minibatch), noise)?;
         }
         self.sac.update_targets();
         Ok(())
     }
 
     /// Round by round, so that the first one's gradients can be looked at; the bytes are the same.
-    fn first(&mut self, found: &mut TensorWriter) -> Result<(), Error> {
-        found.push("qf_loss".into(), vec![1], [self.update_critics(0)?]);
+    fn first(&mut self, given: &SacGiven, call: Call<'_>, found: &mut TensorWriter) -> Result<(), Error> {
+        found.push("qf_loss".into(), vec![1], [self.update_critics(given, call)?]);
         self.sac.write_critic_gradients("gradient.", found)?;
-        let round = self.actions.len;
-        let rounds = self.policy_noise.get(0).chunks(round).zip(self.temperature_noise.get(0).chunks(round));
+        let (round, index) = (given.actions.len, call.minibatch);
+        let noises =
+            [&given.policy_noise, &given.temperature_noise].map(|noise| noise.get(index).chunks(round));
+        let [policies, temperatures] = noises;
+        let rounds = policies.zip(temperatures);
         for (number, (policy, temperature)) in rounds.enumerate() {
             let noise = PolicyNoise { policy, temperature };
-            let loss = self.sac.update_policy(self.observations.get(0), noise)?;
+            let loss = self.sac.update_policy(given.observations.get(index), noise)?;
             if number == 0 {
                 for (name, value) in [
                     ("actor_loss", loss.policy),

@@ -7,7 +7,7 @@ use safetensors::{Dtype, View};
 use super::{Element, WORDS};
 
 /// Collects tensors for a safetensors file. Equal tensors give equal bytes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct TensorWriter {
     tensors: Vec<(String, Tensor)>,
 }
@@ -57,6 +57,11 @@ impl TensorWriter {
         self.tensors.push((name, Tensor { dtype: T::DTYPE, shape, data }));
     }
 
+    /// The bytes of each tensor's values, in the order in which they were added.
+    pub fn data(&self) -> impl Iterator<Item = &[u8]> {
+        self.tensors.iter().map(|(_, tensor)| &tensor.data[..])
+    }
+
     /// The file's bytes.
     pub fn into_bytes(self) -> Vec<u8> {
         self.serialised(None)
@@ -75,7 +80,7 @@ impl TensorWriter {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Tensor {
     dtype: Dtype,
     shape: Vec<usize>,

@@ -1,0 +1,343 @@
+//! The real binary, led by a referee's orders (`docs/protocol.md`).
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use torchforge_nn::TensorReader;
+
+mod common;
+
+use common::*;
+
+/// What the binary says and how it ends when it hears these orders.
+fn conversation(words: &[&str], orders: &[String]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_torchforge"))
+        .args(words)
+        .arg("--referee")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    // One that ends early closes its stdin.
+    let _ = child.stdin.take().unwrap().write_all((orders.join("\n") + "\n").as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// What the binary answers, after it said that it is ready; its progress is left out.
+fn answers(words: &[&str], orders: &[String]) -> Vec<Value> {
+    let output = conversation(words, orders);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut lines = lines.filter(|line| line["event"] != "progress");
+    assert_eq!(lines.next().unwrap(), serde_json::json!({"event": "ready"}));
+    lines.collect()
+}
+
+fn go(case: &str, nonce: u64, first: u64, repetitions: u64) -> String {
+    format!(
+        r#"{{"event":"go","case":"{case}","nonce":"{nonce:016x}","first":{first},"repetitions":{repetitions}}}"#
+    )
+}
+
+fn outputs(case: &str, nonce: u64, repetitions: &[u64]) -> String {
+    format!(r#"{{"event":"outputs","case":"{case}","nonce":"{nonce:016x}","repetitions":{repetitions:?}}}"#)
+}
+
+/// The digest of outputs by their bytes, each filled with zeros to whole words.
+fn digest<'a>(outputs: impl IntoIterator<Item = &'a [u8]>) -> String {
+    let mut total = 0_u64;
+    for word in outputs.into_iter().flat_map(|output| output.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..word.len()].copy_from_slice(word);
+        total = total.wrapping_add(u64::from_le_bytes(whole));
+    }
+    format!("{total:016x}")
+}
+
+/// The digest of f64 files, in which no output ends within a word.
+fn of_arrays(files: &[&Path]) -> String {
+    let files: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+    digest(files.iter().map(|file| &file[128..]))
+}
+
+/// The digest of a file's f32 tensors whose names begin with a prefix, each of which is one output.
+fn of_tensors(file: &Path, prefix: &str) -> String {
+    let bytes = fs::read(file).unwrap();
+    let given = TensorReader::new(&bytes).unwrap();
+    let names = given.names().into_iter().filter(|name| name.starts_with(prefix));
+    let tensors: Vec<Vec<u8>> = names
+        .map(|name| {
+            let values = given.f32(&name, &given.shape(&name).unwrap()).unwrap();
+            values.into_iter().flat_map(f32::to_le_bytes).collect()
+        })
+        .collect();
+    assert!(!tensors.is_empty(), "nothing begins with {prefix}");
+    digest(tensors.iter().map(Vec::as_slice))
+}
+
+/// Holds what a referee holds of every operation, one of whose repetitions has the digest that `of_files` finds in a
+/// folder. Returns the `done` of two repetitions.
+fn is_led(
+    benchmark: &str,
+    case: &str,
+    parameters: &str,
+    input: &Path,
+    of_files: impl Fn(&Path) -> String,
+) -> Value {
+    let path = input.to_str().unwrap();
+    let words = [benchmark, "--case", case, "--parameters", parameters, "--seed", "5"];
+    let words = [&words[..], &["--input", path, "--output", path]].concat();
+    let orders = [
+        go(case, 0xaa, 0, 0),
+        go(case, 0xaa, 5, 2),
+        go(case, 0xaa, 6, 1),
+        go(case, 0xbb, 5, 2),
+        outputs(case, 0xaa, &[6, 5]),
+    ];
+    let said = answers(&words, &orders);
+    assert_eq!(said.len(), 5);
+    for done in &said[..4] {
+        assert_eq!((&done["event"], &done["case"]), (&"done".into(), &case.into()));
+        assert!(done["between_seconds"].as_f64().unwrap() > 0.0);
+        assert!(done["memory"]["vmhwm_bytes"].as_u64().unwrap() > 0);
+        let seconds = done["metrics"]["seconds"].as_array().unwrap();
+        assert!(seconds.iter().all(|seconds| seconds.as_f64().unwrap() > 0.0));
+        assert_eq!(seconds.len(), done["digests"].as_array().unwrap().len());
+    }
+    let digests = |index: usize| said[index]["digests"].as_array().unwrap().clone();
+    assert_eq!((digests(0).len(), digests(1).len()), (0, 2));
+    assert_eq!(digests(1)[1..], digests(2), "a repetition is the same in whatever round");
+    assert_ne!(digests(1)[0], digests(1)[1], "another repetition is other work");
+    assert_ne!(digests(1)[0], digests(3)[0], "another nonce is other work");
+    assert_eq!(said[4], serde_json::json!({"event": "written", "case": case}));
+    for (place, repetition) in ["5", "6"].into_iter().enumerate() {
+        let found = of_files(&input.join(case).join(repetition));
+        assert_eq!(digests(1)[place], found, "{benchmark}: the files of repetition {repetition}");
+    }
+    said[1].clone()
+}
+
+#[test]
+fn gae_is_led_by_a_referee() {
+    let folder = folder("referee-gae");
+    gae_input(&folder, "T=8", "(8,)", 8);
+    let parameters = r#"{"batch":1,"length":8,"calls":2,"warmup":1,"repetitions":3}"#;
+    let done = is_led("gae", "T=8", parameters, &folder, |files| {
+        of_arrays(&[&files.join("advantages.npy"), &files.join("returns.npy")])
+    });
+    assert_eq!(done["counts"], serde_json::json!({"elements": 8}));
+}
+
+#[test]
+fn acting_is_led_by_a_referee_and_digests_the_values_of_each_call_alone() {
+    // With three actions a row ends within a word.
+    for (environment, sizes) in [("CartPole-v1", SIZES), ("Acrobot-v1", [6, 120, 84, 3])] {
+        let folder = dqn_input(&format!("referee-act-{environment}"), environment, sizes);
+        let parameters = format!(r#"{{"environment":"{environment}","calls":5,"warmup":0,"repetitions":1}}"#);
+        let done = is_led("act", environment, &parameters, &folder, |files| {
+            let bytes = fs::read(files.join("values.safetensors")).unwrap();
+            let values = TensorReader::new(&bytes).unwrap().f32("values", &[5, sizes[3]]).unwrap();
+            let bytes: Vec<u8> = values.into_iter().flat_map(f32::to_le_bytes).collect();
+            digest(bytes.chunks(4 * sizes[3]))
+        });
+        assert_eq!(done["counts"], serde_json::json!({"observations": 5}));
+    }
+}
+
+#[test]
+fn updates_are_led_by_a_referee() {
+    let cases = [
+        ("dqn", dqn_input("referee-update-dqn", "CartPole-v1", SIZES), "CartPole-v1"),
+        ("ppo", ppo_input("referee-update-ppo"), "CartPole-v1"),
+        ("sac", sac_input("referee-update-sac"), "Pendulum-v1"),
+    ];
+    for (algorithm, folder, case) in cases {
+        let parameters = format!(r#"{{"algorithm":"{algorithm}","calls":3,"warmup":1,"repetitions":3}}"#);
+        let done = is_led("update", case, &parameters, &folder, |files| {
+            of_tensors(&files.join("update.safetensors"), "after.")
+        });
+        assert_eq!(done["counts"], serde_json::json!({"updates": 3}));
+        let program = fs::metadata(env!("CARGO_BIN_EXE_torchforge")).unwrap().len();
+        assert_eq!(done["metrics"]["program_bytes"].as_f64(), Some(program as f64));
+    }
+}
+
+#[test]
+#[cfg(any(feature = "candle", feature = "burn"))]
+fn updates_of_another_library_are_led_by_a_referee() {
+    let folder = dqn_input("referee-update-backends", "CartPole-v1", SIZES);
+    let parameters = r#"{"algorithm":"dqn","calls":3,"warmup":1,"repetitions":3}"#;
+    let path = folder.to_str().unwrap();
+    for backend in [(cfg!(feature = "candle"), "candle"), (cfg!(feature = "burn"), "burn")] {
+        let (true, backend) = backend else { continue };
+        let words = ["update", "--case", "CartPole-v1", "--parameters", parameters, "--seed", "5"];
+        let words = [&words[..], &["--input", path, "--output", path, "--backend", backend]].concat();
+        let orders = [go("CartPole-v1", 0xaa, 5, 1), outputs("CartPole-v1", 0xaa, &[5])];
+        let said = answers(&words, &orders);
+        let file = folder.join("CartPole-v1/5/update.safetensors");
+        assert_eq!(said[0]["digests"][0], of_tensors(&file, "after."), "{backend}");
+    }
+}
+
+#[test]
+fn environments_are_led_by_a_referee() {
+    let folder = folder("referee-env-step");
+    for (case, vector, n) in [("single", false, 1), ("n=3", true, 3)] {
+        fs::create_dir_all(folder.join(case)).unwrap();
+        let actions: Vec<f64> = (0..40 * n).map(|place| f64::from(place % 3 == 0)).collect();
+        fs::write(folder.join(case).join("actions.npy"), npy(&actions, &format!("(40, {n})"))).unwrap();
+        let parameters =
+            format!(r#"{{"environments":{n},"vector":{vector},"calls":40,"warmup":1,"repetitions":3}}"#);
+        let done = is_led("env-step", case, &parameters, &folder, |files| {
+            let (last, all) = (files.join("last_observations.npy"), files.join("observations.npy"));
+            let (found, recorded) = (values(&last), values(&all));
+            assert_eq!(found, recorded[recorded.len() - found.len()..]);
+            of_arrays(&[&last])
+        });
+        assert_eq!(done["counts"], serde_json::json!({"environment_steps": 40 * n}));
+    }
+}
+
+#[test]
+fn a_repetitions_first_number_seeds_the_environments_and_turns_the_actions() {
+    let folder = folder("referee-env-step-turned");
+    let actions: Vec<f64> = (0..30).map(|place| f64::from(u8::from(place % 4 < 2))).collect();
+    let [given, turned] = [0, 7].map(|offset| [&actions[offset..], &actions[..offset]].concat());
+    let parameters = r#"{"environments":1,"vector":false,"calls":30,"warmup":0,"repetitions":1}"#;
+    // 67 is 7 more than a multiple of the 30 calls; the 31st bit is of neither part.
+    let stepped = |case: &str, actions: &[f64], number: u64| {
+        fs::create_dir_all(folder.join(case)).unwrap();
+        fs::write(folder.join(case).join("actions.npy"), npy(actions, "(30, 1)")).unwrap();
+        let path = folder.to_str().unwrap();
+        let words = ["env-step", "--case", case, "--parameters", parameters, "--seed", "5"];
+        let words = [&words[..], &["--input", path, "--output", path]].concat();
+        answers(&words, &[outputs(case, nonce_of(number), &[0])]);
+        values(&folder.join(case).join("0/observations.npy"))
+    };
+    let expected = stepped("turned", &turned, 11);
+    assert_eq!(stepped("given", &given, 11 + (1 << 31) + (67 << 32)), expected);
+    assert_ne!(stepped("other", &given, 11), expected);
+    assert_ne!(stepped("another", &turned, 12), expected);
+}
+
+#[test]
+fn trainings_are_led_by_a_referee_and_end_as_those_by_hand() {
+    let cases = [
+        (
+            "dqn",
+            dqn_input("referee-dqn", "CartPole-v1", SIZES),
+            "CartPole-v1",
+            r#""steps":1200,"learning_starts":1000,"train_frequency":10"#,
+        ),
+        (
+            "ppo",
+            ppo_input("referee-ppo"),
+            "CartPole-v1",
+            r#""environments":4,"rollout_steps":32,"minibatches":4,"epochs":2,"iterations":2"#,
+        ),
+        ("sac", sac_input("referee-sac"), "Pendulum-v1", r#""learning_starts":200,"batch":16,"steps":205"#),
+    ];
+    for (benchmark, folder, case, training) in cases {
+        let parameters = format!(r#"{{"environment":"{case}","parity_updates":3,{training}}}"#);
+        let path = folder.to_str().unwrap();
+        let by_hand = lines(&train(benchmark, &folder, case, &parameters, &[]));
+        let counts = &by_hand.last().unwrap()["counts"];
+
+        let words = [benchmark, "--case", case, "--parameters", &parameters, "--seed", "1"];
+        let words = [&words[..], &["--input", path, "--output", path]].concat();
+        let orders = [
+            outputs(case, 0xaa, &[1]),
+            go(case, 0xaa, 1, 0),
+            go(case, 0xaa, 1, 1),
+            outputs(case, 0xaa, &[2]),
+            go(case, 0xaa, 1, 1),
+            outputs(case, 0xaa, &[3]),
+        ];
+        let said = answers(&words, &orders);
+        assert_eq!(said[1]["digests"], serde_json::json!([]));
+        let weights = of_tensors(&folder.join(case).join("weights.safetensors"), "");
+        for done in [&said[2], &said[4]] {
+            assert_eq!(done["digests"], serde_json::json!([weights]));
+            assert_eq!(done["counts"], *counts);
+            let seconds = |name: &str| done["metrics"][name].as_f64().unwrap();
+            let parts = seconds("training_seconds") + seconds("initialisation_seconds");
+            assert!((seconds("wall_seconds") - parts).abs() < 1e-9);
+            assert!(done["between_seconds"].as_f64().unwrap() > 0.0);
+        }
+        for name in ["episodes.json", "weights.safetensors", "update.safetensors", "trace.safetensors"] {
+            let wanted = fs::read(folder.join(case).join(name)).unwrap();
+            for repetition in ["1", "2", "3"] {
+                let found = fs::read(folder.join(case).join(repetition).join(name)).unwrap();
+                assert!(found == wanted, "{benchmark}: {name} of {repetition}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_exit_code_1() {
+    let folder = ppo_input("referee-refused");
+    gae_input(&folder, "T=8", "(8,)", 8);
+    let path = folder.to_str().unwrap();
+    let gae = [
+        "gae",
+        "--case",
+        "T=8",
+        "--parameters",
+        r#"{"batch":1,"length":8,"calls":2,"warmup":1,"repetitions":3}"#,
+    ];
+    let ppo = [
+        "ppo",
+        "--case",
+        "CartPole-v1",
+        "--parameters",
+        r#"{"environment":"CartPole-v1","environments":4,"rollout_steps":32,"minibatches":4,"epochs":2,"iterations":1,"parity_updates":3}"#,
+    ];
+    let old = r#"{"event":"go","case":"T=8","nonce":"00000000000000aa","repetitions":3}"#.to_owned();
+    for (words, order, expected) in [
+        (gae, old, "missing field `first`"),
+        (gae, go("T=9", 0xaa, 0, 1), "\"T=9\", which this process was not given"),
+        (gae, go("T=8", 0xaa, 1 << 31, 1), "asked for repetition 2147483648"),
+        (gae, go("T=8", 0xaa, u64::MAX, 2), "asked for repetition 18446744073709551615"),
+        (gae, outputs("T=8", 0xaa, &[1 << 31]), "asked for repetition 2147483648"),
+        (gae, outputs("T=8", 0xaa, &[1]), "name their folder with --output"),
+        (ppo, go("CartPole-v1", 0xaa, 1, 2), "asked for 2 repetitions in a window"),
+    ] {
+        let output = if expected.contains("--output") { &[][..] } else { &["--output", path] };
+        let output =
+            conversation(&[&words[..], &["--seed", "5", "--input", path], output].concat(), &[order]);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains(expected) && stderr.lines().count() == 1, "{expected}: {stderr}");
+        assert_eq!(output.stdout, b"{\"event\":\"ready\"}\n", "{expected}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_said_instead_of_ready() {
+    let (right, wrong) = (ppo_input("referee-read"), folder("referee-read-wrong"));
+    let parameters = r#"{"algorithm":"ppo","calls":1,"warmup":0,"repetitions":1}"#;
+    let training = r#"{"environment":"CartPole-v1","environments":4,"rollout_steps":32,"minibatches":4,"epochs":2,
+        "iterations":1,"parity_updates":3}"#;
+    fs::write(wrong.join("file"), "").unwrap();
+    let file = wrong.join("file");
+    // Trainings alone write long after they are ready.
+    for (benchmark, parameters, input, output, expected) in [
+        ("update", parameters, &wrong, &right, "parity.safetensors"),
+        ("ppo", training, &wrong, &right, "parity.safetensors"),
+        ("ppo", training, &right, &file, "cannot make"),
+    ] {
+        let words = [benchmark, "--case", "CartPole-v1", "--parameters", parameters, "--seed", "1"];
+        let folders = ["--input", input.to_str().unwrap(), "--output", output.to_str().unwrap()];
+        let output = conversation(&[&words[..], &folders].concat(), &[]);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains(expected), "{stderr}");
+        assert!(output.stdout.is_empty(), "it was ready");
+    }
+}
