@@ -1,8 +1,9 @@
 """Whether platforms agree: the same bytes from the same inputs, for implementations that are declared portable."""
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
-from runner.matrix import Determinism, OutputCheck
+from runner.matrix import Benchmark, Determinism, Kind
 from runner.records.record import Record
 from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING
@@ -28,30 +29,32 @@ def agreement(room: Room, row: Row, others: Sequence[Room]) -> str:
         if each.implementation.name == row.implementation.name
         for record in each.passed
     }
-    outputs = room.benchmark.gate.outputs
     answers = [
         answer
         for record in row.passed
-        if record.seed in theirs and (answer := _same(record, theirs[record.seed], outputs)) is not None
+        if record.seed in theirs and (answer := _same(record, theirs[record.seed], room.benchmark)) is not None
     ]
     if not answers:
         return NOTHING
     return SAME if all(answers) else DIFFERENT
 
 
-def _same(one: Record, other: Record, outputs: Sequence[OutputCheck]) -> bool | None:
+def _same(one: Record, other: Record, benchmark: Benchmark) -> bool | None:
     """Whether two records' files are equal; None where they may not be compared."""
     if one.inputs != other.inputs:
         return None
-    if (one.referee and one.referee.nonce) != (other.referee and other.referee.nonce):
-        # Other inputs, from another run.
+    nonces = {record.referee and record.referee.nonce for record in (one, other)}
+    if benchmark.kind is Kind.OPERATION and len(nonces) > 1:
+        # Other inputs, from another run. A training's seed is public.
         return None
     files = one.outputs.keys() & other.outputs.keys()
     parameters = one.parameters, other.parameters
     if parameters[0] != parameters[1]:
-        files &= {
+        comparable = {
             output.file
-            for output in outputs
+            for output in benchmark.gate.outputs
             if all(parameters[0].get(name) == parameters[1].get(name) for name in output.depends_on)
         }
+        # Under a referee a file lies in the folder of its repetition.
+        files = {file for file in files if PurePosixPath(file).name in comparable}
     return all(one.outputs[file] == other.outputs[file] for file in files) if files else None
