@@ -148,6 +148,12 @@ class DamagedRecord(StoreError):
     exit_code = 18
 
 
+class DamagedLedger(StoreError):
+    """A line of a ledger was altered, left out or added."""
+
+    exit_code = 26
+
+
 class NewerRecord(StoreError):
     """A later version of forge-bench wrote a record, and this version cannot read it."""
 
