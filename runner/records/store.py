@@ -6,6 +6,8 @@
     probes/<digest>.json             the versions that an image's first launch printed
     logs/<launch>.log                an implementation's stderr
     tables/*.md                      pages, which can be rendered again from the records
+    ledger.jsonl                     every plan that was begun here and every launch of it; never removed
+    ledger.cut-*                     the beginning of a line that a crash cut off
     **/.part-*                       unfinished files; a file gets its name when it is whole and on the disk
 
 A record is found by its content key, never by its file name. Of several records with one key the newest counts.
@@ -43,6 +45,7 @@ from runner.system.owner import Fate, Owner
 from runner.system.paths import component, portable
 
 _LARGEST_PROBE = 2**20
+_LEDGER = "ledger.jsonl"
 _AREAS = frozenset({"records", "references", "inputs", "probes", "logs", "tables"})
 # No runner takes so long to write a file. The age decides only where the owner cannot be judged from here.
 _PART_AGE_SECONDS = 24 * 3600
@@ -63,6 +66,15 @@ class Store:
     def tables_directory(self) -> Path:
         """Where the rendered pages lie, one folder for each profile."""
         return self.root / "tables"
+
+    @property
+    def ledger_path(self) -> Path:
+        """Where the ledger lies. No link is followed.
+
+        Raises:
+            StoreError: it is a link.
+        """
+        return self.place(_LEDGER)
 
     def log_path(self, launch: str) -> Path:
         """Where the stderr of a launch is kept."""
@@ -127,7 +139,7 @@ class Store:
             names = {path.name for path in self.root.iterdir()}
         except OSError:
             return False
-        return all(name in _AREAS or name.startswith(PART) for name in names)
+        return all(name in _AREAS or name.startswith((PART, "ledger.")) for name in names)
 
     def add(self, record: Record) -> Record:
         """Append a sealed record."""

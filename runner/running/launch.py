@@ -18,6 +18,7 @@ from runner.records.record import Record
 from runner.records.store import Store
 from runner.referee.dialogue import Dialogue
 from runner.referee.protocol import REFEREE, Reader, arguments
+from runner.running.bookkeeping import Book
 from runner.running.inputs import ensure_inputs, inputs_of_launch
 from runner.running.progress import Progress
 from runner.running.recording import sealed_record
@@ -47,17 +48,22 @@ class Surroundings:
     store: Store
     progress: Progress
     secret: bytes
+    book: Book
 
 
 def run_launch(launch: Launch, around: Surroundings) -> list[Record]:
     """Run one launch; the records of all its cells are in the store when this returns."""
-    prepared = _prepare(launch, around)
-    with scratch_directory("launch") as scratch, ExitStack() as keeping:
-        ended = _start(prepared, around, scratch, keeping)
-        _keep_log(ended, around.store)
-        records = [_judge_and_store(planned, ended, around) for planned in launch.cells]
-    around.progress.finish(launch, records)
-    return records
+    with around.book.launch(launch) as book:
+        prepared = _prepare(launch, around)
+        book.name = prepared.name
+        with scratch_directory("launch") as scratch, ExitStack() as keeping:
+            ended = _start(prepared, around, scratch, keeping)
+            _keep_log(ended, around.store)
+            for planned in launch.cells:
+                book.records.append(_judge_and_store(planned, ended, around))
+            book.write()
+    around.progress.finish(launch, book.records)
+    return book.records
 
 
 def _prepare(launch: Launch, around: Surroundings) -> PreparedLaunch:

@@ -9,7 +9,9 @@ from runner.records.image import ImageFacts
 from runner.records.record import Record
 from runner.records.store import Store
 from runner.referee.nonce import new_secret
+from runner.running.bookkeeping import book_of
 from runner.running.launch import Surroundings, run_launch
+from runner.running.occasion import UNKNOWN, Occasion
 from runner.running.pins import verified_software
 from runner.running.progress import Progress
 from runner.system.caller_limits import require_addresses
@@ -28,23 +30,39 @@ class Summary:
         return tuple(record for record in self.records if record.failed)
 
 
-def run(plan: Plan, executor: Executor, store: Store, progress: Progress) -> Summary:
-    """Run the plan. Every finished cell is in the store before the next launch starts.
+def run(
+    plan: Plan, executor: Executor, store: Store, progress: Progress, *, occasion: Occasion = UNKNOWN
+) -> Summary:
+    """Run the plan. Every finished cell is in the store and its ledger before the next launch starts.
 
     Raises:
-        ImageBuildFailed, PinMismatch, DockerUnavailable, StoreError: nothing more can be run.
+        ImageBuildFailed, PinMismatch, DockerUnavailable, StoreError: nothing more can be run. A damaged ledger is a
+            StoreError.
     """
     _sweep(executor, store, progress.say)
-    around = Surroundings(
-        profile=plan.profile,
-        images=_prepare(plan, executor, store, progress.say),
-        executor=executor,
-        store=store,
-        progress=progress,
-        secret=new_secret(),
-    )
+    images, secret = _prepare(plan, executor, store, progress.say), new_secret()
     progress.begin(plan.launches, plan.records, here=executor.machine())
-    records = [record for launch in plan.launches for record in run_launch(launch, around)]
+    records: list[Record] = []
+    if plan.launches:
+        with book_of(
+            plan,
+            ledger=store.ledger_path,
+            executor=executor.name,
+            images=[facts for facts, _ in images.values()],
+            secret=secret,
+            occasion=occasion,
+            say=progress.say,
+        ) as book:
+            around = Surroundings(
+                profile=plan.profile,
+                images=images,
+                executor=executor,
+                store=store,
+                progress=progress,
+                secret=secret,
+                book=book,
+            )
+            records = [record for launch in plan.launches for record in run_launch(launch, around)]
     progress.end()
     return Summary(records=records)
 

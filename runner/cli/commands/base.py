@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from runner.daemon.unavailable import without_library
 from runner.executors.base import Executor
 from runner.executors.local import LocalExecutor
 from runner.matrix import Matrix, load_matrix
+from runner.matrix.source import MOST_BYTES
 from runner.planning.cells import Selection
 from runner.planning.plan import Plan, make_plan
 from runner.records.order import future_in_words
@@ -21,11 +23,15 @@ from runner.records.record import Record
 from runner.records.results_directory import published_results, store_inside_image, store_of_checkout
 from runner.records.source import RecordSource, named_path, source_at, store_at
 from runner.records.store import Store
+from runner.running.occasion import Occasion
 from runner.running.progress import Progress
 from runner.system import machine
+from runner.system.bounded_reading import read_bounded
 from runner.system.checkout import ROOT, require_checkout
 from runner.system.errors import UsageError
+from runner.system.git import checkout_at
 from runner.system.paths import resolved
+from runner.system.version import VERSION
 
 
 class Context:
@@ -70,9 +76,33 @@ class Context:
         """The matrix. Every name of the command line was found in it."""
         if self._asked.matrix is None:
             require_checkout()
-        matrix = load_matrix(self._asked.matrix or ROOT / "matrix.yaml", builds=not self.inside_image)
+        matrix = load_matrix(self.matrix_path, builds=not self.inside_image)
         check_names(self._asked, matrix)
         return matrix
+
+    @property
+    def matrix_path(self) -> Path:
+        """The file of the matrix."""
+        return self._asked.matrix or ROOT / "matrix.yaml"
+
+    @cached_property
+    def occasion(self) -> Occasion:
+        """What the ledger keeps of this call."""
+        checkout, selected = checkout_at(ROOT), self.selection
+        return Occasion(
+            version=VERSION,
+            commit=checkout.commit if checkout else None,
+            dirty=bool(checkout.changed) if checkout else None,
+            matrix_sha256=hashlib.sha256(read_bounded(self.matrix_path, MOST_BYTES)).hexdigest(),
+            options={
+                "profile": selected.profile,
+                "arch": selected.architectures,
+                "only": selected.only,
+                "seeds": tuple(map(str, selected.seeds)),
+                "limits": selected.limits,
+                "fresh": self.options.fresh,
+            },
+        )
 
     @cached_property
     def inside_image(self) -> bool:

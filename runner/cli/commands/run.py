@@ -22,7 +22,7 @@ def _run(context: Context) -> int:
     plan, store, progress = context.plan, context.store, context.progress
     for name, why in _left_out(plan):
         progress.say(f"left out: {name}: {why}")
-    summary = run(plan, context.executor, store, progress)
+    summary = run(plan, context.executor, store, progress, occasion=context.occasion)
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
     records = _of_today(context, oldest_first([*plan.records, *summary.records]))

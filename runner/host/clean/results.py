@@ -3,10 +3,13 @@
 import re
 import shutil
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from runner.host.clean.item import Area, Item
+from runner.records.ledger.file import append
+from runner.records.ledger.lines import RemovedLine
 from runner.records.store import Store
 from runner.report.tables.write import STAMP
 from runner.system.files import folder, tree
@@ -45,11 +48,13 @@ def find_results(store: Store, *, records: bool) -> Area:
     pages = _two_deep(store.tables_directory, _PAGE) if kept else []
     if records:
         if kept:
-            found.append(_files("records", kept))
+            found.append(_records(store, kept))
         if pages:
             found.append(_files("tables", pages))
     elif kept:
         stays.append(f"{len(kept)} records and their tables in {root} (clean --records removes them)")
+    if store.ledger_path.is_file():
+        stays.append(f"the ledger {store.ledger_path}, which says what was run here")
     scratch = abandoned_scratch()
     if scratch:
         found.append(
@@ -93,6 +98,21 @@ def _files(name: str, paths: Iterable[Path]) -> Item:
     return Item(
         name=name, count=len(paths), size_bytes=sum(map(_size, paths)), remove=partial(_remove, paths)
     )
+
+
+def _records(store: Store, paths: Iterable[Path]) -> Item:
+    """The records. The ledger says that they were removed, so that a publication can say it too."""
+    item = _files("records", paths)
+
+    def remove() -> str | None:
+        if store.ledger_path.is_file():
+            append(
+                store.ledger_path,
+                lambda previous, time: RemovedLine(previous=previous, time=time, records=item.count),
+            )
+        return item.remove()
+
+    return replace(item, remove=remove)
 
 
 def _remove(paths: Iterable[Path]) -> str | None:

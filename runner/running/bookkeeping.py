@@ -1,0 +1,149 @@
+"""The ledger of a run: the plan first, each launch after it ended, and the secret at the end.
+
+A run that is interrupted or killed writes no end. Its plan then stays open for good, and its secret is lost.
+"""
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+from runner.planning.plan import Decision, Launch, Plan
+from runner.records.image import ImageFacts
+from runner.records.ledger.file import append, read_ledger
+from runner.records.ledger.lines import EndLine, LaunchLine, PlanLine, PlannedLaunch
+from runner.records.record import Record
+from runner.running.occasion import Occasion
+from runner.system.errors import ForgeBenchError
+from runner.system.printable import one_line
+from runner.system.privacy import without_host
+
+_LONGEST = 400
+
+
+@dataclass
+class LaunchBook:
+    """One launch: its identifier once it has one, and the records that it gave so far."""
+
+    ledger: Path
+    plan: str
+    keys: tuple[str, ...]
+    name: str | None = None
+    records: list[Record] = field(default_factory=list)
+    _written: bool = field(default=False, init=False)
+
+    def write(self, *, void: str | None = None) -> None:
+        """The launch ended, and its records are stored. ``void`` is why there are no more of them."""
+        if self._written:
+            return
+        append(
+            self.ledger,
+            lambda previous, time: LaunchLine(
+                previous=previous,
+                time=time,
+                plan=self.plan,
+                launch=self.name,
+                keys=self.keys,
+                records=tuple(record.content_sha256 for record in self.records),
+                failures={
+                    record.key: record.failure.kind for record in self.records if record.failure is not None
+                },
+                void=void,
+            ),
+        )
+        self._written = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Book:
+    """The ledger, for one plan."""
+
+    ledger: Path
+    plan: str
+
+    @contextlib.contextmanager
+    def launch(self, launch: Launch) -> Iterator[LaunchBook]:
+        """Around one launch. A launch that is given up is written too, with the reason."""
+        book = LaunchBook(self.ledger, self.plan, _keys(launch))
+        try:
+            yield book
+        except BaseException as error:
+            # The caller hears of this error, even where nothing can be written any more.
+            with contextlib.suppress(ForgeBenchError):
+                book.write(void=_reason(error))
+            raise
+
+    def _end(self, error: ForgeBenchError | None, secret: bytes) -> None:
+        append(
+            self.ledger,
+            lambda previous, time: EndLine(
+                previous=previous,
+                time=time,
+                plan=self.plan,
+                outcome="done" if error is None else "stopped",
+                why=None if error is None else _reason(error),
+                secret=secret.hex(),
+            ),
+        )
+
+
+@contextlib.contextmanager
+def book_of(
+    plan: Plan,
+    *,
+    ledger: Path,
+    executor: str,
+    images: Iterable[ImageFacts],
+    secret: bytes,
+    occasion: Occasion,
+    say: Callable[[str], None],
+) -> Iterator[Book]:
+    """Write that a plan begins, and behind the block that it ended.
+
+    Raises:
+        DamagedLedger: the ledger is not intact.
+        NoSpace, StoreError: it cannot be written.
+    """
+    read_ledger(ledger)
+    now = datetime.now(UTC)
+    book = Book(ledger=ledger, plan=f"{now:%Y%m%dT%H%M%SZ}-{uuid4().hex[:8]}")
+    append(
+        ledger,
+        lambda previous, time: PlanLine(
+            previous=previous,
+            time=time,
+            plan=book.plan,
+            version=occasion.version,
+            commit=occasion.commit,
+            dirty=occasion.dirty,
+            matrix_sha256=occasion.matrix_sha256,
+            secret_sha256=hashlib.sha256(secret).hexdigest(),
+            profile=plan.profile,
+            executor=executor,
+            options=dict(occasion.options),
+            images=tuple(dict.fromkeys(images)),
+            launches=tuple(PlannedLaunch(name=str(each), keys=_keys(each)) for each in plan.launches),
+            reused=sum(each.decision is Decision.REUSE for each in plan.cells),
+        ),
+        say=say,
+    )
+    try:
+        yield book
+    except ForgeBenchError as error:
+        with contextlib.suppress(ForgeBenchError):
+            book._end(error, secret)
+        raise
+    book._end(None, secret)
+
+
+def _keys(launch: Launch) -> tuple[str, ...]:
+    return tuple(each.key for each in launch.cells)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    return one_line(without_host(f"{type(error).__name__}: {getattr(error, 'what', error)}"), _LONGEST)

@@ -1,0 +1,3 @@
+"""The version of the runner, which a ledger names."""
+
+VERSION = "0.1.0"
