@@ -22,6 +22,7 @@ from typing import Any
 
 import yaml
 
+from runner.publishing.files import Origin, as_json, compressed, facts_of, page_of, summary_of
 from runner.records.publication import (
     FACTS,
     RECORDS,
@@ -35,7 +36,6 @@ from runner.report.tables.write import STAMP
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import DamagedRecord, ForgeBenchError, StoreError, UsageError
 from runner.system.files import PART, part_prefix, sync_directory, tree
-from tools.publication_files import Origin, as_json, compressed, facts_of, page_of, summary_of
 
 ROOT = Path(__file__).parents[1]
 KNOWN_FAULTS = ROOT / "tools" / "known_faults.yaml"

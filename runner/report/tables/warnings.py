@@ -31,6 +31,11 @@ def warnings_of_records(records: Sequence[Record]) -> tuple[str, ...]:
     return (*_of_machines(records), *_of_state(records), *_of_limits(records))
 
 
+def flags_of_load(records: Sequence[Record]) -> tuple[str, ...]:
+    """What records of one platform say of other work on the machine; a publication is refused for it."""
+    return tuple(_of_state(records))
+
+
 def _of_machines(records: Sequence[Record]) -> Iterator[str]:
     """The warnings about each machine.
 

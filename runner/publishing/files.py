@@ -6,7 +6,7 @@ import io
 import json
 import re
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from runner.report.export.table import Column
 from runner.report.export.write import as_csv
 from runner.report.tables import units
 from runner.report.tables.markdown import escape
-from runner.report.tables.warnings import warnings_of_records
+from runner.report.tables.warnings import flags_of_load, warnings_of_records
 
 _FORMAT = 1
 
@@ -46,7 +46,7 @@ def facts_of(origin: Origin, records: Sequence[Record], stream: bytes) -> dict[s
         "matrix_sha256": origin.matrix_sha256,
         "machines": _counted(record.machine.plain() for record in records),
         "images": _counted(images),
-        "warnings": _warnings(records),
+        "warnings": _by_platform(records, warnings_of_records),
         "known_faults": list(origin.known_faults),
         "counts": counts_of(records),
         "stream": {"bytes": len(stream), "sha256": hashlib.sha256(stream).hexdigest()},
@@ -99,8 +99,10 @@ def page_of(origin: Origin, facts: Mapping[str, Any], pages: Iterable[Path]) -> 
         f"| records | {counts['records']} of {counts['cells']} cells, {counts['failed']} of them failed |",
         f"| SHA-256 of the records | {facts['stream']['sha256']} |",
         *_section("Known faults", map(escape, facts["known_faults"])),
+        *_section("Taken on a loaded machine", map(escape, facts.get("flags", ()))),
         *_section("Warnings", map(escape, facts["warnings"])),
         *_section("Pages", [f"[{page.with_suffix('').as_posix()}]({page.as_posix()})" for page in pages]),
+        *_section("Plans that were begun on the store for these cells", map(_plan, facts.get("plans", ()))),
         *_section("Images", [_image(each) for each in facts["images"]]),
         "",
         "## Check it",
@@ -176,12 +178,17 @@ def _counted(facts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [found[key] for key in sorted(found)]
 
 
-def _warnings(records: Sequence[Record]) -> list[str]:
+def flags_of(records: Sequence[Record]) -> list[str]:
+    """What the records say of other work on the machine, platform by platform."""
+    return _by_platform(records, flags_of_load)
+
+
+def _by_platform(records: Sequence[Record], texts: Callable[[Sequence[Record]], Iterable[str]]) -> list[str]:
     platforms = dict.fromkeys(record.platform for record in records)
     return [
         f"{platform}: {text}"
         for platform in sorted(platforms)
-        for text in warnings_of_records([record for record in records if record.platform == platform])
+        for text in texts([record for record in records if record.platform == platform])
     ]
 
 
@@ -199,6 +206,23 @@ def _image(counted: Mapping[str, Any]) -> str:
     return (
         f"{image['target']} {image['architecture']}, {counted['records']} records: "
         f"config {units.or_unknown(image['config_digest'])}, identity {units.or_unknown(image['identity'])}"
+    )
+
+
+def _plan(plan: Mapping[str, Any]) -> str:
+    end = f"{plan['outcome']} at {plan['ended']}" if plan["ended"] else "**not closed**"
+    counts = f"{plan['launches']} of {plan['planned']} launches, {plan['failed_cells']} failed cells"
+    more = "".join(
+        f", {plan[name]} {text}"
+        for name, text in (
+            ("void", "launches without all records"),
+            ("removed", "launches whose records were removed"),
+        )
+        if plan[name]
+    )
+    return (
+        f"{plan['plan']}: profile {plan['profile']}, commit {units.or_unknown(plan['commit'])}, begun {plan['begun']}, "
+        f"{end}: {counts}{more}"
     )
 
 

@@ -1,0 +1,1 @@
+"""A publication is made of whole plans, signed, and held to what it says of itself."""
