@@ -17,6 +17,7 @@ _MODULES = {
     "verify": "verify",
     "show": "show_record",
     "export": "export",
+    "publish": "publish",
     "list": "listing",
     "init": "init",
     "setup": "setup",

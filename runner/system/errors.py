@@ -172,6 +172,12 @@ class HostLimited(ForgeBenchError):
     exit_code = 25
 
 
+class NotPublishable(ForgeBenchError):
+    """The records that a publication was asked for may not be published as they are."""
+
+    exit_code = 27
+
+
 class OutputLost(ForgeBenchError):
     """The work is done, and its results could not be written to stdout."""
 

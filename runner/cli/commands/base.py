@@ -19,6 +19,7 @@ from runner.matrix.source import MOST_BYTES
 from runner.planning.cells import Selection
 from runner.planning.plan import Plan, make_plan
 from runner.records.order import future_in_words
+from runner.records.publication import Publication, is_publication
 from runner.records.record import Record
 from runner.records.results_directory import published_results, store_inside_image, store_of_checkout
 from runner.records.source import RecordSource, named_path, source_at, store_at
@@ -129,6 +130,23 @@ class Context:
         return published_results(ROOT)
 
     @property
+    def allowed_signers(self) -> Path:
+        """The file of those whose signature of a publication counts."""
+        return self.published / "allowed_signers"
+
+    def say_standing(self, place: Path) -> None:
+        """Say of a publication what it can be held to, before anything of it is shown.
+
+        Raises:
+            DamagedRecord, DamagedLedger: it is not what it says of itself.
+        """
+        if is_publication(place):
+            from runner.publishing.check import standing_of  # noqa: PLC0415 (only for publications)
+
+            for line in standing_of(Publication.at(place), self.allowed_signers):
+                self.progress.say(line)
+
+    @property
     def results_are_named(self) -> bool:
         """Whether the call names a results directory with ``--results``."""
         return self._asked.results is not None
@@ -144,6 +162,7 @@ class Context:
             return self.store
         place = named_path(str(self._asked.results), self.published)
         _require_directory(place)
+        self.say_standing(place)
         return source_at(place.resolve())
 
     @cached_property

@@ -36,6 +36,7 @@ def _named(text: str, context: Context) -> Record:
             why=f"--results names one place, and {text} another",
             fix="leave out --results, or give PREFIX alone",
         )
+    context.say_standing(address.path)
     return record_beginning(read_records(address.path), address.prefix)
 
 

@@ -1,0 +1,93 @@
+"""What a publication is made of: every launch of every plan that was begun on a store for its cells."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from runner.publishing.plans import Begun, plans_of, touching
+from runner.records.ledger.file import read_ledger
+from runner.records.record import Record
+from runner.records.store import Store, newest_by_key
+from runner.system.errors import NotPublishable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Material:
+    """Plans and records for one publication.
+
+    Attributes:
+        own: the plans of the commit that is published; they decide which cells it has.
+        plans: all plans that were to run one of these cells, of other commits too.
+        records: the records of all launches of these plans, for these cells, oldest first.
+        lost: the content hash of each record that the ledger names and the store lacks, with its plan.
+        outside: the newest records of cells that no line of the ledger names.
+        older_outside: how many older records no line names. They are no part of the publication.
+    """
+
+    own: tuple[Begun, ...]
+    plans: tuple[Begun, ...]
+    records: tuple[Record, ...]
+    lost: Mapping[str, str]
+    outside: tuple[Record, ...]
+    older_outside: int
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The content keys of the cells."""
+        return frozenset(key for plan in self.own for key in plan.keys)
+
+    @property
+    def newest(self) -> tuple[Record, ...]:
+        """The record of each cell that counts."""
+        return tuple(newest_by_key(self.records).values())
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles that its pages are of."""
+        return tuple(sorted({plan.line.profile for plan in self.own}))
+
+    def plan_of(self, record: Record) -> Begun:
+        """The plan that a record is of."""
+        return next(
+            plan
+            for plan in self.plans
+            if any(record.content_sha256 in launch.line.records for launch in plan.launches)
+        )
+
+
+def material_of(store: Store, *, commit: str) -> Material:
+    """What the store holds for a publication of this commit.
+
+    Raises:
+        NotPublishable: no plan of this commit was begun on the store.
+        DamagedLedger, StoreError: the store is not intact.
+    """
+    every = plans_of(read_ledger(store.ledger_path).lines)
+    own = tuple(plan for plan in every if plan.line.commit == commit)
+    if not own:
+        raise NotPublishable(
+            what=f"no plan of commit {commit[:12]} was begun in {store.root}",
+            why=f"its ledger holds {len(every)} plans, none of them of this commit",
+            fix="check out the commit that was run, or run here first: a publication is made at its own commit",
+        )
+    keys = frozenset(key for plan in own for key in plan.keys)
+    plans = touching(every, keys)
+    launches = [
+        (plan, launch)
+        for plan in plans
+        for launch in plan.launches
+        if keys & set(launch.line.keys) and not launch.removed
+    ]
+    named = {seal: plan.line.plan for plan, launch in launches for seal in launch.line.records}
+    stored = store.records()
+    held = {record.content_sha256 for record in stored}
+    newest = newest_by_key(stored)
+    outside = [record for record in stored if record.key in keys and record.content_sha256 not in named]
+    of_newest = [record for record in outside if newest[record.key] is record]
+    return Material(
+        own=own,
+        plans=plans,
+        records=tuple(record for record in stored if record.content_sha256 in named),
+        lost={seal: plan for seal, plan in named.items() if seal not in held},
+        outside=tuple(of_newest),
+        older_outside=len(outside) - len(of_newest),
+    )

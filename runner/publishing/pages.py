@@ -1,0 +1,50 @@
+"""The pages of a publication: those that any rendering gives, with what every reader has to know on each."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from runner.matrix import load_matrix
+from runner.records.record import Record
+from runner.records.store import newest_by_key
+from runner.report.tables.markdown import escape
+from runner.report.tables.pages import render_pages
+
+MATRIX = "matrix.yaml"
+
+
+def pages_of(folder: Path, facts: Mapping[str, Any], records: Sequence[Record]) -> dict[str, bytes]:
+    """Every page by its path below the publication's folder, which holds the matrix.
+
+    The same records, matrix and facts give the same bytes.
+    """
+    matrix = load_matrix(folder / MATRIX, builds=False)
+    newest = list(newest_by_key(records).values())
+    notes = notes_of(facts)
+    return {
+        f"tables/{profile}/{page.name}.md": _noted(page.text, notes).encode()
+        for profile in sorted(
+            {plan["profile"] for plan in facts["plans"] if plan["commit"] == facts["commit"]}
+        )
+        for page in render_pages(matrix, newest, profile=profile)
+    }
+
+
+def notes_of(facts: Mapping[str, Any]) -> list[str]:
+    """What every page and the row of a publication have to say; empty where nothing has to be said."""
+    flags = [f"**Taken on a loaded machine.** {escape(text)}" for text in facts["flags"]]
+    unclosed = [plan["plan"] for plan in facts["plans"] if plan["ended"] is None]
+    if unclosed:
+        one = len(unclosed) == 1
+        flags.append(
+            f"{'Plan' if one else 'Plans'} {', '.join(unclosed)} {'was' if one else 'were'} not closed, "
+            f"so {'its' if one else 'their'} nonces cannot be checked."
+        )
+    return flags
+
+
+def _noted(text: str, notes: Sequence[str]) -> str:
+    """The page with the notes below its title."""
+    title, _, rest = text.partition("\n")
+    quoted = "".join(f"\n> {note}\n" for note in notes)
+    return f"{title}\n{quoted}{rest}"

@@ -1,0 +1,178 @@
+"""Make a publication: its files are written beside the others, and get their name when they are whole."""
+
+import hashlib
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.matrix import load_matrix
+from runner.matrix.source import MOST_BYTES
+from runner.publishing.files import Origin, as_json, compressed, facts_of, flags_of, page_of, summary_of
+from runner.publishing.material import Material, material_of
+from runner.publishing.pages import MATRIX, pages_of
+from runner.publishing.refusals import require_publishable
+from runner.publishing.signature import sign
+from runner.records.publication import FACTS, RECORDS, stream_of
+from runner.records.store import Store
+from runner.system.bounded_reading import read_bounded
+from runner.system.errors import NotPublishable, UsageError
+from runner.system.files import make_directory, part_prefix, sync_directory, writing_errors
+from runner.system.git import checkout_at
+from runner.system.paths import portable
+
+LEDGER = "ledger.jsonl"
+_LARGEST_LEDGER = 2**28
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the user asks for.
+
+    Attributes:
+        name: of the publication.
+        machine: the machine's name for people; empty for its processor's.
+        what: what was run, in words; empty for a list of the benchmarks.
+        with_warnings: whether records of a loaded machine are taken.
+        key: the file of the key to sign with; None for no signature.
+    """
+
+    name: str
+    machine: str
+    what: str
+    with_warnings: bool
+    key: Path | None
+
+
+def publish(request: Request, *, store: Store, matrix_path: Path, root: Path, published: Path) -> Path:
+    """Make the publication, and return its folder.
+
+    Args:
+        request: what is asked for.
+        store: the records and the ledger.
+        matrix_path: the matrix that was run.
+        root: the checkout.
+        published: where publications lie.
+
+    Raises:
+        NotPublishable: something speaks against it; the message names every reason.
+        UsageError: the name is taken, or cannot be a folder's.
+        DamagedLedger, StoreError, MatrixError: what it would be made of is not intact.
+    """
+    target = _target(request.name, published)
+    commit = _clean_commit(root)
+    matrix_text = read_bounded(matrix_path, MOST_BYTES)
+    matrix_sha256 = hashlib.sha256(matrix_text).hexdigest()
+    material = material_of(store, commit=commit)
+    flags = flags_of(material.newest)
+    require_publishable(
+        material,
+        load_matrix(matrix_path),
+        matrix_sha256=matrix_sha256,
+        commit=commit,
+        root=root,
+        flags=() if request.with_warnings else flags,
+    )
+    origin = Origin(
+        name=request.name,
+        machine=request.machine,
+        what=request.what or _what(material),
+        commit=commit,
+        matrix_sha256=matrix_sha256,
+        known_faults=(),
+    )
+    part = published / f"{part_prefix()}{request.name}"
+    with writing_errors(part):
+        try:
+            make_directory(part)
+            _write(part, MATRIX, matrix_text)
+            _write(part, LEDGER, read_bounded(store.ledger_path, _LARGEST_LEDGER))
+            _fill(part, origin, material, flags)
+            if request.key is not None:
+                sign(part, request.key)
+            part.rename(target)
+            sync_directory(published)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return target
+
+
+def _target(name: str, published: Path) -> Path:
+    if not portable(name):
+        raise UsageError(
+            what=f'a publication cannot be called "{name}"',
+            why="the name is that of a folder, and of a page's address",
+            fix="take letters, digits and = . _ - alone: 2026-11-30-dqn",
+        )
+    target = published / name
+    if target.exists():
+        raise UsageError(
+            what=f"there is a publication {name} already",
+            why="a publication is frozen, and no command writes to it",
+            fix="give another name",
+        )
+    return target
+
+
+def _clean_commit(root: Path) -> str:
+    checkout = checkout_at(root)
+    if checkout is None:
+        raise NotPublishable(
+            what="nobody knows the commit of this checkout",
+            why=f"git is missing, or knows no commit in {root}",
+            fix="publish from a clone (git clone), with git installed",
+        )
+    if checkout.changed:
+        more = len(checkout.changed) - _MOST_NAMED
+        named = ", ".join(checkout.changed[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        raise NotPublishable(
+            what="this checkout differs from its commit",
+            why=f"changed or new: {named}",
+            fix="commit or remove what differs; records of a changed checkout have to be made again",
+        )
+    return checkout.commit
+
+
+def _fill(folder: Path, origin: Origin, material: Material, flags: list[str]) -> None:
+    records = material.records
+    stream = stream_of(records)
+    facts: dict[str, Any] = {
+        **facts_of(origin, records, stream),
+        "plans": [plan.facts() for plan in material.plans],
+        "older_records_outside": material.older_outside,
+        "flags": flags,
+    }
+    _write(folder, RECORDS, compressed(stream))
+    files: Mapping[str, bytes] = {"summary.csv": summary_of(records), **pages_of(folder, facts, records)}
+    for name, content in files.items():
+        _write(folder, name, content)
+    pages = sorted(
+        (Path(name) for name in files if name.endswith(".md")),
+        key=lambda page: (page.parent, page.name != "overview.md", page.name),
+    )
+    _write(folder, "README.md", page_of(origin, facts, pages))
+    # publication.json last: it holds the hashes of all others.
+    _write(folder, FACTS, as_json({**facts, "files": hashes_in(folder)}))
+
+
+def hashes_in(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file, by its path below the folder, without those that are held otherwise."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in (FACTS, f"{FACTS}.sig", RECORDS)
+    }
+
+
+def _what(material: Material) -> str:
+    benchmarks = sorted({record.benchmark for record in material.newest})
+    seeds = len({record.seed for record in material.newest})
+    return f"{', '.join(benchmarks)}; profile {' and '.join(material.profiles)}, {seeds} seeds"
+
+
+def _write(folder: Path, name: str, content: bytes) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)

@@ -1,0 +1,404 @@
+"""A publication is made of whole plans, or every reason against it is said and nothing is written."""
+
+import dataclasses
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from verify.made import DOUBLER, small_matrix
+
+from runner.cli.commands import base
+from runner.cli.main import main
+from runner.executors.local import LocalExecutor
+from runner.publishing.check import standing_of
+from runner.publishing.pages import pages_of
+from runner.records.ledger.file import read_ledger
+from runner.records.ledger.lines import LaunchLine
+from runner.records.publication import FACTS, Publication
+from runner.records.store import Store
+from runner.system.errors import DamagedLedger, DamagedRecord, NotPublishable, UsageError
+
+NAME = "2026-12-01-double"
+SEEDS = ("--seeds", "1,2,3,4,5")
+IDLE = {
+    "load_1m": 0.0,
+    "memory_available_bytes": 2**33,
+    "swap_used_bytes": 0,
+    "cpu_pressure_avg10": 0.0,
+    "throttle_count": 0,
+    "cpu_mhz": None,
+}
+WRONG = DOUBLER.replace("each * 2", "each * 3")
+TABLE = "# Published\n\n| folder | machine, commit | what |\n|---|---|---|\n\nEnd.\n"
+GIT = ("git", "-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+
+
+@dataclasses.dataclass
+class Project:
+    """A checkout with a matrix of its own, whose runs are on an idle machine unless told otherwise."""
+
+    root: Path
+    read: Callable[[], tuple[str, str]]
+
+    @property
+    def store(self) -> Store:
+        return Store(self.root / "results" / "local")
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "results" / "published" / NAME
+
+    def git(self, *arguments: str) -> str:
+        done = subprocess.run([*GIT, "-C", self.root, *arguments], check=True, capture_output=True, text=True)
+        return done.stdout
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "a state")
+
+    def write(self, **bodies: str) -> None:
+        """The matrix and whatever else, committed."""
+        (self.root / "matrix.yaml").write_text(yaml.safe_dump(small_matrix(**bodies), sort_keys=False))
+        self.commit()
+
+    def call(self, *arguments: str) -> tuple[int, str, str]:
+        code = main(list(arguments))
+        return code, *self.read()
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        return self.call("run", "--executor", "local", *(arguments or SEEDS))
+
+    def publish(self, *arguments: str) -> tuple[int, str, str]:
+        return self.call("publish", NAME, *arguments)
+
+
+@pytest.fixture
+def make_project(monkeypatch, capsys) -> Callable[[Path], Project]:
+    def make(root: Path) -> Project:
+        monkeypatch.setattr(base, "ROOT", root)
+        monkeypatch.setattr(LocalExecutor, "state", lambda _: dict(IDLE))
+
+        def read() -> tuple[str, str]:
+            captured = capsys.readouterr()
+            return captured.out, captured.err
+
+        return Project(root=root, read=read)
+
+    return make
+
+
+def checkout(root: Path) -> None:
+    (root / "results" / "published").mkdir(parents=True)
+    (root / "results" / "published" / "README.md").write_text(TABLE)
+    (root / ".gitignore").write_text("/results/local/\n")
+    (root / "docker").mkdir()
+    (root / "docker" / "Dockerfile").write_text("FROM scratch\n")
+    subprocess.run([*GIT, "init", "-q", root], check=True)
+
+
+@pytest.fixture
+def project(tmp_path, make_project) -> Project:
+    checkout(tmp_path / "checkout")
+    return make_project(tmp_path / "checkout")
+
+
+@pytest.fixture(scope="module")
+def _ran(tmp_path_factory) -> Path:
+    """A checkout whose matrix was run, made once: five seeds of a reference and of one that fails its gate."""
+    root = tmp_path_factory.mktemp("ran") / "checkout"
+    checkout(root)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(base, "ROOT", root)
+        patched.setattr(LocalExecutor, "state", lambda _: dict(IDLE))
+        project = Project(root=root, read=lambda: ("", ""))
+        project.write(other=DOUBLER, wrong=WRONG)
+        project.run()
+    return root
+
+
+@pytest.fixture
+def ran(_ran, tmp_path, make_project) -> Project:
+    shutil.copytree(_ran, tmp_path / "checkout")
+    return make_project(tmp_path / "checkout")
+
+
+def refused(project: Project, *arguments: str) -> str:
+    """Why it is not published. Nothing is left then."""
+    before = sorted(path.name for path in project.folder.parent.iterdir())
+    code, _, err = project.publish(*arguments)
+    assert code == NotPublishable.exit_code, err
+    assert sorted(path.name for path in project.folder.parent.iterdir()) == before
+    return err
+
+
+def allowed(project: Project) -> Path:
+    return project.folder.parent / "allowed_signers"
+
+
+def standing(project: Project) -> str:
+    return "\n".join(standing_of(Publication.at(project.folder), allowed(project)))
+
+
+def test_a_whole_plan_becomes_a_publication_with_every_failure_in_it(ran):
+    code, out, err = ran.publish("--machine", "Here", "--what", "doubling")
+    assert code == 0, err
+    publication = Publication.at(ran.folder)
+    records = publication.records()
+    assert {record.content_sha256 for record in records} == {
+        record.content_sha256 for record in ran.store.records()
+    }
+    [plan] = publication.facts["plans"]
+    assert (plan["planned"], plan["launches"], plan["outcome"]) == (15, 15, "done")
+    assert plan["failed_cells"] == publication.facts["counts"]["failed"] == 10
+    assert {"ledger.jsonl", "matrix.yaml", "README.md", "summary.csv", "tables/quick/double.md"} <= set(
+        publication.facts["files"]
+    )
+    assert "wrong-output" in (ran.folder / "tables/quick/double.md").read_text()
+    assert out.startswith(f"| [{NAME}]({NAME}/tables/quick/overview.md) | Here, ")
+    assert out.strip() in (ran.folder.parent / "README.md").read_text().splitlines()
+    assert "it is unsigned" in err
+
+
+def test_a_publication_can_be_verified_and_its_pages_rendered_again(ran):
+    ran.publish()
+    code, _, err = ran.call("verify", NAME, "--executor", "local", "--only", "double/other")
+    assert code == 0, err
+    assert "1 plans are as published" in err
+    publication = Publication.at(ran.folder)
+    for name, page in pages_of(ran.folder, publication.facts, publication.records()).items():
+        assert (ran.folder / name).read_bytes() == page
+
+
+def test_an_earlier_failure_of_a_cell_stays_in_the_publication(project):
+    project.write(other=WRONG.replace("3", "3 if arguments.seed == 1 else 2"))
+    project.run()
+    project.run("--fresh", *SEEDS)
+    project.publish()
+    facts = Publication.at(project.folder).facts
+    assert [plan["launches"] for plan in facts["plans"]] == [10, 10]
+    assert facts["counts"]["records"] == 2 * facts["counts"]["cells"] == 40
+
+
+@pytest.mark.parametrize("change", ["changed", "new"])
+def test_a_changed_checkout_is_refused(ran, change):
+    path = ran.root / ("docker/Dockerfile" if change == "changed" else "notes.txt")
+    path.write_text("changed\n")
+    assert f"changed or new: {path.relative_to(ran.root)}" in refused(ran)
+
+
+def test_a_plan_that_was_begun_in_a_changed_checkout_is_refused(project):
+    project.write()
+    (project.root / "notes.txt").write_text("mine")
+    project.run()
+    (project.root / "notes.txt").unlink()
+    assert "differed from its commit" in refused(project)
+
+
+def test_records_of_another_commit_are_refused(ran):
+    ran.commit()
+    assert "no plan of commit" in refused(ran)
+
+
+def test_an_image_of_another_commit_is_refused(ran, monkeypatch):
+    (ran.root / "docker" / "Dockerfile").write_text("FROM other\n")
+    ran.git("update-index", "--assume-unchanged", "docker/Dockerfile")
+    assert "was not made from this commit" in refused(ran)
+
+
+def test_fewer_than_five_processes_are_refused(project):
+    project.write(other=DOUBLER)
+    project.run("--seeds", "1,2,3,4")
+    err = refused(project)
+    assert "Fewer than 5 processes were run of" in err
+    for row in ("double plain n=4", "double plain n=8", "double other n=4", "double other n=8"):
+        assert row in err
+
+
+def test_a_record_that_somebody_removed_is_missed(ran):
+    failed = next(record for record in ran.store.records() if record.failed)
+    (ran.store.records_directory / "double" / f"{failed.identifier}.json").unlink()
+    err = refused(ran)
+    assert failed.content_sha256[:12] in err
+    assert "is not in the store any more" in err
+
+
+def test_records_that_no_plan_made_are_refused(ran, tmp_path):
+    lines = ran.store.ledger_path.read_bytes().splitlines(keepends=True)
+    # The end of a chain can be cut off unseen. The records are left over then.
+    ran.store.ledger_path.write_bytes(b"".join(lines[:-3]))
+    assert "No plan of the ledger made the records" in refused(ran)
+
+
+def test_an_altered_ledger_is_refused(ran):
+    path = ran.store.ledger_path
+    lines = path.read_bytes().splitlines(keepends=True)
+    failing = next(index for index, line in enumerate(lines) if b"wrong-output" in line)
+    del lines[failing]
+    path.write_bytes(b"".join(lines))
+    code, _, err = ran.publish()
+    assert code == DamagedLedger.exit_code
+    assert f"line {failing + 1} " in err
+
+
+def test_a_plan_that_was_interrupted_is_refused_until_its_cells_have_records(project, monkeypatch):
+    launch = LocalExecutor.launch
+
+    def interrupted(self, request):
+        if request.name.startswith("double-other"):
+            raise KeyboardInterrupt
+        return launch(self, request)
+
+    project.write(other=DOUBLER)
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalExecutor, "launch", interrupted)
+        project.run()
+    assert "left cells without a record" in refused(project)
+    project.run()
+    code, _, err = project.publish()
+    assert code == 0, err
+    first, second = Publication.at(project.folder).facts["plans"]
+    assert (first["ended"], first["void"], second["outcome"]) == (None, 1, "done")
+    assert f"not closed: {first['plan']}" in err
+    for page in project.folder.glob("tables/*/*.md"):
+        assert f"Plan {first['plan']} was not closed" in page.read_text()
+
+
+def test_removed_records_leave_their_plans_in_the_list(ran):
+    assert ran.call("clean", "results", "--records", "--yes", "--executor", "local")[0] == 0
+    ran.run()
+    code, _, err = ran.publish()
+    assert code == 0, err
+    first, second = Publication.at(ran.folder).facts["plans"]
+    assert (first["removed"], first["failed_cells"], second["removed"]) == (15, 10, 0)
+
+
+def test_a_loaded_machine_is_refused_or_said_on_every_page_and_in_the_row(project, monkeypatch):
+    project.write()
+    monkeypatch.setattr(LocalExecutor, "state", lambda _: IDLE | {"cpu_pressure_avg10": 44.0})
+    project.run()
+    assert "5 of 5 launches began under CPU pressure" in refused(project)
+    code, out, err = project.publish("--with-warnings")
+    assert code == 0, err
+    for page in (out, *(path.read_text() for path in project.folder.glob("tables/*/*.md"))):
+        assert "**Taken on a loaded machine.**" in page
+    assert "## Taken on a loaded machine" in (project.folder / "README.md").read_text()
+    assert "taken on a loaded machine: " in err
+
+
+def test_every_reason_is_said_at_once(project, monkeypatch):
+    project.write()
+    monkeypatch.setattr(LocalExecutor, "state", lambda _: IDLE | {"cpu_pressure_avg10": 44.0})
+    project.run("--seeds", "1")
+    err = refused(project)
+    assert "2 reasons speak against this publication" in err
+
+
+@pytest.mark.parametrize("name", [NAME, "../elsewhere", "a b"])
+def test_a_name_that_is_taken_or_no_folders_is_refused(ran, name):
+    ran.folder.mkdir()
+    assert ran.call("publish", name)[0] == UsageError.exit_code
+
+
+def altered(project: Project, name: str) -> None:
+    path = project.folder / name
+    path.write_bytes(path.read_bytes().replace(b"e", b"a", 1))
+
+
+@pytest.mark.parametrize("name", ["tables/quick/double.md", "matrix.yaml", "ledger.jsonl", "README.md"])
+def test_an_altered_file_of_a_publication_is_found(ran, name):
+    ran.publish()
+    altered(ran, name)
+    with pytest.raises(DamagedRecord) as found:
+        standing(ran)
+    assert name in found.value.why
+
+
+def test_a_file_that_was_added_or_left_out_is_found(ran):
+    ran.publish()
+    (ran.folder / "tables" / "quick" / "more.md").write_text("more")
+    with pytest.raises(DamagedRecord):
+        standing(ran)
+    (ran.folder / "tables" / "quick" / "more.md").unlink()
+    standing(ran)
+    (ran.folder / "summary.csv").unlink()
+    with pytest.raises(DamagedRecord):
+        standing(ran)
+
+
+def test_a_plan_that_is_left_out_of_the_list_is_found(ran):
+    ran.run("--fresh", *SEEDS)
+    ran.publish()
+    path = ran.folder / FACTS
+    facts = json.loads(path.read_text())
+    del facts["plans"][0]
+    path.write_text(json.dumps(facts))
+    with pytest.raises(DamagedRecord) as found:
+        standing(ran)
+    assert "plans" in found.value.why
+
+
+def test_a_publication_that_loses_its_plans_is_not_taken_for_an_old_one(ran):
+    ran.publish()
+    path = ran.folder / FACTS
+    facts = json.loads(path.read_text())
+    del facts["plans"]
+    path.write_text(json.dumps(facts))
+    with pytest.raises(DamagedRecord):
+        standing(ran)
+
+
+@pytest.fixture
+def key(tmp_path) -> Path:
+    path = tmp_path / "key"
+    subprocess.run(
+        ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "a@example.org", "-f", path], check=True
+    )
+    return path
+
+
+def allow(project: Project, key: Path) -> None:
+    public = key.with_suffix(".pub").read_text().split()
+    allowed(project).write_text(f"# who may sign\na@example.org {public[0]} {public[1]}\n")
+
+
+def test_a_signature_names_its_signer_if_the_signer_is_allowed(ran, key):
+    assert ran.publish("--sign", str(key))[0] == 0
+    allowed(ran).write_text("# nobody yet\n")
+    assert "no allowed signer" in standing(ran)
+    allow(ran, key)
+    assert "it is signed by a@example.org" in standing(ran)
+
+
+def test_a_signature_of_other_content_is_refused(ran, key):
+    ran.publish("--sign", str(key))
+    allow(ran, key)
+    path = ran.folder / FACTS
+    path.write_text(path.read_text() + "\n")
+    with pytest.raises(DamagedRecord) as found:
+        standing(ran)
+    assert "not what was signed" in found.value.why
+
+
+def test_a_key_that_is_none_leaves_nothing(ran, tmp_path):
+    (tmp_path / "key").write_text("no key")
+    assert "was not signed" in refused(ran, "--sign", str(tmp_path / "key"))
+
+
+def test_a_host_without_ssh_keygen_is_told_what_to_install(ran, key, monkeypatch):
+    git = Path(shutil.which("git") or "git").resolve()
+    only = ran.root.parent / "bin"
+    only.mkdir()
+    (only / "git").symlink_to(git)
+    monkeypatch.setenv("PATH", str(only))
+    assert "openssh-client" in refused(ran, "--sign", str(key))
+
+
+def test_the_ledger_of_a_publication_has_the_failures(ran):
+    ran.publish()
+    lines = read_ledger(ran.folder / "ledger.jsonl").lines
+    failed = [line for line in lines if isinstance(line, LaunchLine) and line.failures]
+    assert len(failed) == 5
