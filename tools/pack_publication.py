@@ -1,9 +1,11 @@
-"""Turn folders of record files into publications (see ``runner.records.publication``), in place.
+"""Bring published folders into today's form, in place; ``forge-bench publish`` makes new ones.
 
     python -m tools.pack_publication results/published/NAME …
 
-Every seal is checked before and after. The old files go only after the new ones were read back from the disk and
-hold the same records. A folder that is packed already is checked and gets the known faults of today.
+Every seal is checked before and after. A folder of record files is packed (see ``runner.records.publication``). Its
+old files go only after the new ones were read back from the disk and hold the same records. A folder that is packed
+already is checked and gets the known faults of today. One that ``publish`` made gets its pages again as well: records,
+matrix and ledger stay, and a signature is removed where something changed.
 
 The row in README.md beside the folder gives machine and commit, and ``tools/known_faults.yaml`` what is wrong. The
 history of this checkout has to hold the commit.
@@ -23,6 +25,8 @@ from typing import Any
 import yaml
 
 from runner.publishing.files import Origin, as_json, compressed, facts_of, page_of, summary_of
+from runner.publishing.publish import fill
+from runner.publishing.signature import SIGNATURE
 from runner.records.publication import (
     FACTS,
     RECORDS,
@@ -53,6 +57,8 @@ def pack(folder: Path) -> str:
     records = _records(folder)
     light = Publication.at(folder) if _is_packed(folder) else None
     origin = origin_of(folder, light)
+    if light is not None and "plans" in light.facts:
+        return _again(folder, light, origin, records)
     stream = stream_of(records)
     facts = (
         facts_of(origin, records, stream)
@@ -68,6 +74,17 @@ def pack(folder: Path) -> str:
     _require_equal(Publication.at(folder).records(), records, folder)
     _remove_old_form(folder)
     return f"{folder.name}: {len(records)} records, {before:,} bytes before, {_bytes(folder):,} now"
+
+
+def _again(folder: Path, light: Publication, origin: Origin, records: Sequence[Record]) -> str:
+    """Pages and known faults of today for a publication that ``publish`` made. Its records and ledger stay."""
+    before = (folder / FACTS).read_bytes()
+    facts = {**light.facts, "known_faults": list(origin.known_faults)}
+    fill(folder, origin, facts, records)
+    if (folder / FACTS).read_bytes() == before:
+        return f"{folder.name}: {len(records)} records, unchanged"
+    (folder / SIGNATURE).unlink(missing_ok=True)
+    return f"{folder.name}: written again, and unsigned now: ssh-keygen -Y sign -n forge-bench -f KEY {FACTS}"
 
 
 def origin_of(folder: Path, light: Publication | None) -> Origin:

@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ from runner.matrix import load_matrix
 from runner.matrix.source import MOST_BYTES
 from runner.publishing.files import Origin, as_json, compressed, facts_of, flags_of, page_of, summary_of
 from runner.publishing.material import Material, material_of
-from runner.publishing.pages import MATRIX, pages_of
+from runner.publishing.pages import MATRIX, notes_of, pages_of
 from runner.publishing.refusals import require_publishable
 from runner.publishing.signature import sign
-from runner.records.publication import FACTS, RECORDS, stream_of
+from runner.records.publication import FACTS, RECORDS, Publication, stream_of
+from runner.records.record import Record
 from runner.records.store import Store
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import NotPublishable, UsageError
@@ -46,8 +47,10 @@ class Request:
     key: Path | None
 
 
-def publish(request: Request, *, store: Store, matrix_path: Path, root: Path, published: Path) -> Path:
-    """Make the publication, and return its folder.
+def publish(
+    request: Request, *, store: Store, matrix_path: Path, root: Path, published: Path
+) -> tuple[Publication, Origin]:
+    """Make the publication; return it, and what its row says.
 
     Args:
         request: what is asked for.
@@ -75,10 +78,11 @@ def publish(request: Request, *, store: Store, matrix_path: Path, root: Path, pu
         root=root,
         flags=() if request.with_warnings else flags,
     )
+    notes = notes_of({"flags": flags, "plans": [plan.facts() for plan in material.plans]})
     origin = Origin(
         name=request.name,
         machine=request.machine,
-        what=request.what or _what(material),
+        what=". ".join([request.what or _what(material), *(note.rstrip(".") for note in notes)]),
         commit=commit,
         matrix_sha256=matrix_sha256,
         known_faults=(),
@@ -89,14 +93,22 @@ def publish(request: Request, *, store: Store, matrix_path: Path, root: Path, pu
             make_directory(part)
             _write(part, MATRIX, matrix_text)
             _write(part, LEDGER, read_bounded(store.ledger_path, _LARGEST_LEDGER))
-            _fill(part, origin, material, flags)
+            stream = stream_of(material.records)
+            _write(part, RECORDS, compressed(stream))
+            facts = {
+                **facts_of(origin, material.records, stream),
+                "plans": [plan.facts() for plan in material.plans],
+                "older_records_outside": material.older_outside,
+                "flags": flags,
+            }
+            fill(part, origin, facts, material.records)
             if request.key is not None:
                 sign(part, request.key)
             part.rename(target)
             sync_directory(published)
         finally:
             shutil.rmtree(part, ignore_errors=True)
-    return target
+    return Publication.at(target), origin
 
 
 def _target(name: str, published: Path) -> Path:
@@ -135,16 +147,12 @@ def _clean_commit(root: Path) -> str:
     return checkout.commit
 
 
-def _fill(folder: Path, origin: Origin, material: Material, flags: list[str]) -> None:
-    records = material.records
-    stream = stream_of(records)
-    facts: dict[str, Any] = {
-        **facts_of(origin, records, stream),
-        "plans": [plan.facts() for plan in material.plans],
-        "older_records_outside": material.older_outside,
-        "flags": flags,
-    }
-    _write(folder, RECORDS, compressed(stream))
+def fill(folder: Path, origin: Origin, facts: Mapping[str, Any], records: Sequence[Record]) -> None:
+    """Write what follows from the records, the matrix and the ledger in ``folder``: pages, summary, publication.json.
+
+    Pages of an earlier call are written anew, and those that are none any more are removed.
+    """
+    shutil.rmtree(folder / "tables", ignore_errors=True)
     files: Mapping[str, bytes] = {"summary.csv": summary_of(records), **pages_of(folder, facts, records)}
     for name, content in files.items():
         _write(folder, name, content)

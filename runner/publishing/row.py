@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from runner.publishing.pages import notes_of
+from runner.publishing.files import Origin
 from runner.records.publication import Publication
 from runner.report.tables import units
 from runner.report.tables.markdown import escape
@@ -14,15 +14,14 @@ _LARGEST = 2**20
 _SHORT = 7
 
 
-def row_of(publication: Publication, *, machine: str, what: str) -> str:
+def row_of(publication: Publication, origin: Origin) -> str:
     """The row: the page to begin with, machine and commit, and what was run, with all that every page says."""
     facts = publication.facts
     name = facts["name"]
     page = next(path for path in facts["files"] if path.endswith("/overview.md"))
     processors = sorted({units.or_unknown(each["facts"].get("cpu_model")) for each in facts["machines"]})
-    told = ". ".join([what, *(note.rstrip(".") for note in notes_of(facts))])
-    where = f"{machine or escape('; '.join(processors))}, {facts['commit'][:_SHORT]}"
-    return f"| [{name}]({name}/{page}) | {where} | {told} |"
+    where = f"{origin.machine or escape('; '.join(processors))}, {facts['commit'][:_SHORT]}"
+    return f"| [{name}]({name}/{page}) | {where} | {origin.what} |"
 
 
 def add_row(table: Path, row: str) -> bool:

@@ -7,12 +7,11 @@ from runner.cli.words.syntax import a_path
 from runner.publishing.check import standing_of
 from runner.publishing.publish import Request, publish
 from runner.publishing.row import add_row, row_of
-from runner.records.publication import Publication
 
 
 def _run(context: Context) -> int:
     own, published = context.own, context.published
-    folder = publish(
+    publication, origin = publish(
         Request(
             name=own.name,
             machine=own.machine,
@@ -25,10 +24,9 @@ def _run(context: Context) -> int:
         root=context.root,
         published=published,
     )
-    publication = Publication.at(folder)
     for line in standing_of(publication, context.allowed_signers):
         context.progress.say(line)
-    row = row_of(publication, machine=own.machine, what=own.what or publication.facts["name"])
+    row = row_of(publication, origin)
     if not add_row(published / "README.md", row):
         context.progress.say(f"{published} has no README.md with a table of folders: add this row to one")
     print(row)

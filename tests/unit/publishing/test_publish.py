@@ -21,6 +21,7 @@ from runner.records.ledger.lines import LaunchLine
 from runner.records.publication import FACTS, Publication
 from runner.records.store import Store
 from runner.system.errors import DamagedLedger, DamagedRecord, NotPublishable, UsageError
+from tools import pack_publication
 
 NAME = "2026-12-01-double"
 SEEDS = ("--seeds", "1,2,3,4,5")
@@ -395,6 +396,19 @@ def test_a_host_without_ssh_keygen_is_told_what_to_install(ran, key, monkeypatch
     (only / "git").symlink_to(git)
     monkeypatch.setenv("PATH", str(only))
     assert "openssh-client" in refused(ran, "--sign", str(key))
+
+
+def test_packing_a_publication_again_changes_nothing_until_a_fault_of_it_is_known(ran, key, monkeypatch):
+    ran.publish("--machine", "Here", "--what", "doubling", "--sign", str(key))
+    before = {path: path.read_bytes() for path in ran.folder.rglob("*") if path.is_file()}
+    assert "unchanged" in pack_publication.pack(ran.folder)
+    assert {path: path.read_bytes() for path in ran.folder.rglob("*") if path.is_file()} == before
+    faults = ran.root / "known_faults.yaml"
+    faults.write_text(f"{NAME}: [The machine was painted while it ran.]\n")
+    monkeypatch.setattr(pack_publication, "KNOWN_FAULTS", faults)
+    assert "unsigned now" in pack_publication.pack(ran.folder)
+    assert "it is unsigned" in standing(ran)
+    assert "The machine was painted" in (ran.folder / "README.md").read_text()
 
 
 def test_the_ledger_of_a_publication_has_the_failures(ran):
