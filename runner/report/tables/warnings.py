@@ -36,6 +36,11 @@ def flags_of_load(records: Sequence[Record]) -> tuple[str, ...]:
     return tuple(_of_state(records))
 
 
+def is_loaded(record: Record) -> bool:
+    """Whether other work was running when the record's launch began."""
+    return _loaded(record) or _pressed(record)
+
+
 def _of_machines(records: Sequence[Record]) -> Iterator[str]:
     """The warnings about each machine.
 
