@@ -23,6 +23,7 @@ NEEDED = {
     "verify": ["results"],
     "completion": ["bash"],
     "show": ["2026-11-21-quick#2026"],
+    "publish": ["2026-12-01-quick"],
 }
 
 
