@@ -49,7 +49,7 @@ def standing_of(publication: Publication, allowed: Path) -> tuple[str, ...]:
     records = publication.records()
     plans = plans_of(read_ledger(publication.root / LEDGER).lines)
     _require_plans(publication, plans, records)
-    nonces = _nonces(records, plans)
+    nonces = nonces_of(records, plans)
     lines = [
         f"{name}: all files, {len(records)} records and {len(publication.facts['plans'])} plans are as published",
         _signed(publication, allowed),
@@ -88,7 +88,8 @@ def _require_plans(publication: Publication, plans: Sequence[Begun], records: Se
         raise _damaged(publication, "its records are not those that the launches of its ledger gave")
 
 
-def _nonces(records: Iterable[Record], plans: Iterable[Begun]) -> Nonces:
+def nonces_of(records: Iterable[Record], plans: Iterable[Begun]) -> Nonces:
+    """How far the nonces of the records follow from the secrets of the plans that ended."""
     secrets = [bytes.fromhex(plan.end.secret) for plan in plans if plan.end is not None]
     refereed = [record for record in records if record.referee]
     return Nonces(all=len(refereed), proved=sum(_follows(record, secrets) for record in refereed))

@@ -17,7 +17,7 @@ class Material:
     Attributes:
         own: the plans of the commit that is published; they decide which cells it has.
         plans: all plans that were to run one of these cells, of other commits too.
-        records: the records of all launches of these plans, for these cells, oldest first.
+        records: the records of all launches of these plans that had one of these cells, oldest first.
         lost: the content hash of each record that the ledger names and the store lacks, with its plan.
         outside: the newest records of cells that no line of the ledger names.
         older_outside: how many older records no line names. They are no part of the publication.
@@ -37,8 +37,9 @@ class Material:
 
     @property
     def newest(self) -> tuple[Record, ...]:
-        """The record of each cell that counts."""
-        return tuple(newest_by_key(self.records).values())
+        """The record of each cell that counts. A launch of another commit may have had other cells as well."""
+        keys = self.keys
+        return tuple(record for key, record in newest_by_key(self.records).items() if key in keys)
 
     @property
     def profiles(self) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ SIGNATURE = f"{FACTS}.sig"
 ALLOWED = "allowed_signers"
 # A signature for another purpose does not count here.
 _NAMESPACE = "forge-bench"
-_SECONDS = 60
+# Somebody may have to type a passphrase.
+_SECONDS = 300
 _LONGEST = 300
 
 
@@ -62,7 +63,7 @@ def trust_in(folder: Path, allowed: Path) -> tuple[Trust, str]:
     if found is None:
         return Trust.UNCHECKED, "there is no ssh-keygen here: sudo apt-get install openssh-client"
     content = (folder / FACTS).read_bytes()
-    names = found.stdout.decode(errors="replace").split() if found.returncode == 0 else []
+    names = found.stdout.decode(errors="replace").splitlines() if found.returncode == 0 else []
     for name in names:
         checked = _call(
             *("-Y", "verify", "-n", _NAMESPACE, "-f", str(allowed)),
@@ -79,9 +80,11 @@ def trust_in(folder: Path, allowed: Path) -> tuple[Trust, str]:
 
 
 def _call(*arguments: str, content: bytes = b"") -> "subprocess.CompletedProcess[bytes] | None":
+    command = ["ssh-keygen", *arguments]
     try:
-        return subprocess.run(
-            ["ssh-keygen", *arguments], input=content, capture_output=True, check=False, timeout=_SECONDS
-        )
+        return subprocess.run(command, input=content, capture_output=True, check=False, timeout=_SECONDS)
     except FileNotFoundError:
         return None
+    except subprocess.TimeoutExpired:
+        slow = f"ssh-keygen gave no answer within {_SECONDS} seconds".encode()
+        return subprocess.CompletedProcess(command, returncode=1, stdout=b"", stderr=slow)

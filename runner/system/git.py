@@ -29,7 +29,8 @@ def checkout_at(root: Path) -> Checkout | None:
 def _git(root: Path, *arguments: str) -> str | None:
     try:
         done = subprocess.run(
-            ["git", "-C", root, *arguments],
+            # A look changes nothing, not even git's own index.
+            ["git", "--no-optional-locks", "-C", root, *arguments],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

@@ -12,6 +12,7 @@ import psutil
 
 from runner.daemon.connection import connect
 from runner.executors.sweep import OWNER_LABEL
+from runner.records.ledger.file import read_ledger
 from runner.records.record import Record
 from runner.records.store import Store, newest_by_key
 from runner.system.errors import ForgeBenchError
@@ -113,6 +114,10 @@ def check_whole(results: Path, whole: Whole) -> Iterable[str]:
     pages = {str(path.relative_to(results)) for path in results.glob("tables/*/*.md")}
     if pages != whole.pages:
         yield f"pages differ: {sorted(pages ^ whole.pages)}"
+    try:
+        read_ledger(results / "ledger.jsonl")
+    except ForgeBenchError as error:
+        yield f"the chain of the ledger is broken: {error}"
     for path in results.rglob(".part-*"):
         yield f"left behind: {path.relative_to(results)}"
 

@@ -4,9 +4,11 @@ import dataclasses
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 from verify.made import DOUBLER, small_matrix
@@ -14,8 +16,9 @@ from verify.made import DOUBLER, small_matrix
 from runner.cli.commands import base
 from runner.cli.main import main
 from runner.executors.local import LocalExecutor
-from runner.publishing.check import standing_of
+from runner.publishing.check import nonces_of, standing_of
 from runner.publishing.pages import pages_of
+from runner.publishing.plans import plans_of
 from runner.records.ledger.file import read_ledger
 from runner.records.ledger.lines import LaunchLine
 from runner.records.publication import FACTS, Publication
@@ -396,6 +399,53 @@ def test_a_host_without_ssh_keygen_is_told_what_to_install(ran, key, monkeypatch
     (only / "git").symlink_to(git)
     monkeypatch.setenv("PATH", str(only))
     assert "openssh-client" in refused(ran, "--sign", str(key))
+
+
+HONEST = [sys.executable, str(Path(__file__).parents[2] / "redteam" / "hostile" / "program.py")]
+
+
+def refereed_matrix() -> dict:
+    """A benchmark with a referee, of one honest implementation."""
+    data = small_matrix()
+    benchmark = data["benchmarks"]["double"]
+    sizes = {"warmup": 5, "repetitions": 50, "seconds_limit": 2.0, "least_repetitions": 5}
+    benchmark |= {
+        "refereed": True,
+        "cases": {"sine": {"length": 20000, "calls": 4}},
+        "profiles": {name: {"native": sizes, "emulated": sizes} for name in ("quick", "smoke")},
+        "implementations": {"plain": {"command": HONEST, "reference": True, "determinism": "machine"}},
+    }
+    return data
+
+
+def test_the_nonces_of_a_closed_plan_follow_from_its_secret_and_no_other(project):
+    (project.root / "matrix.yaml").write_text(yaml.safe_dump(refereed_matrix(), sort_keys=False))
+    project.commit()
+    code, _, err = project.run()
+    assert code == 0, err
+    code, _, err = project.publish()
+    assert code == 0, err
+    assert "5 of 5 nonces follow from the secret of a plan in its ledger" in standing(project)
+    publication = Publication.at(project.folder)
+    plans = plans_of(read_ledger(project.folder / "ledger.jsonl").lines)
+    other = [
+        dataclasses.replace(plan, end=msgspec.structs.replace(plan.end, secret="0" * 64)) for plan in plans
+    ]
+    assert nonces_of(publication.records(), plans).proved == 5
+    assert nonces_of(publication.records(), other).proved == 0
+
+
+def test_a_launch_of_another_commit_may_have_had_other_cells(project):
+    project.write(other=DOUBLER)
+    project.run()
+    data = small_matrix(other=DOUBLER)
+    data["benchmarks"]["double"]["cases"]["n=8"]["length"] = 9
+    (project.root / "matrix.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
+    project.commit()
+    project.run("--fresh", *SEEDS)
+    code, _, err = project.publish()
+    assert code == 0, err
+    assert [plan["launches"] for plan in Publication.at(project.folder).facts["plans"]] == [10, 10]
 
 
 def test_packing_a_publication_again_changes_nothing_until_a_fault_of_it_is_known(ran, key, monkeypatch):
