@@ -51,7 +51,7 @@ def standing_of(publication: Publication, allowed: Path) -> tuple[str, ...]:
     _require_plans(publication, plans, records)
     nonces = nonces_of(records, plans)
     lines = [
-        f"{name}: all files, {len(records)} records and {len(publication.facts['plans'])} plans are as published",
+        f"{name}: all files, records ({len(records)}) and plans ({len(publication.facts['plans'])}) are as published",
         _signed(publication, allowed),
     ]
     if nonces.all:

@@ -13,18 +13,18 @@ from runner.publishing.files import Origin, as_json, compressed, facts_of, flags
 from runner.publishing.material import Material, material_of
 from runner.publishing.pages import MATRIX, notes_of, pages_of
 from runner.publishing.refusals import require_publishable
-from runner.publishing.signature import sign
+from runner.publishing.signature import SIGNATURE, sign
 from runner.records.publication import FACTS, RECORDS, Publication, stream_of
 from runner.records.record import Record
 from runner.records.store import Store
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import NotPublishable, UsageError
-from runner.system.files import make_directory, part_prefix, sync_directory, writing_errors
+from runner.system.files import make_directory, part_prefix, sync_directory, tree, writing_errors
 from runner.system.git import checkout_at
 from runner.system.paths import portable
 
 LEDGER = "ledger.jsonl"
-_LARGEST_LEDGER = 2**28
+_LARGEST_LEDGER = _LARGEST_FILE = 2**28
 _MOST_NAMED = 5
 
 
@@ -168,9 +168,9 @@ def fill(folder: Path, origin: Origin, facts: Mapping[str, Any], records: Sequen
 def hashes_in(folder: Path) -> dict[str, str]:
     """The SHA-256 of each file, by its path below the folder, without those that are held otherwise."""
     return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in (FACTS, f"{FACTS}.sig", RECORDS)
+        path.relative_to(folder).as_posix(): hashlib.sha256(read_bounded(path, _LARGEST_FILE)).hexdigest()
+        for path in tree(folder)
+        if path.relative_to(folder).as_posix() not in (FACTS, SIGNATURE, RECORDS)
     }
 
 

@@ -6,7 +6,7 @@ import io
 import json
 import struct
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,16 @@ from runner.matrix import Matrix, load_matrix
 from runner.planning.cells import Cell
 from runner.planning.recipe import work_of
 from runner.records.image import ImageFacts
+from runner.records.ledger.chain import hash_of, text_of
+from runner.records.ledger.lines import (
+    FIRST,
+    EndLine,
+    LaunchLine,
+    Line,
+    PlanLine,
+    PlannedLaunch,
+    RemovedLine,
+)
 from runner.records.publication import RECORDS, stream_of
 from runner.records.record import record_of, seal
 
@@ -102,6 +112,40 @@ def streams() -> tuple[bytes, ...]:
     """The stream of a publication of three records, and the same compressed."""
     stream = stream_of([record_of(json.loads(text)) for text in records()[:3]])
     return stream, gzip.compress(stream, mtime=0)
+
+
+@cache
+def ledgers() -> tuple[bytes, ...]:
+    """A whole ledger, and one whose last line is cut off."""
+    lines: list[bytes] = []
+
+    def add(make: Callable[[str], Line]) -> None:
+        lines.append(text_of(make(hash_of(lines[-1]) if lines else FIRST)))
+
+    time, plan = "2026-01-01T00:00:00+00:00", "20260101T000000Z-00000000"
+    image = record_of(json.loads(records()[0])).image
+    add(
+        lambda previous: PlanLine(
+            previous=previous, time=time, plan=plan, version="0.1.0", commit="0" * 40, dirty=False,
+            matrix_sha256="0" * 64, secret_sha256="0" * 64, profile="quick", executor="docker",
+            options={"only": ("gae",), "fresh": False}, images=(image,),
+            launches=(PlannedLaunch(name="gae rust amd64 seed 1", keys=("0" * 64,)),), reused=0,
+        )
+    )  # fmt: skip
+    add(
+        lambda previous: LaunchLine(
+            previous=previous, time=time, plan=plan, launch="gae-rust", keys=("0" * 64,), records=("1" * 64,),
+            failures={"0" * 64: "deadline"}, void=None,
+        )
+    )  # fmt: skip
+    add(
+        lambda previous: EndLine(
+            previous=previous, time=time, plan=plan, outcome="done", why=None, secret="0" * 64
+        )
+    )
+    add(lambda previous: RemovedLine(previous=previous, time=time, records=1))
+    whole = b"".join(line + b"\n" for line in lines)
+    return whole, whole[:-20]
 
 
 @cache

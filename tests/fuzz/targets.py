@@ -29,9 +29,12 @@ from runner.planning.estimates import Durations
 from runner.planning.key_differences import Earlier
 from runner.planning.plan import make_plan
 from runner.planning.recipe import lacks, load_work
+from runner.publishing.plans import plans_of
 from runner.records.execution import Execution, ExecutionKind
 from runner.records.failure import Failure
 from runner.records.image import ImageFacts
+from runner.records.ledger.file import append, read_ledger
+from runner.records.ledger.lines import RemovedLine
 from runner.records.measured import Episodes, Measurement
 from runner.records.publication import FACTS, RECORDS, Publication, counts_of
 from runner.records.record import Record, content_hash, is_intact, record_of, seal
@@ -200,6 +203,24 @@ def _publication(data: bytes) -> None:
     count = data.count(b"\n") or 1
     counts = {"records": count, "cells": count, "failed": 0}
     _read_publication({**facts, "stream": stated, "counts": counts}, gzip.compress(data))
+
+
+def _ledger(data: bytes) -> None:
+    """Reading says what is wrong or gives plans. Appending keeps every whole line that was there."""
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary) / "ledger.jsonl"
+        path.write_bytes(data)
+        try:
+            for plan in plans_of(read_ledger(path).lines):
+                plan.facts()
+        except ForgeBenchError as error:
+            _expect_message(error)
+        try:
+            append(path, lambda previous, time: RemovedLine(previous=previous, time=time, records=0))
+        except ForgeBenchError as error:
+            _expect_message(error)
+        whole = data[: data.rfind(b"\n") + 1]
+        expect(path.read_bytes().startswith(whole), "a line of the ledger was lost")
 
 
 def _publication_facts(data: bytes) -> None:
@@ -490,6 +511,7 @@ TARGETS = (
     Target("expression", corpus.expressions, _expression, weight=1, seconds=1),
     Target("record", corpus.records, _record, mutate_json, weight=4, seconds=20),
     Target("publication", corpus.streams, _publication, weight=2, seconds=20),
+    Target("ledger", corpus.ledgers, _ledger),
     Target("publication.json", corpus.publication_facts, _publication_facts, mutate_json),
     Target("measurement", corpus.lines, _measurement, mutate_json, weight=3),
     Target("npy", corpus.arrays, _output("advantages.npy"), weight=2),

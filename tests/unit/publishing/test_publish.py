@@ -171,7 +171,7 @@ def test_a_publication_can_be_verified_and_its_pages_rendered_again(ran):
     ran.publish()
     code, _, err = ran.call("verify", NAME, "--executor", "local", "--only", "double/other")
     assert code == 0, err
-    assert "1 plans are as published" in err
+    assert "all files, records (30) and plans (1) are as published" in err
     publication = Publication.at(ran.folder)
     for name, page in pages_of(ran.folder, publication.facts, publication.records()).items():
         assert (ran.folder / name).read_bytes() == page
