@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import UnsetType
 
-from runner.publishing.plans import Begun, plans_of, touching
+from runner.publishing.plans import Begun, plans_of, records_of, touching
 from runner.publishing.publish import LEDGER, hashes_in
 from runner.publishing.signature import SIGNATURE, Trust, trust_in
 from runner.records.ledger.file import read_ledger
@@ -77,14 +77,7 @@ def _require_plans(publication: Publication, plans: Sequence[Begun], records: Se
     listed = touching(plans, keys)
     if [plan.facts() for plan in listed] != publication.facts["plans"]:
         raise _damaged(publication, "the plans that it lists are not those of its ledger")
-    expected = {
-        seal
-        for plan in listed
-        for launch in plan.launches
-        if keys & set(launch.line.keys) and not launch.removed
-        for seal in launch.line.records
-    }
-    if expected != {record.content_sha256 for record in records}:
+    if records_of(listed, keys).keys() != {record.content_sha256 for record in records}:
         raise _damaged(publication, "its records are not those that the launches of its ledger gave")
 
 

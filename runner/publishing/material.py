@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runner.publishing.plans import Begun, plans_of, touching
+from runner.publishing.plans import Begun, plans_of, records_of, touching
 from runner.records.ledger.file import read_ledger
 from runner.records.record import Record
 from runner.records.store import Store, newest_by_key
@@ -18,15 +18,17 @@ class Material:
         own: the plans of the commit that is published; they decide which cells it has.
         plans: all plans that were to run one of these cells, of other commits too.
         records: the records of all launches of these plans that had one of these cells, oldest first.
-        lost: the content hash of each record that the ledger names and the store lacks, with its plan.
-        outside: the newest records of cells that no line of the ledger names.
-        older_outside: how many older records no line names. They are no part of the publication.
+        made_by: the plan of each record, by the record's content hash.
+        lost: those of them that the store lacks.
+        outside: the newest records of cells that no whole launch of the ledger gave.
+        older_outside: how many older records none gave. They are no part of the publication.
     """
 
     own: tuple[Begun, ...]
     plans: tuple[Begun, ...]
     records: tuple[Record, ...]
-    lost: Mapping[str, str]
+    made_by: Mapping[str, Begun]
+    lost: Mapping[str, Begun]
     outside: tuple[Record, ...]
     older_outside: int
 
@@ -48,11 +50,7 @@ class Material:
 
     def plan_of(self, record: Record) -> Begun:
         """The plan that a record is of."""
-        return next(
-            plan
-            for plan in self.plans
-            if any(record.content_sha256 in launch.line.records for launch in plan.launches)
-        )
+        return self.made_by[record.content_sha256]
 
 
 def material_of(store: Store, *, commit: str) -> Material:
@@ -72,13 +70,7 @@ def material_of(store: Store, *, commit: str) -> Material:
         )
     keys = frozenset(key for plan in own for key in plan.keys)
     plans = touching(every, keys)
-    launches = [
-        (plan, launch)
-        for plan in plans
-        for launch in plan.launches
-        if keys & set(launch.line.keys) and not launch.removed
-    ]
-    named = {seal: plan.line.plan for plan, launch in launches for seal in launch.line.records}
+    named = records_of(plans, keys)
     stored = store.records()
     held = {record.content_sha256 for record in stored}
     newest = newest_by_key(stored)
@@ -88,6 +80,7 @@ def material_of(store: Store, *, commit: str) -> Material:
         own=own,
         plans=plans,
         records=tuple(record for record in stored if record.content_sha256 in named),
+        made_by=named,
         lost={seal: plan for seal, plan in named.items() if seal not in held},
         outside=tuple(of_newest),
         older_outside=len(outside) - len(of_newest),

@@ -66,6 +66,20 @@ def plans_of(lines: Sequence[Line]) -> tuple[Begun, ...]:
     )
 
 
+def records_of(plans: Iterable[Begun], keys: frozenset[str]) -> dict[str, Begun]:
+    """The content hash of each record that whole launches of these cells gave, with its plan.
+
+    A launch that was given up between two records is not whole, and launches whose records were removed give none.
+    """
+    return {
+        seal: plan
+        for plan in plans
+        for launch in plan.launches
+        if keys & set(launch.line.keys) and not launch.removed and launch.line.void is None
+        for seal in launch.line.records
+    }
+
+
 def touching(plans: Iterable[Begun], keys: frozenset[str]) -> tuple[Begun, ...]:
     """The plans that were to run one of these cells."""
     return tuple(each for each in plans if each.keys & keys)

@@ -73,12 +73,12 @@ def _plans(material: Material, matrix_sha256: str) -> Iterator[str]:
 def _ledger(material: Material) -> Iterator[str]:
     for seal, plan in list(material.lost.items())[:_MOST_NAMED]:
         yield (
-            f"The record {seal[:12]} of plan {plan} is not in the store any more. "
+            f"The record {seal[:12]} of plan {plan.line.plan} is not in the store any more. "
             "To do: restore its file; a record is never left out."
         )
     if material.outside:
         yield (
-            f"No plan of the ledger made the records of {_named(material.outside)}. "
+            f"No whole launch of the ledger made the records of {_named(material.outside)}. "
             "To do: run these cells again with --fresh."
         )
 

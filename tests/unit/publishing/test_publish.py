@@ -23,7 +23,7 @@ from runner.records.ledger.file import read_ledger
 from runner.records.ledger.lines import LaunchLine
 from runner.records.publication import FACTS, Publication
 from runner.records.store import Store
-from runner.system.errors import DamagedLedger, DamagedRecord, NotPublishable, UsageError
+from runner.system.errors import DamagedLedger, DamagedRecord, NoSpace, NotPublishable, UsageError
 from tools import pack_publication
 
 NAME = "2026-12-01-double"
@@ -234,7 +234,7 @@ def test_records_that_no_plan_made_are_refused(ran, tmp_path):
     lines = ran.store.ledger_path.read_bytes().splitlines(keepends=True)
     # The end of a chain can be cut off unseen. The records are left over then.
     ran.store.ledger_path.write_bytes(b"".join(lines[:-3]))
-    assert "No plan of the ledger made the records" in refused(ran)
+    assert "No whole launch of the ledger made the records" in refused(ran)
 
 
 def test_an_altered_ledger_is_refused(ran):
@@ -269,6 +269,27 @@ def test_a_plan_that_was_interrupted_is_refused_until_its_cells_have_records(pro
     assert f"not closed: {first['plan']}" in err
     for page in project.folder.glob("tables/*/*.md"):
         assert f"Plan {first['plan']} was not closed" in page.read_text()
+
+
+def test_a_launch_that_was_given_up_between_two_records_is_run_again(project, monkeypatch):
+    add = Store.add
+
+    def full(self, record):
+        if (record.implementation, record.seed, record.case) == ("other", 3, "n=8"):
+            raise NoSpace(what="no room", why="the disk is full", fix="make room")
+        return add(self, record)
+
+    project.write(other=DOUBLER)
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "add", full)
+        assert project.run()[0] == NoSpace.exit_code
+    project.run()
+    assert "No whole launch of the ledger made the records of double other n=4" in refused(project)
+    project.run("--fresh", *SEEDS)
+    code, _, err = project.publish()
+    assert code == 0, err
+    first, *_ = Publication.at(project.folder).facts["plans"]
+    assert (first["outcome"], first["void"]) == ("stopped", 1)
 
 
 def test_removed_records_leave_their_plans_in_the_list(ran):
