@@ -10,10 +10,11 @@ from runner.executors import instructions
 from runner.executors.base import Executor
 from runner.matrix import Kind, Matrix
 from runner.matrix.images import CORE, ImageTarget
-from runner.planning.cells import Cell, Content, Selection, contents, newest_key_version, select
+from runner.planning.cells import Cell, Selection, contents, select
 from runner.planning.cpu_differences import other_cpus
 from runner.planning.key_differences import Earlier
 from runner.records.execution import Execution
+from runner.records.key import Content, newest_key_version
 from runner.records.record import Record, content_hash
 from runner.records.store import Store, newest_by_key
 from runner.referee.nonce import Handed

@@ -9,7 +9,7 @@ from conftest import DOUBLER, program, small_matrix
 from example_records import json_of
 
 from runner.cli.main import main
-from runner.planning import cells
+from runner.records import key
 from runner.planning.key_differences import differences
 from runner.records.record import Record, record_of, seal
 from runner.records.store import Store
@@ -239,9 +239,9 @@ def later_rules(monkeypatch):
     """A second version of the rules, by which a key depends on one thing more."""
 
     def add() -> None:
-        first = cells.KEY_VERSIONS[1]
-        rules = {1: first, 2: lambda *cell, **more: {**first(*cell, **more), "weather": "fine"}}
-        monkeypatch.setattr(cells, "KEY_VERSIONS", rules)
+        first = key.KEY_VERSIONS[1]
+        rules = {1: first, 2: lambda of: {**first(of), "weather": "fine"}}
+        monkeypatch.setattr(key, "KEY_VERSIONS", rules)
 
     return add
 
