@@ -22,7 +22,14 @@ from pathlib import Path
 
 from runner.records.order import oldest_first
 from runner.records.record import Record
-from runner.records.record_file import read_record, record_text, says_no_record, unreadable
+from runner.records.record_file import (
+    SelfContradiction,
+    contradictory,
+    read_record,
+    record_text,
+    says_no_record,
+    unreadable,
+)
 from runner.system.bounded_reading import read_bounded
 from runner.system.caller_limits import exhausted
 from runner.system.errors import DamagedRecord, StoreError
@@ -141,6 +148,7 @@ class Store:
 
         Raises:
             DamagedRecord: a file under records/ is not a record, or was altered.
+            ContradictoryRecord: the fields of a record cannot all be true.
             NewerRecord: a later version wrote one.
             StoreError: a file may not be read, or a folder under records/ is a link.
         """
@@ -303,6 +311,8 @@ def _read_record(path: Path) -> Record | None:
         return read_record(path)
     except FileNotFoundError:
         return None
+    except SelfContradiction as error:
+        raise contradictory(str(path), str(error)) from error
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and not says_no_record(error):
             raise unreadable(path, error) from error

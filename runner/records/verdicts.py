@@ -64,6 +64,11 @@ def episodes_verdict(episodes: Sequence[Episode], *, environments: int, total: i
     return Verdict(True, f"{len(episodes)} episodes without a gap")
 
 
+def window_words(*, timed: float, between: float, window: float) -> str:
+    """What an implementation claims of a window."""
+    return f"{timed:.3g} s timed and {between:.3g} s between, in a window of {window:.3g} s"
+
+
 def bound_of(scaled: float | None, tensors: Mapping[str, float], name: str) -> float:
     """The bound of one tensor: its own, else that of the longest matching pattern, else that of the file."""
     matching = [pattern for pattern in tensors if name == pattern or fnmatchcase(name, pattern)]

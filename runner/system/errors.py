@@ -148,6 +148,12 @@ class DamagedRecord(StoreError):
     exit_code = 18
 
 
+class ContradictoryRecord(DamagedRecord):
+    """A record has the right hash and contradicts itself: it was altered and sealed again."""
+
+    exit_code = 28
+
+
 class NewerRecord(StoreError):
     """A later version of forge-bench wrote a record, and this version cannot read it."""
 
