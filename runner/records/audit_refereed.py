@@ -1,5 +1,6 @@
 """What the referee saw: its windows lie within the launch, and the claims within the last window."""
 
+import re
 from collections.abc import Iterator
 
 from runner.records.contradiction import Contradiction, Rule, contradiction
@@ -9,6 +10,8 @@ from runner.records.verdicts import window_words
 from runner.records.work import WorkFacts
 
 _ROUNDING = 1 + 1e-6
+# Rounds have few sizes, so that a reference can be asked beforehand for what its competitors will be asked for.
+_SIZE = re.compile(r"[125]0*\Z")
 # A window is opened again so many times at most.
 _MOST_VOID = 4
 # Below so many times the channel's slowest round trip a window says nothing, and no cell passes.
@@ -45,8 +48,23 @@ def windows(record: Record) -> Iterator[Contradiction]:
             "repetitions: it has 1 unless it was opened again",
             *("referee.void_windows", "referee.windows"),
         )
+    yield from _rounds(record, seen)
+
+
+def _rounds(record: Record, seen: RefereeFacts) -> Iterator[Contradiction]:
+    """What is seen of each round."""
     cpus = (record.launch.limits.cpuset or "").count(",") + 1
     for index, each in enumerate(seen.windows):
+        if not _SIZE.match(str(each.repetitions)):
+            yield contradiction(
+                f"a round had {each.repetitions} repetitions, and rounds have 1, 2 or 5, or as many tens",
+                f"referee.windows.{index}.repetitions",
+            )
+        if not record.failure and each.between_seconds > each.seconds * _ROUNDING:
+            yield contradiction(
+                f"{each.between_seconds:.6g} s between repetitions are claimed of {each.seconds:.6g} s",
+                *(f"referee.windows.{index}.between_seconds", f"referee.windows.{index}.seconds"),
+            )
         if (each.cpu_seconds or 0) > each.seconds * cpus * _TICKS_SHARE + _TICKS_SECONDS:
             yield contradiction(
                 f"{each.cpu_seconds:.6g} s of processor time passed in {each.seconds:.6g} s on {cpus} CPUs",

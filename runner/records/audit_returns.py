@@ -4,7 +4,7 @@ The matrix decides what is measured. This table only says what these names mean 
 """
 
 from collections.abc import Iterator, Mapping
-from operator import truediv
+from operator import attrgetter, truediv
 
 from runner.records.contradiction import Contradiction, Rule, contradiction
 from runner.records.record import Record
@@ -19,6 +19,7 @@ _PER_STEP: Mapping[str, tuple[float, float]] = {
 }
 # Sums of up to a million rewards, some in single precision.
 _ROUNDING = 1e-4
+_TOTAL, _LENGTH = attrgetter("total"), attrgetter("length")
 
 
 def earned(record: Record) -> Iterator[Contradiction]:
@@ -28,9 +29,7 @@ def earned(record: Record) -> Iterator[Contradiction]:
         return
     least, most = _PER_STEP[task]
     slack = _ROUNDING * max(abs(least), abs(most))
-    each_step = list(
-        map(truediv, (each.total for each in record.episodes), (each.length for each in record.episodes))
-    )
+    each_step = list(map(truediv, map(_TOTAL, record.episodes), map(_LENGTH, record.episodes)))
     for extreme in (min(each_step), max(each_step)):
         if not least - slack <= extreme <= most + slack:
             index = each_step.index(extreme)

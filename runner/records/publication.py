@@ -18,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from runner.records.audit_together import audit_together
 from runner.records.record import Record, canonical_json
 from runner.records.record_file import SelfContradiction, contradictory, parse_record
 from runner.system.bounded_reading import read_bounded
@@ -132,6 +133,8 @@ def _require_consistent(records: Sequence[Record], counts: Mapping[str, int]) ->
     if counts_of(records) != counts:
         raise ValueError(f"{FACTS} counts {counts}, and the records are {counts_of(records)}")
     require_whole_launches(records)
+    if found := next(audit_together(records), None):
+        raise SelfContradiction(f"its records contradict each other: {found}")
 
 
 def require_whole_launches(records: Iterable[Record]) -> None:

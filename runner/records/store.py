@@ -1,7 +1,7 @@
 """The store: an append-only directory of records, and the files that belong to them.
 
     records/<benchmark>/<id>.json    one record for each file, written whole or not at all
-    references/<key>/<case>/…        the reference outputs that gates compare with
+    references/<key>/<content>/…     the reference outputs that gates compare with (references.py)
     inputs/<key>/<case>/…            the input files from the benchmark's own generator
     probes/<digest>.json             the versions that an image's first launch printed
     logs/<launch>.log                an implementation's stderr
@@ -205,13 +205,15 @@ class Store:
             found.append((self.records_directory, fault))
         return tuple(found)
 
-    def save_files(self, area: str, key: str, source: Path) -> Path:
+    def save_files(self, area: str, key: str, source: Path, *below: str) -> Path:
         """Keep the regular files of a directory as ``area/key``, complete or not at all; return their folder.
+
+        ``below`` are names of folders in that one.
 
         Raises:
             NoSpace, StoreError: the files cannot be kept; none of them is left then.
         """
-        target = self.place(area, key)
+        target = self.place(area, key, *below)
         if target.is_dir():
             return target
         with writing_errors(target):

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import accumulate, pairwise
+from itertools import accumulate
+from operator import attrgetter, ge
 from typing import Any, NamedTuple
 
 from runner.records.measured import Episode
@@ -11,6 +12,7 @@ from runner.records.measured import Episode
 # A repetition is the difference of two readings of a clock of whole nanoseconds. Dividing by the number of calls may
 # have rounded it down.
 _LEAST_SECONDS = 1e-9 * (1 - 1e-6)
+_STEP, _LENGTH = attrgetter("step"), attrgetter("length")
 
 
 class Verdict(NamedTuple):
@@ -56,8 +58,8 @@ def episodes_verdict(episodes: Sequence[Episode], *, environments: int, total: i
         environments: how many there are.
         total: the steps of all environments together; None where they are not counted.
     """
-    steps = [each.step for each in episodes]
-    if not _follow(steps, [each.length for each in episodes], environments):
+    steps = list(map(_STEP, episodes))
+    if not _follow(steps, list(map(_LENGTH, episodes)), environments):
         return Verdict(False, _first_gap(episodes, environments))
     if total is not None and steps and steps[-1] >= total:
         return Verdict(False, f"they run past {total} environment steps")
@@ -85,7 +87,7 @@ def _follow(steps: Sequence[int], lengths: Sequence[int], environments: int) -> 
         return False
     if environments == 1:
         return steps == [played - 1 for played in accumulate(lengths)]
-    if any(later <= earlier for earlier, later in pairwise(steps)):
+    if any(map(ge, steps, steps[1:])):
         return False
     of: dict[int, list[int]] = {}
     for index, step in enumerate(steps):
