@@ -10,6 +10,8 @@ from runner.records.verdicts import window_words
 from runner.records.work import WorkFacts
 
 _ROUNDING = 1 + 1e-6
+# Of one implementation, from round to round.
+_TIMES_AS_FAST = 10
 # Rounds have few sizes, so that a reference can be asked beforehand for what its competitors will be asked for.
 _SIZE = re.compile(r"[125]0*\Z")
 # A window is opened again so many times at most.
@@ -99,6 +101,21 @@ def claims(record: Record) -> Iterator[Contradiction]:
         yield from _fits(record, record.referee, timed)
 
 
+def rates(record: Record) -> Iterator[Contradiction]:
+    """A repetition does the same work in each round, so that no round is many times as fast as the ranked one."""
+    if not record.referee or not record.work or record.failure:
+        return
+    headline = record.work.headline
+    fastest = min(record.values(headline), default=0.0) * int(record.parameters.get("calls", 1))
+    for index, each in enumerate(record.referee.windows):
+        if each.seconds * _TIMES_AS_FAST < each.repetitions * fastest:
+            yield contradiction(
+                f"{each.repetitions} repetitions took {each.seconds:.6g} s, and the fastest one of the ranked round "
+                f"{fastest:.6g} s",
+                *(f"referee.windows.{index}", f"measurement.metrics.{headline}"),
+            )
+
+
 def _fits(record: Record, seen: RefereeFacts, timed: float) -> Iterator[Contradiction]:
     last = seen.windows[-1]
     if timed + last.between_seconds > last.seconds * _ROUNDING:
@@ -130,4 +147,5 @@ RULES: tuple[Rule, ...] = (
     windows,
     asked,
     claims,
+    rates,
 )

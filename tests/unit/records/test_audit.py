@@ -35,7 +35,9 @@ FREE: dict[str, tuple[str, ...]] = {
         *("machine/*", "machine", "launch/state", "launch/state/*"),
     ),
     "versions that no toolchain pins": ("software", "software/*"),
-    "texts for people": ("launch/stderr_tail", "failure/detail", "work/differs*"),
+    "texts for people, and a kind of failure that only a later version knows": (
+        *("launch/stderr_tail", "failure/detail", "failure/kind", "work/differs*", "gate/*/detail"),
+    ),
     "hashes of what lies elsewhere": (
         *("inputs", "inputs/*", "outputs", "outputs/*", "image/identity", "image/*_digest", "work/core/*"),
     ),
@@ -47,7 +49,9 @@ FREE: dict[str, tuple[str, ...]] = {
         *("work/reference/determinism", "determinism", "work/target"),
     ),
     "one of the many tensors of a file": ("gate", "gate/*/check"),
-    "a child that was killed, though the launch delivered all": ("launch/out_of_memory",),
+    "how a process ended that the runner ended, and a child that was killed though all was delivered": (
+        *("launch/exit_code", "launch/out_of_memory"),
+    ),
     "schema 1, which holds no recipe": (
         *("SCHEMA 1/key", "SCHEMA 1/parameters*", "SCHEMA 1/command*", "SCHEMA 1/cell/toolchain"),
         *("SCHEMA 1/execution*", "SCHEMA 1/image/*", "SCHEMA 1/launch/limits/*"),
@@ -61,19 +65,22 @@ FIGURES = (
     "expected_counts*",
     "gate/*/share",
 )
+_LONGEST = 18_000
 NO_FIGURES = ("referee/nonce",)
-# What is done to a figure that must be refused. What is smaller may contradict nothing: docs/decisions/audit-on-reading.md.
+# What is done to a figure that must be refused. docs/decisions/audit-on-reading.md says why smaller changes may not be.
 GROSS = ("times 1000", "negative")
 
 
 def published() -> list[bytes]:
     """Small records of both older schemas, of every kind of benchmark, native and emulated, ours and theirs."""
     chosen: dict[tuple[Any, ...], bytes] = {}
-    for name in ("2026-11-21-quick", "2026-11-22-make-matrix", "2026-11-23-edge", "2026-11-23-avx2-capped"):
+    for name in ("2026-11-21-quick", "2026-11-22-make-matrix"):
         for text in corpus.published_texts(name):
-            data = json.loads(text)
-            kind = (data["schema"], data["cell"]["benchmark"], data["image"]["target"])
-            chosen[kind] = min(chosen.get(kind, text), text, key=len)
+            # Each mutation seals and reads the whole again, and episodes are long.
+            if len(text) < _LONGEST:
+                data = json.loads(text)
+                kind = (data["schema"], data["cell"]["benchmark"], data["execution"]["kind"])
+                chosen[kind] = min(chosen.get(kind, text), text, key=len)
     return list(chosen.values())
 
 
@@ -141,6 +148,11 @@ def refused(mutation: Mutation) -> bool:
     return False
 
 
+def is_of_a_failure(mutation: Mutation, data: dict[str, Any]) -> bool:
+    """Whether it is what a referee saw of a cell that failed: nothing is ranked by it."""
+    return data["failure"] is not None and mutation.field.startswith("referee/")
+
+
 def tried(data: dict[str, Any]) -> tuple[Counter[str], list[str]]:
     """How many mutations of a record were refused, were of free fields or too small, and which others were not."""
     counted: Counter[str] = Counter()
@@ -151,7 +163,7 @@ def tried(data: dict[str, Any]) -> tuple[Counter[str], list[str]]:
             counted["refused"] += 1
         elif is_free(each, data["schema"]):
             counted["free"] += 1
-        elif is_figure(each) and each.how not in GROSS:
+        elif is_figure(each) and (each.how not in GROSS or is_of_a_failure(each, data)):
             counted["too small"] += 1
         else:
             believed.append(f"{each.field} {each.how}")
@@ -171,7 +183,7 @@ def is_figure_pattern(pattern: str) -> bool:
 @pytest.mark.parametrize("text", published(), ids=lambda text: json.loads(text)["launch"]["id"])
 def test_each_field_of_a_published_record_is_free_or_its_change_is_refused(text: bytes) -> None:
     counted, believed = tried(json.loads(text))
-    assert believed == []
+    assert not believed, "; ".join(believed)
     assert counted["refused"] > 4 * counted["too small"]
 
 
@@ -182,7 +194,7 @@ def test_each_field_of_a_record_of_today_is_free_or_its_change_is_refused(
     of_today: dict[str, Record], name: str
 ) -> None:
     _, believed = tried(json_of(of_today[name]))
-    assert believed == []
+    assert not believed, "; ".join(believed)
 
 
 def test_the_failures_of_today_are_those_that_are_meant(of_today: dict[str, Record]) -> None:
