@@ -159,7 +159,7 @@ def test_a_record_from_elsewhere_is_the_reason_whatever_its_schema(plan, reason,
 
     for record in records:
         # Each case has a key of its own, in the first schema too.
-        plan.store.add(of_another(record, edit, key=record.case[2:].rjust(64, "0")))
+        plan.store.add(of_another(record, edit, key=record.case[2:].ljust(64, "0")))
     found = plan(data, "--profile", "smoke")
     if "Abacus" in reason:
         reason = "another machine: cpu_model {cpu}, was Abacus 3000"
