@@ -50,7 +50,7 @@ def _fault(check: GateCheck, name: str, rule: WorkOutput | None) -> str | None:
             fault = _of_plain(check, difference, rtol, atol)
         case ("scaled", difference, bound):
             own = rule is None or (
-                rule.scaled is not None and (bound,) == _three(bound_of(rule.scaled, rule.tensors, name))
+                rule.scaled is not None and bound == _bound(rule.scaled, tuple(rule.tensors.items()), name)
             )
             fault = _of_bound(check, difference, bound, 1)
         case ("drift", difference, times, growth):
@@ -68,6 +68,11 @@ def _told(detail: str) -> tuple[Any, ...]:
         if found := pattern.match(detail):
             return (kind, *map(float, found.groups()))
     return ()
+
+
+@lru_cache(maxsize=4096)
+def _bound(scaled: float, tensors: tuple[tuple[str, float], ...], name: str) -> float:
+    return _three(bound_of(scaled, dict(tensors), name))[0]
 
 
 def _of_plain(check: GateCheck, difference: float, rtol: float, atol: float) -> str | None:

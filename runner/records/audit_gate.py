@@ -37,7 +37,6 @@ _ONLY_OF_THE_GATE = frozenset(
             for kind in (
                 FailureKind.MISSING_METRIC,
                 FailureKind.MISSING_OUTPUT,
-                FailureKind.UNREADABLE_OUTPUT,
                 FailureKind.WRONG_OUTPUT,
             )
         ),

@@ -4,7 +4,7 @@ The matrix decides what is measured. This table only says what these names mean 
 """
 
 from collections.abc import Iterator, Mapping
-from operator import attrgetter, truediv
+from operator import attrgetter, eq, truediv
 
 from runner.records.contradiction import Contradiction, Rule, contradiction
 from runner.records.record import Record
@@ -29,6 +29,9 @@ def earned(record: Record) -> Iterator[Contradiction]:
         return
     least, most = _PER_STEP[task]
     slack = _ROUNDING * max(abs(least), abs(most))
+    if least == most == 1 and all(map(eq, map(_TOTAL, record.episodes), map(_LENGTH, record.episodes))):
+        # Most tasks that are published: an episode earns its length. A million divisions take as long as reading them.
+        return
     each_step = list(map(truediv, map(_TOTAL, record.episodes), map(_LENGTH, record.episodes)))
     for extreme in (min(each_step), max(each_step)):
         if not least - slack <= extreme <= most + slack:

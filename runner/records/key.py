@@ -61,18 +61,18 @@ class Ingredients:
 
 def ingredients_of(record: Record, work: WorkFacts) -> Ingredients:
     """What the key of a record was made of; ``work`` is the record's own."""
-    cell, plain = record.cell, work.plain()
+    cell = record.cell
     return Ingredients(
         names={"benchmark": cell.benchmark, "case": cell.case, "implementation": cell.implementation},
         command=record.command,
         parameters=record.parameters,
         seed=cell.seed,
         inputs=work.inputs.command,
-        gate=plain["gate"],
+        gate=work.gate.plain(),
         counts=work.counts,
         headline=work.headline,
         reference=work.reference.command,
-        limits=plain["limits"],
+        limits=work.limits.plain(),
         toolchain={"name": cell.toolchain, **work.toolchain},
         architecture=record.image.architecture,
         execution_hash=record.image.execution_hash,

@@ -86,7 +86,7 @@ def _follow(steps: Sequence[int], lengths: Sequence[int], environments: int) -> 
     if lengths and min(lengths) < 1:
         return False
     if environments == 1:
-        return steps == [played - 1 for played in accumulate(lengths)]
+        return steps == list(accumulate(lengths, initial=-1))[1:]
     if any(map(ge, steps, steps[1:])):
         return False
     of: dict[int, list[int]] = {}
