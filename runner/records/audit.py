@@ -4,7 +4,7 @@ A rule is a pure function of one record. The runner holds itself to the rules wh
 one was altered, or this runner never made it. docs/decisions/audit-on-reading.md says what no rule can see.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from runner.records import (
     audit_counts,
@@ -44,18 +44,18 @@ _MOST_TOLD = 3
 
 def audit(record: Record) -> tuple[Contradiction, ...]:
     """Every contradiction within a record; none where it could be what it says."""
-    return tuple(found for rule in RULES for found in _asked(rule, record))
+    found: list[Contradiction] = []
+    for rule in RULES:
+        try:
+            found.extend(rule(record))
+        except (ArithmeticError, ValueError) as error:
+            # A value that nothing can be worked out of, such as a date beyond the last year.
+            name = rule.__module__.rpartition("_")[2]
+            found.append(contradiction(f"{name} cannot be worked out: {error}"))
+    return tuple(found)
 
 
 def contradictions_in_words(found: Sequence[Contradiction]) -> str:
     """The first few of them, as one line."""
     more = f"; and {len(found) - _MOST_TOLD} more" if len(found) > _MOST_TOLD else ""
     return "; ".join(map(str, found[:_MOST_TOLD])) + more
-
-
-def _asked(rule: Rule, record: Record) -> Iterator[Contradiction]:
-    try:
-        yield from rule(record)
-    except (ArithmeticError, ValueError) as error:
-        # A value that nothing can be worked out of, such as a date beyond the last year.
-        yield contradiction(f"{rule.__module__.rpartition('.')[2]} cannot be worked out: {error}")
