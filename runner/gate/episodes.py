@@ -1,7 +1,6 @@
 """Episodes: read within bounds, and checked to follow one another without a gap."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from runner.gate.check import Check, Refused
 from runner.records.failure import FailureKind
 from runner.records.measured import MOST_EPISODES, Episode
 from runner.records.part import Part
+from runner.records.verdicts import episodes_verdict
 from runner.system.bounded_reading import read_bounded
 
 _LARGEST = 64 * 2**20
@@ -80,21 +80,5 @@ def check_episodes(episodes: Sequence[Episode], *, environments: int, total: int
         environments: how many there are.
         total: the steps of all environments together; None where they are not counted.
     """
-    played: Counter[int] = Counter()
-    previous = -1
-    for index, episode in enumerate(episodes):
-        step, length = episode.step, episode.length
-        environment = step % environments
-        played[environment] += length
-        expected = (played[environment] - 1) * environments + environment
-        fault = None
-        if length < 1 or step != expected:
-            fault = f"ends at step {step}, its lengths add up to {expected}"
-        elif step <= previous:
-            fault = f"ends at step {step}, before the one that is listed before it"
-        if fault is not None:
-            return Check(check="episodes", passed=False, detail=f"episode {index} {fault}")
-        previous = step
-    if total is not None and previous >= total:
-        return Check(check="episodes", passed=False, detail=f"they run past {total} environment steps")
-    return Check(check="episodes", passed=True, detail=f"{len(episodes)} episodes without a gap")
+    found = episodes_verdict(episodes, environments=environments, total=total)
+    return Check(check="episodes", passed=found.passed, detail=found.detail)

@@ -16,12 +16,9 @@ from runner.matrix import Benchmark, Kind
 from runner.matrix.expressions import evaluate
 from runner.records.failure import Failure, FailureKind
 from runner.records.measured import Episode
+from runner.records.verdicts import counts_verdict, times_verdict
 from runner.referee.claims import Claims
 from runner.referee.sizes import Plan
-
-# A repetition is the difference of two readings of a clock of whole nanoseconds. Dividing by the number of calls may
-# have rounded it down.
-_LEAST_SECONDS = 1e-9 * (1 - 1e-6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,12 +111,10 @@ def _outputs(
 ) -> Iterator[Check]:
     """The checks of one folder of outputs."""
     files: dict[str, Mapping[str, Array]] = {}
-    for output in benchmark.gate.outputs if same_work or hearing else ():
+    for output in benchmark.gate.outputs if same_work else ():
         mine = files[output.file] = read_output(folder / output.file)
-        if same_work:
-            yield from compare(
-                output, mine, mine if reference is None else read_output(reference / output.file)
-            )
+        theirs = mine if reference is None else read_output(reference / output.file)
+        yield from compare(output, mine, theirs)
     if hearing is not None and int(folder.name) in hearing.refereed.ranked.repetitions:
         yield _digest(benchmark, hearing, folder, files)
 
@@ -164,31 +159,12 @@ def _require_headline(benchmark: Benchmark, measurement: Mapping[str, Any]) -> N
 
 
 def _counts(benchmark: Benchmark, parameters: Mapping[str, Any], measurement: Mapping[str, Any]) -> Check:
-    expected = expected_counts(benchmark, parameters)
-    printed = measurement["counts"]
-    wrong = [
-        f"{name} is {printed.get(name, 'missing')}, must be {count}"
-        for name, count in expected.items()
-        if printed.get(name) != count
-    ]
-    right = ", ".join(f"{name} {count}" for name, count in expected.items())
-    return Check(check="counts", passed=not wrong, detail="; ".join(wrong) or right)
+    found = counts_verdict(expected_counts(benchmark, parameters), measurement["counts"])
+    return Check(check="counts", passed=found.passed, detail=found.detail)
 
 
 def _times(
     benchmark: Benchmark, parameters: Mapping[str, Any], measurement: Mapping[str, Any], wall_seconds: float
 ) -> Check:
-    """Check that the headline is not longer than its process lived, and not shorter than a tick of its clock."""
-    value = measurement["metrics"].get(benchmark.headline)
-    values = value if isinstance(value, list) else [0.0 if value is None else value]
-    calls = int(parameters.get("calls", 1))
-    claimed = sum(values) * calls
-    if value is not None and min(values) * calls < _LEAST_SECONDS:
-        shortest = "a time of zero" if min(values) <= 0 else f"a repetition of {min(values) * calls:.3g} s"
-        detail = f"{benchmark.headline} holds {shortest}; a clock's tick is no shorter than 1e-09 s"
-        return Check(check="times", passed=False, detail=detail)
-    return Check(
-        check="times",
-        passed=claimed <= wall_seconds,
-        detail=f"{claimed:.3g} s measured within a launch of {wall_seconds:.3g} s",
-    )
+    found = times_verdict(benchmark.headline, measurement["metrics"], parameters, wall_seconds=wall_seconds)
+    return Check(check="times", passed=found.passed, detail=found.detail)

@@ -1,7 +1,6 @@
 """Compare output files with the reference's: element by element, tensor by tensor, or by drift."""
 
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ from runner.gate.arrays import Array, Unreadable, read_arrays
 from runner.gate.check import Check, Refused
 from runner.gate.differences import as_floats, blocks, differences
 from runner.matrix import OutputCheck
+from runner.records import verdicts
 from runner.records.failure import FailureKind
 
 # The prefixes of tensors after many updates: in the measured precision, and in double precision.
@@ -60,12 +60,7 @@ def compare(output: OutputCheck, mine: Mapping[str, Array], theirs: Mapping[str,
 
 def bound_of(output: OutputCheck, name: str) -> float:
     """The bound of one tensor: its own, else that of the longest matching pattern, else that of the file."""
-    matching = [pattern for pattern in output.tensors if name == pattern or fnmatchcase(name, pattern)]
-    if not matching:
-        return output.scaled or 0.0
-    # Of two patterns of equal length the stricter counts, so that the order of patterns decides nothing.
-    best = min(matching, key=lambda pattern: (pattern != name, -len(pattern), output.tensors[pattern]))
-    return output.tensors[best]
+    return verdicts.bound_of(output.scaled, output.tensors, name)
 
 
 def _drifting(output: OutputCheck, theirs: Mapping[str, Array]) -> list[str]:

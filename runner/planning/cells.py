@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile
 from runner.matrix.toolchain import Toolchain
+from runner.records import key
 from runner.records.execution import Execution
+from runner.records.key import Content, Ingredients
 from runner.records.record import content_hash
-
-Content = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ def content_key(
     found = contents(
         cell, execution_hash=execution_hash, execution=execution, executor=executor, machine=machine
     )
-    return content_hash(found[newest_key_version()])
+    return content_hash(found[key.newest_key_version()])
 
 
 def contents(
@@ -163,64 +163,30 @@ def contents(
 
     The content leaves out the runner's code and the templates, so editing a table runs no cell again.
     """
-    return {
-        version: KEY_VERSIONS[version](
-            cell, execution_hash=execution_hash, execution=execution, executor=executor, machine=machine
-        )
-        for version in sorted(KEY_VERSIONS, reverse=True)
-    }
-
-
-def newest_key_version() -> int:
-    """The version of the rules that make a new record's key."""
-    return max(KEY_VERSIONS)
-
-
-class _Rules(Protocol):
-    def __call__(
-        self,
-        cell: Cell,
-        *,
-        execution_hash: str,
-        execution: Execution,
-        executor: str,
-        machine: Mapping[str, Any],
-    ) -> Content:
-        """The content that a key is the hash of."""
-
-
-def _content_1(
-    cell: Cell, *, execution_hash: str, execution: Execution, executor: str, machine: Mapping[str, Any]
-) -> Content:
-    # The wording of a difference changes nothing; its existence decides what the gate judges.
-    other_work = {"other_work": True} if cell.implementation.differs else {}
-    refereed = {"refereed": True} if cell.benchmark.refereed else {}
-    return (
-        other_work
-        | refereed
-        | {
+    ingredients = Ingredients(
+        names={
             "benchmark": cell.benchmark.name,
             "case": cell.case.name,
             "implementation": cell.implementation.name,
-            "command": cell.implementation.command,
-            "parameters": cell.parameters,
-            "seed": cell.seed,
-            "inputs": cell.benchmark.inputs,
-            "gate": cell.benchmark.gate.facts(),
-            "counts": cell.benchmark.counts,
-            "headline": cell.benchmark.headline,
-            "reference": cell.benchmark.reference.command,
-            "limits": cell.limits.facts(),
-            "toolchain": asdict(cell.toolchain),
-            "architecture": cell.platform.architecture,
-            "execution_hash": execution_hash,
-            "execution": {"kind": execution.kind.value, "emulator": execution.emulator},
-            "executor": executor,
-            "machine": machine,
-        }
+        },
+        command=cell.implementation.command,
+        parameters=cell.parameters,
+        seed=cell.seed,
+        inputs=cell.benchmark.inputs,
+        gate=cell.benchmark.gate.facts(),
+        counts=cell.benchmark.counts,
+        headline=cell.benchmark.headline,
+        reference=cell.benchmark.reference.command,
+        limits=cell.limits.facts(),
+        toolchain=asdict(cell.toolchain),
+        architecture=cell.platform.architecture,
+        execution_hash=execution_hash,
+        execution={"kind": execution.kind.value, "emulator": execution.emulator},
+        executor=executor,
+        machine=machine,
+        other_work=bool(cell.implementation.differs),
+        refereed=cell.benchmark.refereed,
     )
-
-
-# A record names the version that made its key; a record without one has version 1. A change of what a key depends on
-# needs a new function under a new number. Records of earlier versions are still found by their own rules.
-KEY_VERSIONS: dict[int, _Rules] = {1: _content_1}
+    return {
+        version: key.KEY_VERSIONS[version](ingredients) for version in sorted(key.KEY_VERSIONS, reverse=True)
+    }

@@ -15,6 +15,7 @@ from runner.matrix.toolchain import ARCHITECTURES
 from runner.planning.cells import Cell
 from runner.planning.input_key import inputs_key
 from runner.planning.plan import Decision, Launch, Plan, PlannedCell
+from runner.records import references
 from runner.records.record import Record
 from runner.records.store import Store
 from runner.system.files import tree
@@ -100,8 +101,8 @@ def _of_cell(planned: PlannedCell, store: Store, earlier: Mapping[_Work, Record]
     if record is None:
         return None
     total = _bytes(store.records_directory / record.benchmark / f"{record.identifier}.json")
-    if planned.is_compared_with and store.files("references", planned.key) is None:
-        outputs = store.files("references", record.key)
+    if planned.is_compared_with and store.files(references.AREA, planned.key) is None:
+        outputs = store.files(references.AREA, record.key)
         if outputs is None:
             return None
         total += sum(map(_bytes, tree(outputs)))

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from runner.planning.cells import Cell, Content, contents
+from runner.planning.cells import Cell, contents
 from runner.planning.recipe import lacks, load_work
+from runner.records.key import Content
 from runner.records.record import Record
 from runner.system.errors import StoreError
 from runner.system.machine import fingerprint

@@ -10,10 +10,12 @@ from runner.executors import instructions
 from runner.executors.base import Executor
 from runner.matrix import Kind, Matrix
 from runner.matrix.images import CORE, ImageTarget
-from runner.planning.cells import Cell, Content, Selection, contents, newest_key_version, select
+from runner.planning.cells import Cell, Selection, contents, select
 from runner.planning.cpu_differences import other_cpus
 from runner.planning.key_differences import Earlier
+from runner.records import references
 from runner.records.execution import Execution
+from runner.records.key import Content, newest_key_version
 from runner.records.record import Record, content_hash
 from runner.records.store import Store, newest_by_key
 from runner.referee.nonce import Handed
@@ -146,7 +148,7 @@ def make_plan(
         _decide(keyed, references[_comparison(keyed.cell)], parts, executor, known, earlier, fresh=fresh)
         for keyed, parts in every
     ]
-    planned = _keep_reference_outputs(_leave_out_the_incomparable(planned, store), store)
+    planned = _keep_reference_outputs(_leave_out_the_incomparable(planned, store), store, known)
     return Plan(
         profile=selection.profile,
         cells=tuple(planned),
@@ -295,23 +297,36 @@ def _leave_out_the_incomparable(planned: Sequence[PlannedCell], store: Store) ->
     result = []
     for each in planned:
         key = each.reference.key
-        if each.decision is Decision.RUN and key in reasons and store.files("references", key) is None:
+        if each.decision is Decision.RUN and key in reasons and not _is_kept(store, key, None):
             each = replace(each, decision=Decision.LEAVE_OUT, why=reasons[key], record=None)  # noqa: PLW2901 (it is kept below)
         result.append(each)
     return result
 
 
-def _keep_reference_outputs(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:
-    """Run a reference again whose outputs are missing, if the gate of a running cell needs them."""
+def _keep_reference_outputs(
+    planned: Sequence[PlannedCell], store: Store, known: Mapping[str, Record]
+) -> list[PlannedCell]:
+    """Run a reference again whose outputs are not kept as its record says, if a running cell's gate needs them."""
     result = []
     waiting = {each.reference.key for each in planned if each.decision is Decision.RUN}
     for each in planned:
-        gone = each.key in waiting and store.files("references", each.key) is None
-        if each.decision is Decision.REUSE and gone:
+        if (
+            each.decision is Decision.REUSE
+            and each.key in waiting
+            and not _is_kept(store, each.key, known[each.key])
+        ):
             why = "others are compared with its outputs, which are not kept any more"
+            if store.files(references.AREA, each.key) is not None:
+                why = "others are compared with its outputs, and those that are kept are not its record's"
             each = replace(each, decision=Decision.RUN, why=why)  # noqa: PLW2901 (it is kept below)
         result.append(each)
     return result
+
+
+def _is_kept(store: Store, key: str, record: Record | None) -> bool:
+    """Whether the outputs under a key are kept unaltered, and are those of its record where there is one."""
+    found = references.kept(store, key)
+    return found is not None and (found.intact if record is None else found.are(record.outputs))
 
 
 def launches_of(

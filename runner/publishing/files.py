@@ -135,7 +135,8 @@ _COLUMNS: Mapping[str, type] = {
 def _row(members: Sequence[Record]) -> dict[str, Any]:
     newest = members[-1]
     metric = _headline(newest)
-    values = newest.values(metric)
+    # What a failed cell measured is no figure.
+    values = () if newest.failed else newest.values(metric)
     return {
         **newest.cell.plain(),
         "profile": newest.profile,

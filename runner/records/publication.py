@@ -18,8 +18,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from runner.records.audit_together import audit_together
 from runner.records.record import Record, canonical_json
-from runner.records.record_file import parse_record
+from runner.records.record_file import SelfContradiction, contradictory, parse_record
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import DamagedRecord
 from runner.system.schema import schema
@@ -61,10 +62,13 @@ class Publication:
 
         Raises:
             DamagedRecord: records were altered, left out, added or moved.
+            ContradictoryRecord: the fields of a record, or the records of a launch, cannot all be true.
         """
         try:
             records = [_parsed(number, line) for number, line in enumerate(self._lines(), start=1)]
             _require_consistent(records, self.facts["counts"])
+        except SelfContradiction as error:
+            raise contradictory(str(self.root / RECORDS), str(error)) from error
         except (OSError, EOFError, zlib.error, ValueError) as error:
             raise _damaged(self.root / RECORDS, str(error)) from error
         return records
@@ -115,6 +119,8 @@ def counts_of(records: Sequence[Record]) -> dict[str, int]:
 def _parsed(number: int, line: bytes) -> Record:
     try:
         return parse_record(line)
+    except SelfContradiction as error:
+        raise SelfContradiction(f"line {number}: {error}") from error
     except ValueError as error:
         raise ValueError(f"line {number}: {error}") from error
 
@@ -127,6 +133,8 @@ def _require_consistent(records: Sequence[Record], counts: Mapping[str, int]) ->
     if counts_of(records) != counts:
         raise ValueError(f"{FACTS} counts {counts}, and the records are {counts_of(records)}")
     require_whole_launches(records)
+    if found := next(audit_together(records), None):
+        raise SelfContradiction(f"its records contradict each other: {found}")
 
 
 def require_whole_launches(records: Iterable[Record]) -> None:

@@ -1,4 +1,7 @@
-"""Read the record in a file, and check its content hash, its type and each written number."""
+"""Read the record in a file, and check its content hash, its type, each written number, and its fields by each other.
+
+Nothing else reads a record's text.
+"""
 
 import errno
 import json
@@ -11,24 +14,32 @@ from typing import Any
 
 from msgspec import ValidationError
 
+from runner.records.audit import audit, contradictions_in_words
+from runner.records.key import newest_key_version
 from runner.records.measured import MOST_EPISODES
 from runner.records.record import SCHEMA_VERSION, Record, is_intact, record_of
 from runner.system.bounded_reading import read_bounded
-from runner.system.errors import NewerRecord, StoreError
+from runner.system.errors import ContradictoryRecord, NewerRecord, StoreError
 from runner.system.printable import one_line
 
 # A measurement may fill 64 MiB of stdout, and a record writes each figure on its own line.
 _LARGEST = 512 * 2**20
 _LONGEST_FAULT = 300
+_LONGEST_CONTRADICTION = 1000
 # An object for each episode, a list for each metric, a comma behind each of both and behind each figure, of which stdout
 # holds one in two bytes at the most; and what texts may hold.
 _MOST = {b"{": MOST_EPISODES + 2**17, b"[": 2**17, b",": 2**25 + 4 * MOST_EPISODES}
+
+
+class SelfContradiction(ValueError):
+    """A record has its form and the right hash, and its fields cannot all be true."""
 
 
 def read_record(path: Path) -> Record:
     """The record in a file.
 
     Raises:
+        SelfContradiction: its fields contradict each other; the message says which.
         ValueError: there is none, or it was altered; the message says what.
         NewerRecord: a later version of forge-bench wrote it.
         OSError: the file cannot be read.
@@ -40,6 +51,7 @@ def parse_record(text: bytes, *, place: str = "a record") -> Record:
     """The record that ``text`` holds. ``place`` is where it lies, for messages.
 
     Raises:
+        SelfContradiction: its fields contradict each other; the message says which.
         ValueError: there is none, or it was altered; the message says what.
         NewerRecord: a later version of forge-bench wrote it.
     """
@@ -66,10 +78,29 @@ def parse_record(text: bytes, *, place: str = "a record") -> Record:
         )
     # A seal alone proves no form, and all later code relies on the form.
     try:
-        return record_of(data)
+        record = record_of(data)
     except ValidationError as error:
         why = one_line(str(error), _LONGEST_FAULT)
         raise ValueError(f"its hash is right, but it is not a record: {why}") from error
+    _require_known_rules(record, place)
+    if found := audit(record):
+        why = one_line(contradictions_in_words(found), _LONGEST_CONTRADICTION)
+        raise SelfContradiction(f"its hash is right, but it contradicts itself: {why}")
+    return record
+
+
+def _require_known_rules(record: Record, place: str) -> None:
+    """See that the key can be made again.
+
+    Raises:
+        NewerRecord: a later version made it.
+    """
+    if record.made_by_rules > newest_key_version():
+        raise NewerRecord(
+            what=f"{place} was written by a newer version of forge-bench",
+            why=f"rules {record.made_by_rules} made its key, and this version knows up to {newest_key_version()}",
+            fix="update forge-bench (git pull), or give another results directory with --results",
+        )
 
 
 def _require_few(text: bytes) -> None:
@@ -104,6 +135,15 @@ def _as_written(text: str) -> float:
     if repr(number) != text:
         raise ValueError(f"the number {text} is not written as it was sealed: it was altered")
     return number
+
+
+def contradictory(place: str, why: str) -> ContradictoryRecord:
+    """The error for a record that contradicts itself."""
+    return ContradictoryRecord(
+        what=f"{place} contradicts itself",
+        why=why,
+        fix="take the record again from its source; delete one of this machine, and its cell will be run again",
+    )
 
 
 def unreadable(path: Path, error: OSError) -> StoreError:

@@ -6,6 +6,9 @@ from msgspec import Meta
 
 from runner.records.part import Amount, Figure, Part, Positive
 
+# Only these sizes of a ranked round occur, so that a reference can be asked beforehand for what its competitors will be
+# asked for.
+SIZES = (1, 5, 20, 100, 500, 2000, 10_000)
 # Below so many times the channel's slowest round trip a window says nothing.
 TIMES_THE_CHANNEL = 20
 
@@ -49,3 +52,8 @@ class RefereeFacts(Part, frozen=True, kw_only=True):
     def telling(self) -> bool:
         """Whether the ranked window is long enough to say anything."""
         return self.windows[-1].seconds >= TIMES_THE_CHANNEL * self.channel_seconds
+
+
+def numbered(size: int) -> range:
+    """The numbers of a ranked round's repetitions: those of two sizes have none in common."""
+    return range(size, 2 * size)

@@ -1,7 +1,7 @@
 """The store: an append-only directory of records, and the files that belong to them.
 
     records/<benchmark>/<id>.json    one record for each file, written whole or not at all
-    references/<key>/<case>/…        the reference outputs that gates compare with
+    references/<key>/<content>/…     the reference outputs that gates compare with (references.py)
     inputs/<key>/<case>/…            the input files from the benchmark's own generator
     probes/<digest>.json             the versions that an image's first launch printed
     logs/<launch>.log                an implementation's stderr
@@ -24,7 +24,14 @@ from pathlib import Path
 
 from runner.records.order import oldest_first
 from runner.records.record import Record
-from runner.records.record_file import read_record, record_text, says_no_record, unreadable
+from runner.records.record_file import (
+    SelfContradiction,
+    contradictory,
+    read_record,
+    record_text,
+    says_no_record,
+    unreadable,
+)
 from runner.system.bounded_reading import read_bounded
 from runner.system.caller_limits import exhausted
 from runner.system.errors import DamagedRecord, StoreError
@@ -153,6 +160,7 @@ class Store:
 
         Raises:
             DamagedRecord: a file under records/ is not a record, or was altered.
+            ContradictoryRecord: the fields of a record cannot all be true.
             NewerRecord: a later version wrote one.
             StoreError: a file may not be read, or a folder under records/ is a link.
         """
@@ -209,13 +217,15 @@ class Store:
             found.append((self.records_directory, fault))
         return tuple(found)
 
-    def save_files(self, area: str, key: str, source: Path) -> Path:
+    def save_files(self, area: str, key: str, source: Path, *below: str) -> Path:
         """Keep the regular files of a directory as ``area/key``, complete or not at all; return their folder.
+
+        ``below`` are names of folders in that one.
 
         Raises:
             NoSpace, StoreError: the files cannot be kept; none of them is left then.
         """
-        target = self.place(area, key)
+        target = self.place(area, key, *below)
         if target.is_dir():
             return target
         with writing_errors(target):
@@ -315,6 +325,8 @@ def _read_record(path: Path) -> Record | None:
         return read_record(path)
     except FileNotFoundError:
         return None
+    except SelfContradiction as error:
+        raise contradictory(str(path), str(error)) from error
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and not says_no_record(error):
             raise unreadable(path, error) from error

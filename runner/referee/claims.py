@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runner.records.refereed import TIMES_THE_CHANNEL
+from runner.records.verdicts import window_words
 from runner.referee.messages import Done
 
 # Of a window, what may pass unclaimed beside the channel: reading the order and writing the answer.
@@ -103,6 +104,4 @@ class Account:
         return max(as_reference, _ALWAYS_SHARE * self.window)
 
     def __str__(self) -> str:
-        return (
-            f"{self.timed:.3g} s timed and {self.between:.3g} s between, in a window of {self.window:.3g} s"
-        )
+        return window_words(timed=self.timed, between=self.between, window=self.window)

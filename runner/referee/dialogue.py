@@ -13,11 +13,12 @@ import msgspec
 
 from runner.executors.channel import UNSEEN, Channel, Seen
 from runner.records.failure import Failure, FailureKind
+from runner.records.refereed import numbered
 from runner.referee import messages
 from runner.referee.claims import Account, Claims
 from runner.referee.messages import Done, Message, Progress, Ready, Written
 from runner.referee.nonce import Draw
-from runner.referee.sizes import REHEARSED, Plan, longer, numbered
+from runner.referee.sizes import REHEARSED, Plan, longer
 
 # Round trips before the first window; the slowest of them bounds what the channel may have taken of a window.
 ROUND_TRIPS = 100

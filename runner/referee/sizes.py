@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runner.records.refereed import SIZES
 from runner.referee.messages import MOST_REPETITIONS
 
-# Only these sizes occur, so that a reference can be asked beforehand for what its competitors will be asked for.
-SIZES = (1, 5, 20, 100, 500, 2000, MOST_REPETITIONS)
 # The first repetition of a round that is not ranked: beyond those of all that are.
 REHEARSED = 2**19
 # A window so many times longer than the slowest round trip keeps the channel's share below 4 percent.
@@ -85,11 +84,6 @@ class Plan:
         fast = self.ranked_round(seconds / _FASTEST, channel_seconds=channel_seconds)
         most = max(fast, longer(_size_above(self.repetitions)))
         return tuple(size for size in SIZES if least <= size <= most)
-
-
-def numbered(size: int) -> range:
-    """The numbers of a ranked round's repetitions: those of two sizes have none in common."""
-    return range(size, 2 * size)
 
 
 def longer(repetitions: int) -> int:

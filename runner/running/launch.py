@@ -1,6 +1,7 @@
 """One launch of a run, step by step: prepare it, start it, judge each of its cells, store their records."""
 
 import random
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from uuid import uuid4
 from runner.executors.base import Executor, LaunchRequest
 from runner.matrix.images import CORE
 from runner.planning.plan import ImageKey, Launch, PlannedCell
+from runner.records import references
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.records.record import Record
@@ -109,7 +111,7 @@ def _shuffled_cases(launch: Launch) -> dict[str, dict[str, Any]]:
 
 def _start(prepared: PreparedLaunch, around: Surroundings, scratch: Path, keeping: ExitStack) -> EndedLaunch:
     """Run the process to its end. From there on an interruption waits until ``keeping`` is closed."""
-    state, started_at = around.executor.state(), datetime.now(UTC)
+    state, started_at, began = around.executor.state(), datetime.now(UTC), time.monotonic()
     around.progress.start(prepared.launch)
     request = _request(prepared, scratch)
     outputs = scratch / "outputs"
@@ -119,6 +121,7 @@ def _start(prepared: PreparedLaunch, around: Surroundings, scratch: Path, keepin
     return EndedLaunch(
         prepared=prepared,
         started_at=started_at,
+        began=began,
         state=state,
         result=replace(result, stderr=log_text(without_host(result.stderr))),
         outputs=outputs,
@@ -162,21 +165,22 @@ def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundi
     """One cell: the gate's judgement, the outputs that other gates need, and the record."""
     judgement = _judge(planned, ended, around.store)
     ended.result.require_own(judgement.failure)
-    if planned.is_compared_with and judgement.failure is None:
+    record = sealed_record(
+        planned,
+        ended,
+        judgement,
+        profile=around.profile,
+        executor=around.executor.name,
+        machine=around.executor.machine(),
+    )
+    if planned.is_compared_with and record.failed:
+        references.forget(around.store, planned.kept_as)
+    elif planned.is_compared_with:
         listener = ended.prepared.listener
         if isinstance(listener, Dialogue):
             keep_draw(listener.seen[planned.cell.case.name], ended.outputs / planned.cell.case.name)
-        around.store.save_files("references", planned.kept_as, ended.outputs / planned.cell.case.name)
-    return around.store.add(
-        sealed_record(
-            planned,
-            ended,
-            judgement,
-            profile=around.profile,
-            executor=around.executor.name,
-            machine=around.executor.machine(),
-        )
-    )
+        references.keep(around.store, planned.kept_as, ended.outputs / planned.cell.case.name)
+    return around.store.add(record)
 
 
 def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement":
@@ -188,7 +192,7 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
     failure = result.failure or result.explain(listener.failure_of(case))
     reference = None
     if failure is None and same_work and not planned.is_compared_with:
-        reference = store.files("references", planned.kept_as)
+        reference = references.usable(store, planned.kept_as)
         if reference is None:
             failure = Failure(
                 kind=FailureKind.NO_REFERENCE,

@@ -1,15 +1,18 @@
 """From a launch that has ended to the sealed records of its cells."""
 
+import time
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET, UnsetType, convert
+from msgspec.structs import replace
 
 from runner.executors.base import AppliedLimits
 from runner.planning.plan import PlannedCell
 from runner.planning.recipe import work_of
-from runner.records.failure import Failure
+from runner.records.audit import audit, contradictions_in_words
+from runner.records.failure import Failure, FailureKind
 from runner.records.measured import CellFailure, GateCheck, Measurement
 from runner.records.place import LaunchFacts, LimitsInForce, Machine, MachineState
 from runner.records.record import SCHEMA_VERSION, UNSEALED, CellNames, Record, sealed
@@ -17,6 +20,7 @@ from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.referee.dialogue import Dialogue
 from runner.referee.protocol import Reader
 from runner.running.stages import EndedLaunch
+from runner.system.errors import StoreError
 from runner.system.privacy import without_host
 
 if TYPE_CHECKING:
@@ -49,13 +53,14 @@ def sealed_record(
 
     cell, prepared = planned.cell, ended.prepared
     case = cell.case.name
-    return sealed(
+    record = sealed(
         Record(
             schema=SCHEMA_VERSION,
             identifier=f"{ended.started_at:%Y%m%dT%H%M%S%fZ}-{planned.key[:16]}",
             key=planned.key,
             key_version=planned.key_version,
-            created_at=datetime.now(UTC).isoformat(),
+            # Not by the clock of the machine, which may have been set while the launch ran.
+            created_at=(ended.started_at + timedelta(seconds=time.monotonic() - ended.began)).isoformat(),
             profile=profile,
             cell=convert(cell.names(), CellNames),
             parameters=dict(cell.parameters),
@@ -78,6 +83,30 @@ def sealed_record(
             content_sha256=UNSEALED,
         )
     )
+    return _sound(record)
+
+
+def _sound(record: Record) -> Record:
+    """The record, or that of a failed cell: what no launch can have done is a failure of the program that says it.
+
+    Raises:
+        StoreError: without the program's word it contradicts itself still, so that nobody could read it.
+    """
+    found = audit(record)
+    if not found:
+        return record
+    told = contradictions_in_words(found)
+    failure = Failure(kind=FailureKind.MALFORMED_OUTPUT, detail=f"its figures cannot all be true: {told}")
+    refused = sealed(
+        replace(record, measurement=None, referee=UNSET, episodes=None, gate=(), failure=_failure(failure))
+    )
+    if audit(refused):
+        raise StoreError(
+            what=f"the record of {record.benchmark} {record.case} {record.implementation} contradicts itself",
+            why=told,
+            fix="this is a fault of forge-bench: report it with these lines",
+        )
+    return refused
 
 
 def _referee(listener: Reader | Dialogue, case: str) -> RefereeFacts | UnsetType:

@@ -11,6 +11,7 @@ from typing import Any
 
 from runner.matrix import Kind
 from runner.planning.plan import Launch, PlannedCell
+from runner.records import references
 from runner.records.store import Store
 from runner.referee.claims import Claims
 from runner.referee.dialogue import Assignment, Dialogue, Refereed, Reference
@@ -19,7 +20,6 @@ from runner.referee.sizes import Plan
 from runner.system.bounded_reading import read_bounded
 from runner.system.files import write_atomically
 
-_FILE = "referee.json"
 _LARGEST = 2**16
 
 
@@ -64,11 +64,11 @@ def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment
 
 def _kept_draw(planned: PlannedCell, store: Store) -> KeptDraw | None:
     """What is kept beside the outputs that this cell is compared with; None where there is none."""
-    folder = store.files("references", planned.kept_as)
+    folder = references.usable(store, planned.kept_as)
     if folder is None:
         return None
     try:
-        found: Any = json.loads(read_bounded(folder / _FILE, _LARGEST))
+        found: Any = json.loads(read_bounded(folder / references.DRAW, _LARGEST))
         return KeptDraw(
             draw=Draw(nonce=str(found["nonce"]), asked=tuple(map(float, found["asked"]))),
             reference=Reference(
@@ -89,4 +89,4 @@ def keep_draw(refereed: Refereed, outputs: Path) -> None:
         "between_seconds": ranked.done.between_seconds / len(ranked.repetitions),
         "most_repetitions": refereed.most_repetitions,
     }
-    write_atomically(outputs / _FILE, json.dumps(facts) + "\n")
+    write_atomically(outputs / references.DRAW, json.dumps(facts) + "\n")

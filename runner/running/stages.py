@@ -45,6 +45,7 @@ class EndedLaunch:
     Attributes:
         prepared: what was started.
         started_at: when.
+        began: the same moment by the monotonic clock, which nobody sets.
         state: the machine's state just before.
         result: how it ended.
         outputs: the directory with its files, one folder for each case.
@@ -54,6 +55,7 @@ class EndedLaunch:
 
     prepared: PreparedLaunch
     started_at: datetime
+    began: float
     state: Mapping[str, Any]
     result: LaunchResult
     outputs: Path

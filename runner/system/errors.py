@@ -154,6 +154,12 @@ class DamagedLedger(StoreError):
     exit_code = 26
 
 
+class ContradictoryRecord(DamagedRecord):
+    """A record has the right hash and contradicts itself: it was altered and sealed again."""
+
+    exit_code = 28
+
+
 class NewerRecord(StoreError):
     """A later version of forge-bench wrote a record, and this version cannot read it."""
 

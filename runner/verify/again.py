@@ -9,11 +9,12 @@ from runner.executors.instructions import left_out_here
 from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.images import CORE, ImageTarget
 from runner.matrix.toolchain import Toolchain
-from runner.planning.cells import Cell, content_key, newest_key_version
+from runner.planning.cells import Cell, content_key
 from runner.planning.plan import Decision, ImageKey, KeyedCell, Launch, Plan, PlannedCell, launches_of
 from runner.planning.recipe import Work
 from runner.records.execution import Execution
 from runner.records.image import ImageFacts
+from runner.records.key import newest_key_version
 from runner.records.record import Record, content_hash
 from runner.records.store import Store, newest_by_key
 from runner.referee.nonce import Handed

@@ -6,8 +6,8 @@ from pathlib import Path
 from runner.records.order import oldest_first
 from runner.records.publication import FACTS, RECORDS, Publication
 from runner.records.record import Record
-from runner.records.record_file import read_record, says_no_record, unreadable
-from runner.system.errors import DamagedRecord, UsageError
+from runner.records.record_file import SelfContradiction, read_record, says_no_record, unreadable
+from runner.system.errors import ContradictoryRecord, DamagedRecord, UsageError
 
 _MOST_NAMED = 10
 
@@ -22,6 +22,7 @@ def read_records(path: Path) -> tuple[Record, ...]:
         UsageError: there is none.
         StoreError: a file may not be read.
         DamagedRecord: one or more were altered or cut off; all of them are named.
+        ContradictoryRecord: all of those have the right hash, and contradict themselves.
     """
     files = _files(path)
     if not files:
@@ -31,19 +32,21 @@ def read_records(path: Path) -> tuple[Record, ...]:
             fix="name a record's file, a publication by its name or folder, or a results directory",
         )
     records: dict[str, Record] = {}
-    damaged = []
+    damaged, contradictory = [], 0
     for file in files:
         try:
             for record in _records_in(file):
                 _add(records, record)
         except DamagedRecord as error:
+            contradictory += isinstance(error, ContradictoryRecord)
             damaged.append((file, error.why))
         except (OSError, ValueError) as error:
             if isinstance(error, OSError) and not says_no_record(error):
                 raise unreadable(file, error) from error
+            contradictory += isinstance(error, SelfContradiction)
             damaged.append((file, str(error) or type(error).__name__))
     if damaged:
-        raise _damaged(damaged)
+        raise _damaged(damaged, contradictory=contradictory)
     return tuple(oldest_first(records.values()))
 
 
@@ -67,12 +70,14 @@ def _add(records: dict[str, Record], record: Record) -> None:
         raise ValueError(f"another record has its name, {record.identifier}: one of them was made up")
 
 
-def _damaged(damaged: Iterable[tuple[Path, str]]) -> DamagedRecord:
+def _damaged(damaged: Iterable[tuple[Path, str]], *, contradictory: int) -> DamagedRecord:
+    """The error for these files, of which so many have the right hash and contradict themselves."""
     listing = list(damaged)
     shown = [f"    {file}: {why}" for file, why in listing[:_MOST_NAMED]]
     if len(listing) > _MOST_NAMED:
         shown.append(f"    and {len(listing) - _MOST_NAMED} more")
-    return DamagedRecord(
+    kind = ContradictoryRecord if contradictory == len(listing) else DamagedRecord
+    return kind(
         what=f"{len(listing)} damaged record{'s' if len(listing) > 1 else ''}\n" + "\n".join(shown),
         why="a record is sealed with the hash of its own content, and nothing of it may be edited",
         fix="take the files again from where they came; nothing was run",

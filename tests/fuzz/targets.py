@@ -48,7 +48,7 @@ from runner.report.tables.pages import render_pages
 from runner.report.tables.write import write_tables
 from runner.system import machine
 from runner.system.cpus import CpuSet
-from runner.system.errors import ForgeBenchError, MatrixError, VerificationDiffers
+from runner.system.errors import ContradictoryRecord, ForgeBenchError, MatrixError, VerificationDiffers
 from runner.system.paths import portable
 from runner.verify.images import Likeness
 from runner.verify.judge import Pair
@@ -186,6 +186,10 @@ def stored_record(data: bytes) -> None:
             _verify(read_records(folder / "x.json")[0])
         try:
             records = store.records()
+        except ContradictoryRecord as error:
+            _expect_message(error)
+            # Pages and plans break on no record of the right form, not even on one that no reader hands them.
+            records = [record_of(json.loads(data))]
         except ForgeBenchError as error:
             _expect_message(error)
             return

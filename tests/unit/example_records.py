@@ -1,9 +1,10 @@
-"""Schema-valid records of made-up measurements, and the matrix that they belong to."""
+"""Records of made-up measurements that contradict themselves nowhere, and the matrix that they belong to."""
 
 import hashlib
 import json
 import random
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from runner.records.measured import Episode
 from runner.records.record import Record, content_hash, record_of, seal
 from runner.records.record_file import record_text
 from runner.records.schema_text import SCHEMA
+from runner.records.verdicts import Verdict, counts_verdict, episodes_verdict, times_verdict
 
 MATRIX = """
 version: 1
@@ -165,14 +167,19 @@ def make_record(
         "limits": under,
         "seed": seed,
     }
-    launch = f"{benchmark}-{implementation}-{platform}-{seed}-{minute}"
+    launch = f"{benchmark}-{implementation}-{platform}-s{seed}-{digest(f'{case} {image} {minute}')[:8]}"
     key = content_hash([cell, image, minute])
-    created = f"2026-01-01T00:{minute:02}:00+00:00"
+    metrics = dict(metrics or {"seconds": [1e-3]})
+    counts = dict(counts or {"elements": 128})
+    parameters = dict(parameters or {"batch": 1, "length": int(case[2:]), "repetitions": 9})
+    kind = failure[0] if failure else None
+    lived = 60.0 if kind == "deadline" else _lived(metrics)
+    started = datetime(2026, 1, 1, 0, minute, tzinfo=UTC)
     measurement = {
         "event": "measurement",
         "case": case,
-        "metrics": dict(metrics or {"seconds": [1e-3]}),
-        "counts": dict(counts or {"elements": 128}),
+        "metrics": metrics,
+        "counts": counts,
         "memory": {"vmhwm_bytes": vmhwm_bytes, "cgroup_peak_bytes": cgroup_peak_bytes},
     }
     data = seal(
@@ -180,10 +187,10 @@ def make_record(
             "schema": 1,
             "id": f"20260101T00{minute:02}00Z-{key[:16]}",
             "key": key,
-            "created_at": created,
+            "created_at": (started + timedelta(seconds=lived + 0.5)).isoformat(),
             "profile": profile,
             "cell": cell,
-            "parameters": dict(parameters or {"batch": 1, "length": int(case[2:]), "repetitions": 9}),
+            "parameters": parameters,
             "command": list(command),
             "determinism": determinism,
             "execution": {"kind": execution, "emulator": _EMULATOR if execution == "emulated" else None},
@@ -200,12 +207,14 @@ def make_record(
             "launch": {
                 "id": launch,
                 "executor": "docker",
-                "started_at": created,
-                "wall_seconds": 2.5,
+                "started_at": started.isoformat(),
+                "wall_seconds": lived,
                 "deadline_seconds": 60,
                 "limits": dict(limits),
-                "exit_code": 0,
-                "out_of_memory": False,
+                "exit_code": {"exit-code": 1, "signal": -11, "out-of-memory": -9, "deadline": -9}.get(
+                    kind or "", 0
+                ),
+                "out_of_memory": kind == "out-of-memory",
                 "state": dict(state),
                 "stderr_tail": stderr_tail,
             },
@@ -213,15 +222,58 @@ def make_record(
             "outputs": dict(
                 outputs if outputs is not None else {"advantages.npy": digest(f"{benchmark} {case}")}
             ),
-            "measurement": measurement if failure is None else None,
+            "measurement": measurement if kind in (None, "wrong-output") else None,
             "episodes": [each.plain() for each in episodes] if episodes is not None else None,
-            "expected_counts": dict(counts or {"elements": 128}),
-            "gate": [dict(check) for check in gate],
+            "expected_counts": counts,
+            "gate": _judged(metrics, counts, parameters, lived, gate, episodes, failure),
             "failure": {"kind": failure[0], "detail": failure[1]} if failure else None,
         }
     )
     _VALIDATOR.validate(data)
     return record_of(data)
+
+
+def _lived(metrics: Mapping[str, Any]) -> float:
+    """How long a launch lived that measured this: a little longer than all of it."""
+    claimed = [sum(each) if isinstance(each, list) else each for each in metrics.values()]
+    return 2.5 if max(claimed) < 2 else max(claimed) + 5
+
+
+def _judged(
+    metrics: Mapping[str, Any],
+    counts: Mapping[str, int],
+    parameters: Mapping[str, Any],
+    lived: float,
+    compared: Sequence[Mapping[str, Any]],
+    episodes: Sequence[Episode] | None,
+    failure: tuple[str, str] | None,
+) -> list[dict[str, Any]]:
+    """The gate's checks: of counts and times, the comparisons that are given, of the episodes."""
+    if failure is not None and failure[0] != "wrong-output":
+        return []
+
+    def checked(name: str, found: Verdict) -> dict[str, Any]:
+        return {"check": name, "passed": found.passed, "detail": found.detail, "share": None}
+
+    headline = "training_seconds" if "training_seconds" in metrics else next(iter(metrics))
+    others = [dict(each) for each in compared if each["check"] not in ("counts", "times")]
+    if failure is not None:
+        file = failure[1].partition(":")[0]
+        told = "largest difference 0.1 (rtol 1e-06, atol 1e-10); at [0] 0.1, the reference has 0"
+        others = [{"check": file, "passed": False, "detail": told, "share": 1e9}]
+    if episodes is not None:
+        environments = parameters.get("environments", 1)
+        others.append(
+            checked(
+                "episodes",
+                episodes_verdict(episodes, environments=environments, total=counts.get("environment_steps")),
+            )
+        )
+    return [
+        checked("counts", counts_verdict(counts, counts)),
+        checked("times", times_verdict(headline, metrics, parameters, wall_seconds=lived)),
+        *others,
+    ]
 
 
 def json_of(record: Record) -> dict[str, Any]:
@@ -308,7 +360,7 @@ def gae_records() -> list[Record]:
                         target="peers" if name == "rlox" else "core",
                         metrics={"seconds": times(centre * factor, seed)},
                         vmhwm_bytes={"numpy": 60, "rust": 4, "torchforge": 62, "rlox": 300}[name] * 2**20
-                        + seed,
+                        + 1024 * seed,
                         determinism="machine" if name == "rlox" else "portable",
                         gate=compared(f"{seed}e-16"),
                         failure=failure,

@@ -32,7 +32,8 @@ def agreement(room: Room, row: Row, others: Sequence[Room]) -> str:
     answers = [
         answer
         for record in row.passed
-        if record.seed in theirs and (answer := _same(record, theirs[record.seed], room.benchmark)) is not None
+        if record.seed in theirs
+        and (answer := _same(record, theirs[record.seed], room.benchmark)) is not None
     ]
     if not answers:
         return NOTHING

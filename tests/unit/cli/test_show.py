@@ -5,8 +5,10 @@ import re
 
 import pytest
 from example_records import json_of, make_record
+from msgspec import structs
 
 from runner.cli.main import main
+from runner.records.measured import GateCheck
 from runner.records.record import record_of, seal
 from runner.records.store import Store
 from runner.report.record_page import record_page
@@ -18,9 +20,10 @@ FAILED = make_record(
     seed=2,
     minute=2,
     failure=("deadline", "60 s passed"),
-    gate=[{"check": "counts", "passed": False, "detail": "elements 1, expected 128", "share": None}],
     stderr_tail="first line\n\x1b[31mlast line\n",
 )
+
+REFUSED = GateCheck(check="counts", passed=False, detail="elements 1, expected 128", share=None)
 
 
 @pytest.fixture
@@ -60,14 +63,14 @@ def test_the_page_has_the_figures_and_where_they_came_from():
         str(GOOD.image.config_digest),
         str(GOOD.content_sha256),
         "process 50.0 MiB, cgroup 60.0 MiB",
-        "gate: 1 of 1 checks passed",
+        "gate: 2 of 2 checks passed",
     ):
         assert text in page
     assert "failure" not in page
 
 
 def test_the_page_of_a_failure_has_its_reason_and_the_end_of_its_log():
-    page = record_page(FAILED)
+    page = record_page(structs.replace(FAILED, gate=(REFUSED,)))
     assert "no measurement" in page
     assert "gate: 0 of 1 checks passed\n  refused: counts: elements 1, expected 128" in page
     assert "failure: deadline: 60 s passed\n  | first line" in page
@@ -128,7 +131,7 @@ def test_a_page_stays_one_screen_whatever_a_record_holds(value):
         "counts": {f"c{number}": 2**53 - 1 for number in range(1000)},
         "memory": {"vmhwm_bytes": None, "cgroup_peak_bytes": None},
     }
-    data["gate"] = [{**data["gate"][0], "detail": "x\n" * 5000}] * 5000
+    data["gate"] = [{**REFUSED.plain(), "detail": "x\n" * 5000}] * 5000
     data["launch"] = {**data["launch"], "stderr_tail": "line\n" * 5000}
     data["command"] = ["word\n"] * 5000
     page = record_page(record_of(seal(data)))

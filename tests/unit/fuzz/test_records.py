@@ -13,7 +13,7 @@ import pytest
 
 from runner.figures.comparison import compare
 from runner.matrix import load_matrix
-from runner.records.record import seal
+from runner.records.record import record_of, seal
 from runner.records.record_file import parse_record
 from runner.records.store import Store
 from runner.report.tables.pages import render_benchmark
@@ -171,16 +171,15 @@ def test_reading_a_record_takes_a_few_times_what_its_json_takes() -> None:
     )
 
 
-def test_times_beyond_all_measure_give_no_ratio_and_break_nothing(tmp_path: Path) -> None:
+def test_times_beyond_all_measure_give_no_ratio_and_break_nothing() -> None:
     """One odd record among five is lost in the median; five are not."""
-    folder = tmp_path / "records" / "gae"
-    folder.mkdir(parents=True)
-    for index, text in enumerate(corpus.company()):
+    records = []
+    for text in corpus.company():
         implementation, _ = of(text)
         seconds = {"numpy": [1e15], "rust": [5e-324]}.get(implementation)
         changes = put(seconds, "measurement", "metrics", "seconds") if seconds else lambda _: None
-        (folder / f"{index}.json").write_bytes(changed(changes, text))
-    records = Store(tmp_path).records()
+        # No reader gives such records out any more, and pages rely on none.
+        records.append(record_of(json.loads(changed(changes, text))))
     matrix = load_matrix(corpus.ROOT / "matrix.yaml")
     page = render_benchmark(matrix, records, "gae", profile="quick")
     assert "inf" not in page

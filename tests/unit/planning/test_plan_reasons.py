@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from conftest import DOUBLER, program, small_matrix
 from example_records import json_of
+from refitting import refitted
 
 from runner.cli.main import main
-from runner.planning import cells
 from runner.planning.key_differences import differences
-from runner.records.record import Record, record_of, seal
+from runner.records import key
+from runner.records.record import Record, record_of
 from runner.records.store import Store
 from runner.system import machine
 
@@ -121,10 +122,10 @@ def test_a_reference_whose_outputs_were_removed_runs_for_those_that_wait_for_it(
     assert "others are compared with its outputs" in why
 
 
-def of_another(record: Record, edit) -> Record:
-    data = {key: value for key, value in json_of(record).items() if key != "content_sha256"}
+def of_another(record: Record, edit, *, key: str = "0" * 64) -> Record:
+    data = json_of(record)
     edit(data)
-    return record_of(seal(data | {"key": "0" * 64, "id": "20260101T000000000000Z-" + "0" * 16}))
+    return record_of(refitted(data | {"key": key}))
 
 
 ELSEWHERE = {
@@ -157,16 +158,8 @@ def test_a_record_from_elsewhere_is_the_reason_whatever_its_schema(plan, reason,
             del each["work"], each["launch"]["cases"]
 
     for record in records:
-        changed = of_another(record, edit)
-        path = plan.store.records_directory / "double" / f"{changed.case}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        changed = {
-            **json_of(changed),
-            "id": f"20260101T000000000000Z-{changed.case[2:]:0>16}",
-        }
-        plan.store.add(
-            record_of(seal({key: value for key, value in changed.items() if key != "content_sha256"}))
-        )
+        # Each case has a key of its own, in the first schema too.
+        plan.store.add(of_another(record, edit, key=record.case[2:].ljust(64, "0")))
     found = plan(data, "--profile", "smoke")
     if "Abacus" in reason:
         reason = "another machine: cpu_model {cpu}, was Abacus 3000"
@@ -239,9 +232,9 @@ def later_rules(monkeypatch):
     """A second version of the rules, by which a key depends on one thing more."""
 
     def add() -> None:
-        first = cells.KEY_VERSIONS[1]
-        rules = {1: first, 2: lambda *cell, **more: {**first(*cell, **more), "weather": "fine"}}
-        monkeypatch.setattr(cells, "KEY_VERSIONS", rules)
+        first = key.KEY_VERSIONS[1]
+        rules = {1: first, 2: lambda of: {**first(of), "weather": "fine"}}
+        monkeypatch.setattr(key, "KEY_VERSIONS", rules)
 
     return add
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from refitting import refitted
 
 from examples import examples
-from runner.records.record import Record, content_hash, is_intact, record_of, seal
+from runner.records.record import Record, content_hash, is_intact, record_of
 from runner.records.source import record_beginning
 from runner.records.store import Store, newest_by_key
 from runner.system.errors import DamagedRecord, NoSpace, StoreError
@@ -46,11 +47,10 @@ def published_record() -> str:
 def a_record(number: int, padding: str = "") -> Record:
     """A valid record of a name of its own."""
     data = json.loads(published_record())
-    del data["content_sha256"]
     data["key"] = content_hash(number)
-    data["id"] = f"20260101T000000{number:06d}Z-{data['key'][:16]}"
+    data["launch"]["started_at"] = f"2026-01-01T00:00:00.{number:06d}+00:00"
     data["launch"]["stderr_tail"] = padding
-    return record_of(seal(data))
+    return record_of(refitted(data))
 
 
 def made_again(record: Record, minute: int) -> Record:
@@ -58,8 +58,7 @@ def made_again(record: Record, minute: int) -> Record:
     data = record.plain()
     del data["content_sha256"]
     data["created_at"] = f"2026-01-01T00:{minute:02d}:00+00:00"
-    data["id"] = f"20260101T00{minute:02d}00Z-{record.key[:16]}"
-    return record_of(seal(data))
+    return record_of(refitted(data))
 
 
 def is_system_call(event: str, function: object) -> bool:

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from runner.executors.channel import Seen
 from runner.records.failure import FailureKind
+from runner.records.refereed import numbered
 from runner.referee.claims import Claims
 from runner.referee.dialogue import ROUND_TRIPS, Assignment, Dialogue, Reference
 from runner.referee.nonce import draw
-from runner.referee.sizes import REHEARSED, Plan, numbered
+from runner.referee.sizes import REHEARSED, Plan
 
 Order = dict[str, Any]
 

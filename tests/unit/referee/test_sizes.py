@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.referee.sizes import REHEARSED, SIZES, Plan, longer, numbered
+from runner.records.refereed import SIZES, numbered
+from runner.referee.sizes import REHEARSED, Plan, longer
 
 SECONDS = st.floats(1e-9, 1e3)
 

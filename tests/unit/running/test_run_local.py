@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from textwrap import dedent
 from uuid import uuid4
 
 import psutil
@@ -20,15 +21,17 @@ import yaml
 from conftest import DOUBLER, program, small_matrix
 from example_records import json_of
 from jsonschema import Draft202012Validator
+from refitting import refitted
 
 from runner.cli.main import main
 from runner.executors import local
 from runner.executors.local import LocalExecutor
-from runner.records.record import Record, record_of, seal
+from runner.records.record import Record, content_hash, record_of
 from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
 from runner.system.cpus import CpuSet
 from runner.system.errors import CellsFailed, NoSpace
+from runner.system.hashes import file_hash, file_hashes
 
 
 @pytest.fixture
@@ -122,6 +125,57 @@ def test_fresh_runs_again_and_keeps_the_earlier_records(forge, store):
     forge(small_matrix())
     forge(small_matrix(), "--fresh")
     assert len(store.records()) == 8
+
+
+TICKING = DOUBLER.replace("y = x * 2", "y = x * 2 * (1 + 1e-12 * (time.time_ns() % 1000))")
+
+
+def test_fresh_compares_with_the_outputs_of_this_run_and_keeps_no_earlier_ones(forge, store):
+    data = small_matrix()
+    data["benchmarks"]["double"]["implementations"]["plain"]["command"] = program(TICKING)
+    forge(data, "--profile", "smoke")
+    before = set((store.root / "references").rglob("y.npy"))
+    forge(data, "--profile", "smoke", "--fresh")
+    after = set((store.root / "references").rglob("y.npy"))
+    assert len(before) == len(after) == 2
+    assert not before & after
+    newest = {record.case: record.outputs["y.npy"] for record in store.records()}
+    assert {file_hash(path) for path in after} == set(newest.values())
+
+
+def test_kept_outputs_that_were_overwritten_are_not_believed_and_the_reference_runs_again(forge, store):
+    forge(small_matrix(), "--profile", "smoke")
+    for path in (store.root / "references").rglob("y.npy"):
+        path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+    code, _, err = forge(small_matrix(other=program(DOUBLER)), "--profile", "smoke")
+    assert code == 0, err
+    assert "4 cells run, 0 reused" in err
+    assert failures(store) == {}
+
+
+def test_kept_outputs_of_another_launch_than_the_records_are_not_believed(forge, store):
+    forge(small_matrix(), "--profile", "smoke")
+    for path in list((store.root / "references").rglob("y.npy")):
+        path.write_bytes(path.read_bytes()[:-1] + b"\x01")
+        renamed = path.parent.with_name(content_hash(file_hashes(path.parent)))
+        path.parent.rename(renamed)
+    _, out, _ = forge(small_matrix(other=program(DOUBLER)), "plan", "--profile", "smoke", "--json")
+    whys = {each["why"] for each in json.loads(out)["cells"] if each["implementation"] == "plain"}
+    assert whys == {"others are compared with its outputs, and those that are kept are not its record's"}
+
+
+def test_a_reference_that_fails_when_it_runs_again_leaves_nothing_to_compare_with(forge, store, tmp_path):
+    broken = tmp_path / "broken"
+    data = small_matrix(other=program(DOUBLER))
+    data["benchmarks"]["double"]["implementations"]["plain"]["command"] = program(
+        f"if pathlib.Path({str(broken)!r}).exists():\n    sys.exit(1)\n" + dedent(DOUBLER)
+    )
+    forge(data, "--profile", "smoke")
+    broken.touch()
+    forge(data, "--profile", "smoke", "--fresh")
+    newest = {record.implementation: record.failure for record in store.records()}
+    assert newest["other"] is not None
+    assert newest["other"].kind == "no-reference"
 
 
 def test_what_was_run_again_is_no_older_record_of_another_machine_or_image(forge, store):
@@ -261,23 +315,32 @@ def test_one_failed_implementation_is_enough_for_the_exit_code(forge, store):
 def replace_records(store: Store, edit) -> None:
     """Every record edited, sealed anew and stored under its name again."""
     for record in store.records():
-        data = {key: value for key, value in json_of(record).items() if key != "content_sha256"}
+        data = json_of(record)
         edit(data)
         next(store.records_directory.glob(f"*/{record.identifier}.json")).unlink()
-        store.add(record_of(seal(data)))
+        store.add(record_of(refitted(data)))
 
 
-@pytest.mark.parametrize("failure", [None, {"kind": "deadline", "detail": "60 s passed"}])
-def test_a_record_of_a_clock_that_was_ahead_is_replaced_by_the_next_one(forge, store, failure):
+def date_ahead(data: dict) -> None:
+    """As if the clock had been ahead when the launch started."""
+    data["launch"]["started_at"] = (datetime.now(UTC) + timedelta(days=400)).isoformat()
+
+
+def fail_late(data: dict) -> None:
+    """As if the launch had been killed at its deadline."""
+    data["launch"].update(exit_code=-9, wall_seconds=data["launch"]["deadline_seconds"])
+    data.update(gate=[], measurement=None, failure={"kind": "deadline", "detail": "60 s passed"})
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_record_of_a_clock_that_was_ahead_is_replaced_by_the_next_one(forge, store, fails):
     forge(small_matrix(), "--profile", "smoke")
     (first, *_) = store.records()
-    data = {key: value for key, value in json_of(first).items() if key != "content_sha256"}
-    wrong = {
-        "id": f"20991231T000000Z-{first.key[:16]}",
-        "created_at": (datetime.now(UTC) + timedelta(days=400)).isoformat(),
-        "failure": failure,
-    }
-    store.add(record_of(seal({**data, **wrong})))
+    data = json_of(first)
+    date_ahead(data)
+    if fails:
+        fail_late(data)
+    store.add(record_of(refitted(data)))
     _, _, err = forge(small_matrix(), "--profile", "smoke")
     assert "0 cells run, 2 reused" in err
     assert "warning: 1 record is dated after this machine's clock" in err
@@ -285,9 +348,12 @@ def test_a_record_of_a_clock_that_was_ahead_is_replaced_by_the_next_one(forge, s
 
 def test_a_failure_that_a_clock_dated_ahead_runs_its_cell_once_and_not_at_every_call(forge, store):
     forge(small_matrix(), "--profile", "smoke")
-    ahead = (datetime.now(UTC) + timedelta(days=400)).isoformat()
-    failure = {"kind": "deadline", "detail": "60 s passed"}
-    replace_records(store, lambda data: data.update(created_at=ahead, failure=failure))
+
+    def ahead(data: dict) -> None:
+        date_ahead(data)
+        fail_late(data)
+
+    replace_records(store, ahead)
     assert "2 cells run, 0 reused" in forge(small_matrix(), "--profile", "smoke")[2]
     assert "0 cells run, 2 reused" in forge(small_matrix(), "--profile", "smoke")[2]
 
@@ -305,8 +371,7 @@ def test_a_failure_that_a_clock_dated_ahead_runs_its_cell_once_and_not_at_every_
 def test_every_command_that_goes_by_age_tells_records_of_the_future(forge, store, command):
     data = small_matrix(other=program(DOUBLER))
     forge(data, "--profile", "smoke")
-    ahead = (datetime.now(UTC) + timedelta(days=400)).isoformat()
-    replace_records(store, lambda data: data.update(created_at=ahead))
+    replace_records(store, date_ahead)
     _, _, err = forge(data, *command)
     assert "warning: 4 records are dated after this machine's clock" in err
 

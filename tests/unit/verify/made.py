@@ -11,6 +11,7 @@ from typing import Any
 import conftest
 import yaml
 from example_records import json_of
+from refitting import refitted
 
 from runner.cli.main import main
 from runner.records.record import Record, record_of, seal
@@ -127,12 +128,13 @@ class Forge:
                 found.setdefault(name, set()).add((each["verdict"], each["why"]))
         return code, found
 
-    def rewrite(self, change: Callable[[dict[str, Any]], None], **names: object) -> None:
-        """Change the records of these names, and seal them anew."""
+    def rewrite(self, change: Callable[[dict[str, Any]], None], *, fit: bool = True, **names: object) -> None:
+        """Change the records of these names, and seal them anew; ``fit`` makes the other fields follow."""
         for path in self.store.records_directory.glob("*/*.json"):
             data = json.loads(path.read_text())
             if all(data["cell"][name] == value for name, value in names.items()):
-                path.write_text(json.dumps(resealed(data, change)))
+                changed = resealed(data, change)
+                path.write_text(json.dumps(refitted(changed) if fit else changed))
 
 
 def resealed(data: dict[str, Any], change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:

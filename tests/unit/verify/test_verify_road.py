@@ -15,7 +15,7 @@ from runner.records.execution import Execution, ExecutionKind
 from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
 from runner.system import machine
-from runner.system.errors import DamagedRecord, WrongImage
+from runner.system.errors import ContradictoryRecord, DamagedRecord, WrongImage
 from runner.system.schema import schema
 from runner.verify.read import read_records
 from verify.made import DOUBLER, NOISY, Forge, resealed, steered, varied
@@ -237,7 +237,7 @@ def test_emulated_times_are_never_judged_and_never_divided(made):
     def emulated(data: dict) -> None:
         data["execution"] = {"kind": "emulated", "emulator": "qemu-aarch64 10.0.2"}
         data["measurement"]["metrics"]["seconds"] = [1e3]
-        data["launch"]["wall_seconds"] = 1e4
+        data["launch"].update(wall_seconds=1e4, deadline_seconds=1e5)
 
     made.rewrite(emulated)
     code, out, _ = made.verify("--json")
@@ -263,14 +263,14 @@ def test_hashes_that_were_made_up_and_sealed_differ(made, part):
     assert {verdict for verdict, _ in figures[f"other {part}"]} == {"differs", "reproduced"}
 
 
-def test_counts_that_were_made_up_and_sealed_differ(made):
+def test_counts_that_were_made_up_and_sealed_are_refused_before_anything_runs(made):
     def more(data: dict) -> None:
         data["measurement"]["counts"]["elements"] += 1
 
-    made.rewrite(more, implementation="other", case="n=8")
-    code, figures = made.figures()
-    assert code == 10
-    assert ("differs", "elements 8, was 9") in figures["other counts"]
+    made.rewrite(more, fit=False, implementation="other", case="n=8")
+    code, out, err = made.verify()
+    assert (code, out) == (ContradictoryRecord.exit_code, "")
+    assert "elements is 9, must be 8" in err
 
 
 def test_an_implementation_that_passes_no_more_differs(forge):
@@ -420,13 +420,22 @@ FORGERIES = {
     "arithmetic that is none": lambda data: data["work"]["counts"].update(elements="__import__('os')"),
     "a case that is not there": lambda data: data["cell"].update(case="n=16"),
     "two reference commands": lambda data: data["work"]["reference"].update(command=["true"]),
-    "a toolchain of more": lambda data: data["work"]["toolchain"].update(kernel="6"),
 }
 
 
 @pytest.mark.parametrize("what", FORGERIES)
 def test_a_sealed_record_whose_work_does_not_fit_together_is_refused(made, what):
-    made.rewrite(FORGERIES[what], implementation="plain", case="n=4")
+    made.rewrite(FORGERIES[what], fit=False, implementation="plain", case="n=4")
+    code, out, err = made.verify()
+    assert (code, out) == (ContradictoryRecord.exit_code, "")
+    assert "it contradicts itself" in err
+    assert "Traceback" not in err
+
+
+def test_a_record_whose_work_this_version_cannot_run_is_refused(made):
+    made.rewrite(
+        lambda data: data["work"]["toolchain"].update(kernel="6"), implementation="plain", case="n=4"
+    )
     code, out, err = made.verify()
     assert (code, out) == (8, "")
     assert "cannot be run again" in err
@@ -445,7 +454,7 @@ def test_a_sealed_record_whose_work_does_not_fit_together_is_refused(made, what)
     ],
 )
 def test_a_sealed_file_that_is_no_record_by_the_schema_is_refused(made, change):
-    made.rewrite(change, implementation="other", case="n=4")
+    made.rewrite(change, fit=False, implementation="other", case="n=4")
     code, out, err = made.verify()
     assert (code, out) == (DamagedRecord.exit_code, "")
     assert "not a record" in err
