@@ -80,19 +80,21 @@ def run(options: argparse.Namespace, ways: Mapping[str, Way]) -> None:
         given = protocol.input_file(request, case, "parity.safetensors", load_file)
         way = ways[parameters.algorithm]
         # What has to be compiled is compiled now.
-        after = [name for name in way.parity(given, 1) if name.startswith(_AFTER)]
+        parity = way.parity(given, parameters.calls)
+        names = [name.removeprefix(_AFTER) for name in parity if name.startswith(_AFTER)]
 
         def begin(numbers: Numbers) -> Repetition:
             drawn = drawn_minibatches(given, numbers)
             return Repetition(drawn, way.start(drawn))
 
         def learnt(updates: Updates) -> dict[str, Tensor]:
-            parameters = updates.parameters()
-            return {name: parameters[name.removeprefix(_AFTER)].detach() for name in after}
+            found = updates.parameters()
+            return {_AFTER + name: found[name].detach() for name in names}
 
-        def write(repetition: Repetition, updates: Updates, folder: Path) -> None:
-            found = way.parity(repetition.given, parameters.calls) | learnt(updates)
-            training.write(folder / "update.safetensors", found)
+        def write(_: Repetition, updates: Updates, folder: Path) -> None:
+            training.write(folder / "drawn.safetensors", learnt(updates))
+            # In the file's own order, as a training writes them.
+            training.write(folder / "update.safetensors", parity)
 
         return Operation(
             calls=parameters.calls,

@@ -1,5 +1,6 @@
-"""Compare output files with the reference's: element by element, tensor by tensor, or by drift."""
+"""Compare output files with the reference's: element by element, tensor by tensor, on average, or by drift."""
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -52,7 +53,8 @@ def compare(output: OutputCheck, mine: Mapping[str, Array], theirs: Mapping[str,
         _require_shape(output.file, name, mine[name], theirs[name])
     # The difference of two finite numbers may overflow. Infinity is then the difference, without a warning.
     with np.errstate(over="ignore", divide="ignore"):
-        checks = [_difference(output, name, mine[name], theirs[name]) for name in sorted(plain)]
+        differ = _difference if output.rms is None else _mean_difference
+        checks = [differ(output, name, mine[name], theirs[name]) for name in sorted(plain)]
         if output.drift is not None:
             checks.append(_drift(output.file, output.drift, drifting, mine, theirs))
     return checks
@@ -121,6 +123,24 @@ def _difference(output: OutputCheck, name: str, array: Array, reference: Array) 
         check=f"{output.file} {name}".strip(),
         passed=share <= 1,
         detail=detail,
+        share=share if np.isfinite(share) else None,
+    )
+
+
+def _mean_difference(output: OutputCheck, name: str, array: Array, reference: Array) -> Check:
+    """Check the root mean square of the differences over that of the reference; 0 where nothing differs."""
+    squares = [
+        (float(np.square(differences(mine, theirs)).sum()), float(np.square(as_floats(theirs)).sum()))
+        for mine, theirs in blocks(array, reference)
+    ]
+    of_differences, of_reference = (math.sqrt(math.fsum(each)) for each in zip(*squares, strict=True))
+    found = float(np.divide(of_differences, of_reference)) if of_differences else 0.0
+    bound = output.rms or 0.0
+    share = found / bound
+    return Check(
+        check=f"{output.file} {name}".strip(),
+        passed=share <= 1,
+        detail=f"root mean square of the differences over that of the reference {found:.3g} (bound {bound:g})",
         share=share if np.isfinite(share) else None,
     )
 

@@ -158,6 +158,7 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path 
         yield from _unknown_images(benchmark, known_images, fault)
         yield from _headline_faults(benchmark, fault)
         yield from _gate_faults(benchmark, fault)
+        yield from _returns_faults(benchmark, fault)
         yield from _parameter_faults(benchmark, fault)
         if "roofline" in benchmark:
             yield from _roofline_faults(benchmark, sound, fault)
@@ -389,6 +390,8 @@ def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
     for file, tolerance in benchmark["gate"]["outputs"].items():
         if "scaled" in tolerance and ("rtol" in tolerance or "atol" in tolerance):
             yield fault("gate", "outputs", file, message="give either scaled, or rtol and atol, not both")
+        if "rms" in tolerance and {*tolerance} & {"scaled", "rtol", "atol"}:
+            yield fault("gate", "outputs", file, message="give rms alone, without scaled, rtol and atol")
         for key in ("tensors", "drift"):
             if key in tolerance and "scaled" not in tolerance:
                 yield fault("gate", "outputs", file, key, message="needs scaled beside it")
@@ -404,6 +407,9 @@ def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
                     *("gate", "outputs", file, "depends_on", index),
                     message=f'no profile has the parameter "{key}"{did_you_mean(key, known)}',
                 )
+
+
+def _returns_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
     returns = benchmark.get("returns", {})
     for key in ("thresholds", "equivalence"):
         for case in returns.get(key, {}):
@@ -586,6 +592,7 @@ def _output(file: str, value: dict[str, Any]) -> model.OutputCheck:
         scaled=value.get("scaled"),
         tensors=value.get("tensors", {}),
         drift=value.get("drift"),
+        rms=value.get("rms"),
         depends_on=tuple(value.get("depends_on", ())),
     )
 

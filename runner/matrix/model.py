@@ -114,7 +114,8 @@ class OutputCheck:
     One rule goes element by element: ``|x - r| <= atol + rtol * |r|``. The rule ``scaled`` bounds, for each tensor,
     the largest difference divided by the reference's largest magnitude. ``tensors`` holds separate bounds for tensors
     whose names match a pattern. With ``drift``, tensors ``after.NAME`` have another rule. Their largest scaled
-    difference is at most ``drift`` times that of the reference's ``after.NAME`` from its ``exact.NAME``.
+    difference is at most ``drift`` times that of the reference's ``after.NAME`` from its ``exact.NAME``. The rule
+    ``rms`` bounds, for each tensor, the root mean square of the differences divided by that of the reference.
 
     ``depends_on`` names the parameters of a profile that the file's bytes depend on.
     """
@@ -125,6 +126,7 @@ class OutputCheck:
     scaled: float | None
     tensors: Mapping[str, float]
     drift: float | None = None
+    rms: float | None = None
     depends_on: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
@@ -133,9 +135,12 @@ class OutputCheck:
         A rule that is not used is left out, because it may be newer than a record's key.
         """
         facts = {"file": self.file, "rtol": self.rtol, "atol": self.atol, "scaled": self.scaled}
-        return {**facts, "tensors": dict(self.tensors)} | (
-            {} if self.drift is None else {"drift": self.drift}
-        )
+        newer = {"drift": self.drift, "rms": self.rms}
+        return {
+            **facts,
+            "tensors": dict(self.tensors),
+            **{name: bound for name, bound in newer.items() if bound is not None},
+        }
 
 
 @dataclass(frozen=True, kw_only=True)

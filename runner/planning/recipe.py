@@ -97,6 +97,7 @@ def _output(rule: OutputCheck) -> WorkOutput:
         scaled=rule.scaled,
         tensors=dict(rule.tensors),
         drift=UNSET if rule.drift is None else rule.drift,
+        rms=UNSET if rule.rms is None else rule.rms,
     )
 
 

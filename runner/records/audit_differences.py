@@ -16,6 +16,7 @@ _N = r"([0-9.e+-]+)"
 _AT = r"(?:; at \[[0-9, ]*\] \S+, the reference has \S+)?\Z"
 _PLAIN = re.compile(rf"largest difference {_N} \(rtol {_N}, atol {_N}\){_AT}")
 _SCALED = re.compile(rf"largest difference over largest magnitude {_N} \(bound {_N}\){_AT}")
+_MEAN = re.compile(rf"root mean square of the differences over that of the reference {_N} \(bound {_N}\)\Z")
 _DRIFT = re.compile(
     rf"largest difference over largest magnitude {_N} in after\.\S+ \(bound {_N} x {_N}, "
     r"by which the reference's after\.\S+ differs from double precision\)\Z"
@@ -53,6 +54,9 @@ def _fault(check: GateCheck, name: str, rule: WorkOutput | None) -> str | None:
                 rule.scaled is not None and bound == _bound(rule.scaled, tuple(rule.tensors.items()), name)
             )
             fault = _of_bound(check, difference, bound, 1)
+        case ("mean", difference, bound):
+            own = rule is None or (bool(rule.rms) and (bound,) == _three(rule.rms or 0.0))
+            fault = _of_bound(check, difference, bound, 1)
         case ("drift", difference, times, growth):
             own = rule is None or bool(rule.drift and (times,) == _three(rule.drift))
             fault = _of_bound(check, difference, times * growth, 2)
@@ -64,7 +68,7 @@ def _fault(check: GateCheck, name: str, rule: WorkOutput | None) -> str | None:
 # Most differences are 0, and their words are the same.
 @lru_cache(maxsize=4096)
 def _told(detail: str) -> tuple[Any, ...]:
-    for kind, pattern in (("plain", _PLAIN), ("scaled", _SCALED), ("drift", _DRIFT)):
+    for kind, pattern in (("plain", _PLAIN), ("scaled", _SCALED), ("mean", _MEAN), ("drift", _DRIFT)):
         if found := pattern.match(detail):
             return (kind, *map(float, found.groups()))
     return ()

@@ -25,7 +25,7 @@ def requested(record: Record) -> Iterator[Contradiction]:
 
 
 def cpu_set(record: Record) -> Iterator[Contradiction]:
-    """A launch that started got as many CPUs as its limits ask for, each once."""
+    """A launch that started got no more CPUs than its limits ask for, each once. It once got fewer where there were."""
     if record.failure and record.failure.kind == FailureKind.NOT_STARTED.value:
         return
     said = record.launch.limits.cpuset
@@ -38,7 +38,7 @@ def cpu_set(record: Record) -> Iterator[Contradiction]:
     cpus = [int(each) for each in said.split(",")]
     if cpus != sorted(set(cpus)) or ",".join(map(str, cpus)) != said:
         yield contradiction(f"the CPU set {said} is not in order, each once", "launch.limits.cpuset")
-    if record.work and len(cpus) != record.work.limits.cpus:
+    if record.work and len(cpus) > record.work.limits.cpus:
         yield contradiction(
             f"the limits ask for {record.work.limits.cpus} CPUs, and the CPU set {said} holds {len(cpus)}",
             *("launch.limits.cpuset", "work.limits.cpus"),
@@ -71,9 +71,10 @@ def enforced(record: Record) -> Iterator[Contradiction]:
 
 
 def memory(record: Record) -> Iterator[Contradiction]:
-    """What passed in a container stayed within its memory. What the referee read is whole KiB, as the kernel counts.
+    """What passed stayed within its memory. What the referee read is whole KiB, as the kernel counts.
 
-    A process beside the runner shares the cgroup of the machine. What a program says of its own peak is never ranked.
+    Pages of files that other processes read first count in a process's peak and not in its limit: hence twice. A process
+    beside the runner shares the cgroup of the machine.
     """
     if record.failure or record.measurement is None:
         return
@@ -82,12 +83,23 @@ def memory(record: Record) -> Iterator[Contradiction]:
         yield contradiction(
             f"the referee read {seen} bytes of memory, and a kernel counts whole KiB", "referee.vmhwm_bytes"
         )
-    most, peak = record.launch.limits.memory_bytes, record.measurement.memory.cgroup_peak_bytes
-    if record.launch.executor == "docker" and peak is not None and peak > most:
-        yield contradiction(
-            f"the launch reached {peak} bytes of memory, and {most} were allowed",
-            *("measurement.memory.cgroup_peak_bytes", "launch.limits.memory_bytes"),
-        )
+    limit, installed = record.launch.limits.memory_bytes, record.machine.memory_bytes
+    shared = 2 * installed if isinstance(installed, int) else None
+    own = record.measurement.memory
+    for field, peak, most in (
+        ("measurement.memory.vmhwm_bytes", own.vmhwm_bytes, 2 * limit),
+        ("referee.vmhwm_bytes", seen, 2 * limit),
+        (
+            "measurement.memory.cgroup_peak_bytes",
+            own.cgroup_peak_bytes,
+            limit if record.launch.executor == "docker" else shared,
+        ),
+    ):
+        if peak is not None and most is not None and peak > most:
+            yield contradiction(
+                f"the launch reached {peak} bytes of memory, and its limit is {limit}",
+                *(field, "launch.limits.memory_bytes"),
+            )
 
 
 RULES: tuple[Rule, ...] = (

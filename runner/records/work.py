@@ -36,7 +36,7 @@ class WorkInputs(Part, frozen=True, kw_only=True):
 
 
 class WorkOutput(Part, frozen=True, kw_only=True):
-    """How one output file is compared with the reference's. ``drift`` is absent where it is not judged."""
+    """How one output file is compared with the reference's. ``drift`` and ``rms`` are absent where not judged."""
 
     file: FileName
     rtol: Bound
@@ -44,6 +44,7 @@ class WorkOutput(Part, frozen=True, kw_only=True):
     scaled: Bound | None
     tensors: dict[str, Bound]
     drift: PositiveBound | UnsetType = UNSET
+    rms: PositiveBound | UnsetType = UNSET
 
 
 class WorkGate(Part, frozen=True, kw_only=True):

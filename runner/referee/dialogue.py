@@ -22,8 +22,8 @@ from runner.referee.sizes import REHEARSED, Plan, longer
 
 # Round trips before the first window; the slowest of them bounds what the channel may have taken of a window.
 ROUND_TRIPS = 100
-# A window that says nothing is opened again, each time longer, so many times.
-_MOST_VOID = 4
+# A window that says nothing is opened again, each time longer, so many times, and where it would end in this time.
+_MOST_VOID, _MOST_SECONDS = 4, 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,9 +274,11 @@ class Dialogue:
                 channel_seconds=self.channel_seconds,
                 between_seconds=assignment.between_seconds,
             )
-            if account.sound or not plan.repeated or void == _MOST_VOID or size >= most:
+            again = longer(size)
+            last = void == _MOST_VOID or size >= most or again * window.seconds_each > _MOST_SECONDS
+            if account.sound or not plan.repeated or last:
                 return window, void
-            void, size = void + 1, longer(size)
+            void, size = void + 1, again
 
     def _sizes(self, assignment: Assignment, ranked: Window) -> tuple[int, ...]:
         """The sizes of rounds of which outputs are asked for."""

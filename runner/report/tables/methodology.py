@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.figures.statistics import LEAST_PROCESSES, RESAMPLES
-from runner.matrix import Matrix
+from runner.matrix import Matrix, OutputCheck
 from runner.records.place import LimitsInForce
 from runner.records.record import Record
 from runner.report.tables import coverage, texts, units
@@ -229,24 +229,23 @@ def _gates(matrix: Matrix) -> Table:
                 benchmark.name,
                 benchmark.reference.name,
                 output.file,
-                f"rtol {output.rtol:g}, atol {output.atol:g}"
-                if output.scaled is None
-                else ", ".join(
-                    (
-                        f"largest difference over largest magnitude {output.scaled:g}",
-                        *(f"{name} {bound:g}" for name, bound in output.tensors.items()),
-                        *(
-                            []
-                            if output.drift is None
-                            else [f"after.* {output.drift:g} x the reference's own"]
-                        ),
-                    )
-                ),
+                _tolerance(output),
             )
             for benchmark in matrix.benchmarks.values()
             for output in benchmark.gate.outputs
         ),
     )
+
+
+def _tolerance(output: OutputCheck) -> str:
+    if output.rms is not None:
+        return f"root mean square of the differences over that of the reference {output.rms:g}"
+    if output.scaled is None:
+        return f"rtol {output.rtol:g}, atol {output.atol:g}"
+    parts = [f"largest difference over largest magnitude {output.scaled:g}"]
+    parts += [f"{name} {bound:g}" for name, bound in output.tensors.items()]
+    parts += [] if output.drift is None else [f"after.* {output.drift:g} x the reference's own"]
+    return ", ".join(parts)
 
 
 def _equivalence(matrix: Matrix) -> Table:

@@ -15,12 +15,10 @@ from example_records import json_of
 from mutations import Mutation, mutations, text_of
 
 from runner.cli.main import main
-from runner.records import audit_refereed
 from runner.records.audit import audit
 from runner.records.record import Record, seal
 from runner.records.record_file import SelfContradiction, parse_record
 from runner.records.store import Store
-from runner.referee import claims, sizes
 from runner.system.errors import ContradictoryRecord, NewerRecord
 from tests.fuzz import corpus
 from tests.redteam.test_implementations import matrix as referees_matrix
@@ -283,11 +281,6 @@ def test_a_key_by_rules_of_a_later_version_is_of_a_newer_version(of_today: dict[
     with pytest.raises(NewerRecord, match="newer version") as caught:
         parse_record(text_of(seal(data)))
     assert "rules 99 made its key" in caught.value.why
-
-
-def test_the_audit_knows_the_referees_own_bounds() -> None:
-    assert audit_refereed.TIMES_THE_CHANNEL == claims._TIMES_THE_CHANNEL
-    assert all(audit_refereed._SIZE.match(str(size)) for size in sizes.SIZES)
 
 
 def test_what_no_launch_can_have_done_is_a_failure_of_the_program(tmp_path: Path) -> None:

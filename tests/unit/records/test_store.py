@@ -57,7 +57,8 @@ def made_again(record: Record, minute: int) -> Record:
     """Another record of the same key, made in that minute."""
     data = record.plain()
     del data["content_sha256"]
-    data["created_at"] = f"2026-01-01T00:{minute:02d}:00+00:00"
+    data["launch"]["started_at"] = f"2026-01-01T00:{minute:02d}:00+00:00"
+    data["created_at"] = f"2026-01-01T00:{minute:02d}:30+00:00"
     return record_of(refitted(data))
 
 

@@ -68,31 +68,26 @@ struct Calls<P: Parity> {
     path: PathBuf,
     parity: P,
     given: P::Given,
-    /// What the file holds beside the updates.
-    beside: TensorWriter,
     order: Order,
     networks: P::Updates,
 }
 
 impl<P: Parity + 'static> Calls<P> {
     fn boxed(parity: P, path: PathBuf) -> Result<Box<dyn Operation>, Failure> {
-        let (given, beside, networks) = files::with_tensors(&path, |tensors| {
-            let (given, mut beside) = (parity.read(tensors)?, TensorWriter::new());
+        let (given, networks) = files::with_tensors(&path, |tensors| {
+            let given = parity.read(tensors)?;
             Order::check(given.rewards())?;
-            parity.beside(tensors, &mut beside)?;
             let networks = parity.start(&given)?;
-            Ok((given, beside, networks))
+            Ok((given, networks))
         })?;
-        Ok(Box::new(Self { path, parity, given, beside, order: Order::default(), networks }))
+        Ok(Box::new(Self { path, parity, given, order: Order::default(), networks }))
     }
 
-    /// What the file of the last repetition holds: of its first update, made once more, and of all of them.
-    fn found(&self) -> Result<TensorWriter, Error> {
-        let mut found = self.beside.clone();
-        let mut first = self.parity.start(&self.given)?;
-        self.order.calls().take(1).try_for_each(|call| first.first(&self.given, call, &mut found))?;
-        self.networks.write(AFTER, &mut found)?;
-        Ok(found)
+    /// The parameters that the last repetition left.
+    fn learnt(&self) -> Result<TensorWriter, torchforge_referee::Error> {
+        let mut learnt = TensorWriter::new();
+        self.told(self.networks.write(AFTER, &mut learnt))?;
+        Ok(learnt)
     }
 
     /// The result of something that the file may be to blame for.
@@ -120,9 +115,7 @@ impl<P: Parity + 'static> Operation for Calls<P> {
 
     /// Over the parameters that the timed updates left.
     fn digest(&self, digest: &mut Digest) -> Result<(), torchforge_referee::Error> {
-        let mut found = TensorWriter::new();
-        self.told(self.networks.write(AFTER, &mut found))?;
-        found.data().for_each(|tensor| digest.bytes(tensor));
+        self.learnt()?.data().for_each(|tensor| digest.bytes(tensor));
         Ok(())
     }
 
@@ -136,9 +129,10 @@ impl<P: Parity + 'static> Operation for Calls<P> {
         bytes.into_iter().chain(seconds).collect()
     }
 
+    /// The timed updates as far as they led, and updates in the file's own order, as a training writes them.
     fn write(&mut self, folder: &Path) -> Result<(), torchforge_referee::Error> {
-        let found = self.told(self.found())?;
-        Ok(files::write(&folder.join("update.safetensors"), &found.into_bytes())?)
+        files::write(&folder.join("drawn.safetensors"), &self.learnt()?.into_bytes())?;
+        Ok(files::write(&folder.join("update.safetensors"), &self.parity.of(&self.path)?)?)
     }
 }
 

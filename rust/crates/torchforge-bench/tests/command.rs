@@ -174,6 +174,20 @@ fn operate(benchmark: &str, case: &str, parameters: &str, [input, output]: [&Pat
     measurement
 }
 
+/// The parameters after all updates, by their names, to the bit.
+fn after(file: &[u8]) -> Vec<(String, Vec<u32>)> {
+    let given = TensorReader::new(file).unwrap();
+    let names = given.names().into_iter().filter(|name| name.starts_with("after."));
+    let bits = |name: &str| {
+        let values = given.f32(name, &given.shape(name).unwrap()).unwrap();
+        values.into_iter().map(f32::to_bits).collect()
+    };
+    let mut found: Vec<_> = names.map(|name| (name.clone(), bits(&name))).collect();
+    found.sort();
+    assert!(!found.is_empty());
+    found
+}
+
 #[test]
 fn the_updates_that_are_timed_are_a_trainings_of_the_drawn_minibatches_on_every_path() {
     type Input = fn(&str) -> PathBuf;
@@ -195,10 +209,13 @@ fn the_updates_that_are_timed_are_a_trainings_of_the_drawn_minibatches_on_every_
         // With three updates SAC's policy learns twice.
         fs::write(&file, drawn(&whole, 1, 0, 3)).unwrap();
         let training = format!(r#"{{"environment":"{case}","parity_updates":3,{training}}}"#);
-        lines(&train(algorithm, &folder, case, &training, &[]));
-        let wanted = fs::read(folder.join(case).join("update.safetensors")).unwrap();
-
+        let trained = || {
+            lines(&train(algorithm, &folder, case, &training, &[]));
+            fs::read(folder.join(case).join("update.safetensors")).unwrap()
+        };
+        let drawn = after(&trained());
         fs::write(&file, whole).unwrap();
+        let wanted = trained();
         let parameters = format!(r#"{{"algorithm":"{algorithm}","calls":3,"warmup":1,"repetitions":3}}"#);
         for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
             let output = folder.join(path.to_string());
@@ -207,8 +224,12 @@ fn the_updates_that_are_timed_are_a_trainings_of_the_drawn_minibatches_on_every_
             assert_eq!(measured["counts"]["updates"], 3);
             let program = fs::metadata(env!("CARGO_BIN_EXE_torchforge")).unwrap().len();
             assert_eq!(measured["metrics"]["program_bytes"].as_f64(), Some(program as f64));
-            let found = fs::read(output.join(case).join("update.safetensors")).unwrap();
-            assert!(found == wanted, "{algorithm} on {path}: the files differ");
+            let written = |name: &str| fs::read(output.join(case).join(name)).unwrap();
+            assert!(written("update.safetensors") == wanted, "{algorithm} on {path}: the files differ");
+            assert!(
+                after(&written("drawn.safetensors")) == drawn,
+                "{algorithm} on {path}: the parameters differ"
+            );
         }
     }
 }

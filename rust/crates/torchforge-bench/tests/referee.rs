@@ -134,8 +134,8 @@ fn gae_is_led_by_a_referee() {
 }
 
 #[test]
-fn acting_is_led_by_a_referee_and_digests_the_values_of_each_call_alone() {
-    // With three actions a row ends within a word.
+fn acting_is_led_by_a_referee() {
+    // With three actions a row ends within a word, and all values together within another.
     for (environment, sizes) in [("CartPole-v1", SIZES), ("Acrobot-v1", [6, 120, 84, 3])] {
         let folder = dqn_input(&format!("referee-act-{environment}"), environment, sizes);
         let parameters = format!(r#"{{"environment":"{environment}","calls":5,"warmup":0,"repetitions":1}}"#);
@@ -143,7 +143,7 @@ fn acting_is_led_by_a_referee_and_digests_the_values_of_each_call_alone() {
             let bytes = fs::read(files.join("values.safetensors")).unwrap();
             let values = TensorReader::new(&bytes).unwrap().f32("values", &[5, sizes[3]]).unwrap();
             let bytes: Vec<u8> = values.into_iter().flat_map(f32::to_le_bytes).collect();
-            digest(bytes.chunks(4 * sizes[3]))
+            digest([&bytes[..]])
         });
         assert_eq!(done["counts"], serde_json::json!({"observations": 5}));
     }
@@ -159,7 +159,7 @@ fn updates_are_led_by_a_referee() {
     for (algorithm, folder, case) in cases {
         let parameters = format!(r#"{{"algorithm":"{algorithm}","calls":3,"warmup":1,"repetitions":3}}"#);
         let done = is_led("update", case, &parameters, &folder, |files| {
-            of_tensors(&files.join("update.safetensors"), "after.")
+            of_tensors(&files.join("drawn.safetensors"), "after.")
         });
         assert_eq!(done["counts"], serde_json::json!({"updates": 3}));
         let program = fs::metadata(env!("CARGO_BIN_EXE_torchforge")).unwrap().len();
@@ -179,7 +179,7 @@ fn updates_of_another_library_are_led_by_a_referee() {
         let words = [&words[..], &["--input", path, "--output", path, "--backend", backend]].concat();
         let orders = [go("CartPole-v1", 0xaa, 5, 1), outputs("CartPole-v1", 0xaa, &[5])];
         let said = answers(&words, &orders);
-        let file = folder.join("CartPole-v1/5/update.safetensors");
+        let file = folder.join("CartPole-v1/5/drawn.safetensors");
         assert_eq!(said[0]["digests"][0], of_tensors(&file, "after."), "{backend}");
     }
 }

@@ -3,6 +3,7 @@
 //! An implementation hands over an [`Operation`] for each case and calls [`serve`]. A repetition has the same shape for
 //! all: inputs are taken from numbers that nobody knew before, its calls are timed together, and a [`Digest`] of its
 //! outputs is made. What is no repetition of calls, such as a training, is a [`Work`] of its own in the same conversation.
+//! `examples/scramble.rs` is a whole program.
 //!
 //! ```
 //! use std::path::Path;
