@@ -111,6 +111,16 @@ def test_a_headline_that_no_gate_could_judge_is_a_fault(tmp_path, name):
             "benchmarks.gae.gate.outputs.advantages.npy.drift: needs scaled beside it",
         ),
         (
+            "advantages.npy: {rtol: 1.0e-6",
+            "advantages.npy: {rms: 3, rtol: 1.0e-6",
+            "benchmarks.gae.gate.outputs.advantages.npy: give rms alone, without scaled, rtol and atol",
+        ),
+        (
+            "headline: seconds\n    refereed: true\n    inputs: [python3, -m, baselines.inputs, env-step]",
+            "headline: seconds\n    inputs: [python3, -m, baselines.inputs, env-step]",
+            "benchmarks.ffi.gate.digest: only a referee asks for digests",
+        ),
+        (
             "depends_on: [steps]",
             "depends_on: [stepps]",
             'no profile has the parameter "stepps"; did you mean "steps"?',

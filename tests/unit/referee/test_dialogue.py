@@ -166,6 +166,14 @@ def test_no_window_is_longer_than_what_the_reference_was_asked_for() -> None:
     assert len(referee.seen["a"].ranked.repetitions) == 500
 
 
+def test_a_window_is_not_opened_again_where_that_would_take_long() -> None:
+    process, referee = Process(seconds=0.1, bend=halve), dialogue("a")
+    process.lead(referee)
+    # 100 repetitions are 10 s, and the next size would be 50 s.
+    assert len(referee.seen["a"].ranked.repetitions) == 100
+    assert referee.seen["a"].void_windows == 0
+
+
 def test_a_training_is_one_window_and_never_opened_again() -> None:
     process, referee = Process(bend=halve), dialogue("a", plan=Plan(training=True))
     process.lead(referee)
