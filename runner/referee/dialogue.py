@@ -276,7 +276,8 @@ class Dialogue:
             )
             again = longer(size)
             last = void == _MOST_VOID or size >= most or again * window.seconds_each > _MOST_SECONDS
-            if account.sound or not plan.repeated or last:
+            # More claimed than passed is no noise.
+            if account.sound or account.overdrawn or not plan.repeated or last:
                 return window, void
             void, size = void + 1, again
 

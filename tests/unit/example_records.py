@@ -167,7 +167,7 @@ def make_record(
         "limits": under,
         "seed": seed,
     }
-    launch = f"{benchmark}-{implementation}-{platform}-s{seed}-{digest(f'{case} {image} {minute}')[:8]}"
+    launch = f"{benchmark}-{implementation}-{platform}-s{seed}-{digest(f'{image} {minute}')[:8]}"
     key = content_hash([cell, image, minute])
     metrics = dict(metrics or {"seconds": [1e-3]})
     counts = dict(counts or {"elements": 128})
