@@ -188,6 +188,7 @@ INTERVAL = re.compile(
 OF_THE_FIRST_DAY = ("2026-11-21-dqn-full", "2026-11-21-quick")
 SIZED_OTHERWISE = ("gae", "copy", "multiply", "update")
 SIZED_OTHERWISE_IN_QUICK = ("ppo",)
+ABOUT_UPDATES_ALONE = ("2026-11-22-backends",)
 BOUND = "lower bound"
 
 
@@ -222,7 +223,7 @@ def test_the_figures_of_a_publication_from_before_the_referee_come_out_of_its_re
             held += len(figures)
             lost += [f"{page.name}: {each}" for each in figures if each not in today.get(page.name, ())]
     assert lost == []
-    assert held >= 10
+    assert held >= 10 or folder in ABOUT_UPDATES_ALONE
 
 
 @pytest.mark.parametrize("folder", sorted(path.name for path in PUBLISHED.iterdir() if path.is_dir()))
