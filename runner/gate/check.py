@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from runner.records.failure import Failure, FailureKind
+from runner.records.verdicts import Verdict
 from runner.system.printable import one_line
 
 _LONGEST_DETAIL = 500
@@ -20,6 +21,11 @@ class Check:
     passed: bool
     detail: str
     share: float | None = None
+
+    @classmethod
+    def of(cls, check: str, verdict: Verdict) -> "Check":
+        """A check that figures alone decide."""
+        return cls(check=check, passed=verdict.passed, detail=verdict.detail)
 
     def or_worse(self, other: "Check | None") -> "Check":
         """Of two comparisons of the same thing the one that failed, or the one that came nearer to its bound."""

@@ -80,5 +80,4 @@ def check_episodes(episodes: Sequence[Episode], *, environments: int, total: int
         environments: how many there are.
         total: the steps of all environments together; None where they are not counted.
     """
-    found = episodes_verdict(episodes, environments=environments, total=total)
-    return Check(check="episodes", passed=found.passed, detail=found.detail)
+    return Check.of("episodes", episodes_verdict(episodes, environments=environments, total=total))

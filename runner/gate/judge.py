@@ -159,12 +159,11 @@ def _require_headline(benchmark: Benchmark, measurement: Mapping[str, Any]) -> N
 
 
 def _counts(benchmark: Benchmark, parameters: Mapping[str, Any], measurement: Mapping[str, Any]) -> Check:
-    found = counts_verdict(expected_counts(benchmark, parameters), measurement["counts"])
-    return Check(check="counts", passed=found.passed, detail=found.detail)
+    return Check.of("counts", counts_verdict(expected_counts(benchmark, parameters), measurement["counts"]))
 
 
 def _times(
     benchmark: Benchmark, parameters: Mapping[str, Any], measurement: Mapping[str, Any], wall_seconds: float
 ) -> Check:
     found = times_verdict(benchmark.headline, measurement["metrics"], parameters, wall_seconds=wall_seconds)
-    return Check(check="times", passed=found.passed, detail=found.detail)
+    return Check.of("times", found)

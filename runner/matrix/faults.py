@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from runner.system.printable import one_line
+from runner.system.printable import first_of, one_line
 
 _LONGEST_KEY = 200
 _LONGEST_MESSAGE = 400
@@ -40,5 +40,4 @@ def did_you_mean(word: str, known: Iterable[str], *, listed: Iterable[str] | Non
     shown = words if listed is None else sorted(listed)
     if not shown:
         return ""
-    more = f" and {len(shown) - _MOST_LISTED} more" if len(shown) > _MOST_LISTED else ""
-    return f"; known: {', '.join(shown[:_MOST_LISTED])}{more}"
+    return f"; known: {first_of(shown, _MOST_LISTED)}"

@@ -143,9 +143,9 @@ def make_plan(
         (_keyed(cell, parts, {} if fresh else known), parts)
         for cell, parts in _contents(matrix, selection, executor, executions, hashes)
     ]
-    references = _references(keyed for keyed, _ in every)
+    reference_cells = _references(keyed for keyed, _ in every)
     planned = [
-        _decide(keyed, references[_comparison(keyed.cell)], parts, executor, known, earlier, fresh=fresh)
+        _decide(keyed, reference_cells[_comparison(keyed.cell)], parts, executor, known, earlier, fresh=fresh)
         for keyed, parts in every
     ]
     planned = _keep_reference_outputs(_leave_out_the_incomparable(planned, store), store, known)

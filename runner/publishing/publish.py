@@ -22,6 +22,7 @@ from runner.system.errors import NotPublishable, UsageError
 from runner.system.files import make_directory, part_prefix, sync_directory, tree, writing_errors
 from runner.system.git import checkout_at
 from runner.system.paths import portable
+from runner.system.printable import first_of
 
 LEDGER = "ledger.jsonl"
 _LARGEST_LEDGER = _LARGEST_FILE = 2**28
@@ -137,11 +138,9 @@ def _clean_commit(root: Path) -> str:
             fix="publish from a clone (git clone), with git installed",
         )
     if checkout.changed:
-        more = len(checkout.changed) - _MOST_NAMED
-        named = ", ".join(checkout.changed[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
         raise NotPublishable(
             what="this checkout differs from its commit",
-            why=f"changed or new: {named}",
+            why=f"changed or new: {first_of(checkout.changed, _MOST_NAMED)}",
             fix="commit or remove what differs; records of a changed checkout have to be made again",
         )
     return checkout.commit

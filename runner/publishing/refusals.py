@@ -11,6 +11,7 @@ from runner.matrix.images import OURS
 from runner.publishing.material import Material
 from runner.records.record import Record
 from runner.system.errors import ForgeBenchError, NotPublishable
+from runner.system.printable import first_of
 
 _MOST_NAMED = 5
 Row = tuple[str, str, str, str, str, str]
@@ -89,7 +90,7 @@ def _unfinished(material: Material) -> Iterator[str]:
         missing = [launch.name for launch in plan.line.launches if not finished.issuperset(launch.keys)]
         if missing:
             yield (
-                f"Plan {plan.line.plan} left cells without a record: {_some(missing)}. "
+                f"Plan {plan.line.plan} left cells without a record: {first_of(missing, _MOST_NAMED)}. "
                 "To do: run again, which goes on where it stopped."
             )
 
@@ -166,7 +167,7 @@ def _few(records: Iterable[Record]) -> Iterator[str]:
             seeds.setdefault(_row(record), set()).add(record.seed)
     few = [row for row, found in seeds.items() if len(found) < LEAST_PROCESSES]
     if few:
-        names = _some([" ".join(row[:3]) for row in few])
+        names = first_of([" ".join(row[:3]) for row in few], _MOST_NAMED)
         yield (
             f"Fewer than {LEAST_PROCESSES} processes were run of {names}. "
             "To do: run a profile, or --seeds, with as many."
@@ -179,11 +180,5 @@ def _row(record: Record) -> Row:
 
 
 def _named(records: Sequence[Record]) -> str:
-    return _some(
-        list(dict.fromkeys(f"{each.benchmark} {each.implementation} {each.case}" for each in records))
-    )
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+    names = dict.fromkeys(f"{each.benchmark} {each.implementation} {each.case}" for each in records)
+    return first_of(list(names), _MOST_NAMED)

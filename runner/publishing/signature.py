@@ -9,7 +9,6 @@ from runner.system.errors import NotPublishable
 from runner.system.printable import one_line
 
 SIGNATURE = f"{FACTS}.sig"
-ALLOWED = "allowed_signers"
 # A signature for another purpose does not count here.
 _NAMESPACE = "forge-bench"
 # Somebody may have to type a passphrase.

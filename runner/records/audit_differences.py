@@ -8,7 +8,7 @@ from typing import Any
 from runner.records.contradiction import Contradiction, Rule, contradiction
 from runner.records.measured import GateCheck
 from runner.records.record import Record
-from runner.records.verdicts import bound_of
+from runner.records.verdicts import OF_NO_FILE, bound_of
 from runner.records.work import WorkOutput
 
 _N = r"([0-9.e+-]+)"
@@ -30,7 +30,7 @@ def words(record: Record) -> Iterator[Contradiction]:
     rules = {each.file: each for each in record.work.gate.outputs} if record.work else {}
     for index, check in enumerate(record.gate):
         file, _, name = check.check.partition(" ")
-        if check.check in _OTHERS or (record.work and file not in rules):
+        if check.check in OF_NO_FILE or (record.work and file not in rules):
             continue
         why = _fault(check, name, rules.get(file))
         if why is not None:
@@ -38,9 +38,6 @@ def words(record: Record) -> Iterator[Contradiction]:
                 f"{check.check}: {why}",
                 *(f"gate.{index}.detail", f"gate.{index}.share", "work.gate.outputs"),
             )
-
-
-_OTHERS = frozenset({"counts", "times", "digest", "window", "episodes"})
 
 
 def _fault(check: GateCheck, name: str, rule: WorkOutput | None) -> str | None:

@@ -6,11 +6,10 @@ from runner.records.contradiction import Contradiction, Rule, contradiction
 from runner.records.failure import FailureKind
 from runner.records.measured import GateCheck
 from runner.records.record import Record
+from runner.records.verdicts import OF_NO_FILE
 from runner.records.work import WorkFacts
 
 _FIRST = ("counts", "times")
-# Checks of no file of outputs.
-_OTHERS = frozenset({*_FIRST, "digest", "window", "episodes"})
 _FAILS_AS = {
     "counts": FailureKind.WRONG_COUNTS.value,
     "times": FailureKind.IMPOSSIBLE_TIME.value,
@@ -95,7 +94,7 @@ def judged(record: Record) -> Iterator[Contradiction]:
 def shares(record: Record) -> Iterator[Contradiction]:
     """A check of differences passes where its share of what is allowed is at most 1."""
     for index, each in enumerate(record.gate):
-        if each.check in _OTHERS:
+        if each.check in OF_NO_FILE:
             if each.share is not None:
                 yield contradiction(
                     f"the check {each.check} has the share {each.share:.6g}, and it is none of differences",
@@ -113,7 +112,7 @@ def outputs(record: Record) -> Iterator[Contradiction]:
     if not record.work or not record.gate:
         return
     files = [each.file for each in record.work.gate.outputs]
-    compared = [each.check for each in record.gate if each.check not in _OTHERS]
+    compared = [each.check for each in record.gate if each.check not in OF_NO_FILE]
     unknown = [each for each in compared if _file(each) not in files]
     if unknown or (compared and record.work.differs):
         yield contradiction(

@@ -2,17 +2,13 @@
 
 from collections.abc import Iterator
 
-from runner.records.contradiction import Contradiction, Rule, contradiction
+from runner.records.contradiction import ROUNDING, Contradiction, Rule, contradiction
 from runner.records.record import Record
-from runner.records.refereed import SIZES, RefereeFacts, numbered
-from runner.records.verdicts import window_words
-from runner.records.work import WorkFacts
+from runner.records.refereed import MOST_VOID, SIZES, RefereeFacts, numbered
+from runner.records.verdicts import calls_of, claimed_seconds, window_words
 
-_ROUNDING = 1 + 1e-6
 # Of one implementation, from round to round; a busy machine takes a ranked round ten times as long as another.
 _TIMES_AS_FAST = 100
-# A window is opened again so many times at most.
-_MOST_VOID = 4
 # The kernel counts processor time by its own ticks.
 _TICKS_SECONDS, _TICKS_SHARE = 0.1, 1.05
 
@@ -31,15 +27,15 @@ def windows(record: Record) -> Iterator[Contradiction]:
     if not seen:
         return
     whole = sum(each.seconds for each in seen.windows) + seen.ready_seconds + seen.channel_seconds
-    if whole > record.launch.wall_seconds * _ROUNDING:
+    if whole > record.launch.wall_seconds * ROUNDING:
         yield contradiction(
             f"windows, start and channel add up to {whole:.6g} s, and the launch lived "
             f"{record.launch.wall_seconds:.6g} s",
             *("referee.windows", "referee.ready_seconds", "referee.channel_seconds", "launch.wall_seconds"),
         )
-    if seen.void_windows > _MOST_VOID:
+    if seen.void_windows > MOST_VOID:
         yield contradiction(
-            f"{seen.void_windows} windows were opened again, of at most {_MOST_VOID}", "referee.void_windows"
+            f"{seen.void_windows} windows were opened again, of at most {MOST_VOID}", "referee.void_windows"
         )
     if seen.windows[0].repetitions != 1:
         yield contradiction(
@@ -57,7 +53,7 @@ def _rounds(record: Record, seen: RefereeFacts) -> Iterator[Contradiction]:
     """What is seen of each round."""
     cpus = (record.launch.limits.cpuset or "").count(",") + 1
     for index, each in enumerate(seen.windows):
-        if not record.failure and each.between_seconds > each.seconds * _ROUNDING:
+        if not record.failure and each.between_seconds > each.seconds * ROUNDING:
             yield contradiction(
                 f"{each.between_seconds:.6g} s between repetitions are claimed of {each.seconds:.6g} s",
                 *(f"referee.windows.{index}.between_seconds", f"referee.windows.{index}.seconds"),
@@ -90,7 +86,7 @@ def claims(record: Record) -> Iterator[Contradiction]:
     check = next((each for each in record.gate if each.check == "window"), None)
     if check is None:
         return
-    timed = _timed(record, record.work)
+    timed = claimed_seconds(record.metrics.get(record.work.headline), calls=calls_of(record.parameters))
     words = window_words(timed=timed, between=last.between_seconds, window=last.seconds)
     if not check.detail.startswith(words) or (check.passed and check.detail != words):
         yield contradiction(f'the gate says "{check.detail}" of the window, and it is "{words}"', *_WINDOW)
@@ -103,7 +99,7 @@ def rates(record: Record) -> Iterator[Contradiction]:
     if not record.referee or not record.work or record.failure:
         return
     headline = record.work.headline
-    fastest = min(record.values(headline), default=0.0) * int(record.parameters.get("calls", 1))
+    fastest = min(record.values(headline), default=0.0) * calls_of(record.parameters)
     for index, each in enumerate(record.referee.windows):
         if each.seconds * _TIMES_AS_FAST < each.repetitions * fastest:
             yield contradiction(
@@ -115,7 +111,7 @@ def rates(record: Record) -> Iterator[Contradiction]:
 
 def _fits(record: Record, seen: RefereeFacts, timed: float) -> Iterator[Contradiction]:
     last = seen.windows[-1]
-    if timed + last.between_seconds > last.seconds * _ROUNDING:
+    if timed + last.between_seconds > last.seconds * ROUNDING:
         yield contradiction(
             f"{timed + last.between_seconds:.6g} s are claimed of a window of {last.seconds:.6g} s", *_WINDOW
         )
@@ -125,12 +121,6 @@ def _fits(record: Record, seen: RefereeFacts, timed: float) -> Iterator[Contradi
             f"the window of {last.seconds:.6g} s passed, and a round trip took {seen.channel_seconds:.6g} s",
             *("referee.windows", "referee.channel_seconds", "gate"),
         )
-
-
-def _timed(record: Record, work: WorkFacts) -> float:
-    value = record.metrics.get(work.headline, 0.0)
-    calls = int(record.parameters.get("calls", 1))
-    return sum(value) * calls if isinstance(value, tuple) else float(value)
 
 
 _WORK = ("work.refereed", "failure")

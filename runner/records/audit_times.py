@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from runner.records.contradiction import Contradiction, Rule, contradiction
+from runner.records.contradiction import ROUNDING, Contradiction, Rule, contradiction
 from runner.records.record import Record
 from runner.records.verdicts import times_verdict
 
-# Sums of floats round.
-_ROUNDING = 1 + 1e-6
 _LONGEST_COMPILATION = 24 * 3600
 _WHOLE, _PARTS = "wall_seconds", ("training_seconds", "initialisation_seconds")
 # Others may be older than the launch: a program's compile_seconds passed when its image was built.
@@ -36,7 +34,7 @@ def lived(record: Record) -> Iterator[Contradiction]:
     """Whatever a launch that passed says of its own seconds, they passed while it lived."""
     if record.failure:
         return
-    most = record.launch.wall_seconds * _ROUNDING
+    most = record.launch.wall_seconds * ROUNDING
     for name in _OF_THE_LAUNCH:
         seconds = sum(record.values(name))
         if seconds > most:
@@ -66,7 +64,7 @@ def parts(record: Record) -> Iterator[Contradiction]:
     if record.failure or not all(name in record.metrics for name in (_WHOLE, *_PARTS)):
         return
     whole, inside = sum(record.values(_WHOLE)), sum(sum(record.values(name)) for name in _PARTS)
-    if inside > whole * _ROUNDING:
+    if inside > whole * ROUNDING:
         yield contradiction(
             f"{' and '.join(_PARTS)} add up to {inside:.6g} s, and {_WHOLE} is {whole:.6g} s",
             *(f"measurement.metrics.{name}" for name in (_WHOLE, *_PARTS)),

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
-from runner.records.contradiction import Contradiction, contradiction
+from runner.records.contradiction import ROUNDING, Contradiction, contradiction
 from runner.records.record import Record, content_hash
+from runner.records.verdicts import calls_of, claimed_seconds
 
 _OF_A_LAUNCH = ("profile", "command", "execution", "image", "software", "machine", "launch", "determinism")
 _OF_A_PROGRAM = ("program_bytes", "compile_seconds")
-# Sums of floats round.
-_ROUNDING = 1 + 1e-6
 
 
 def audit_together(records: Iterable[Record]) -> Iterator[Contradiction]:
@@ -81,13 +80,11 @@ def _times(records: Iterable[Record]) -> Iterator[Contradiction]:
     lived: dict[str, float] = {}
     for each in records:
         if each.work and not each.failed:
-            calls = each.parameters.get("calls", 1)
-            values = each.metrics.get(each.work.headline)
-            whole = sum(values) * float(calls) if isinstance(values, tuple) else float(values or 0)
+            whole = claimed_seconds(each.metrics.get(each.work.headline), calls=calls_of(each.parameters))
             claimed[each.launch.id] = claimed.get(each.launch.id, 0.0) + whole
             lived[each.launch.id] = float(each.launch.wall_seconds)
     for launch, seconds in claimed.items():
-        if seconds > lived[launch] * _ROUNDING:
+        if seconds > lived[launch] * ROUNDING:
             yield contradiction(
                 f"the cases of launch {launch} claim {seconds:.6g} s, and it lived {lived[launch]:.6g} s",
                 *("measurement.metrics", "launch.wall_seconds"),

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from runner.records.record import Record
 
+# Sums of floats round.
+ROUNDING = 1 + 1e-6
+
 
 @dataclass(frozen=True, kw_only=True)
 class Contradiction:

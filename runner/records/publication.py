@@ -14,6 +14,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -60,12 +61,18 @@ class Publication:
     def records(self) -> list[Record]:
         """Every record, oldest first. Each is intact, and together they are all that publication.json counts.
 
+        They are read once.
+
         Raises:
             DamagedRecord: records were altered, left out, added or moved.
             ContradictoryRecord: the fields of a record, or the records of a launch, cannot all be true.
         """
+        return list(self._records)
+
+    @cached_property
+    def _records(self) -> tuple[Record, ...]:
         try:
-            records = [_parsed(number, line) for number, line in enumerate(self._lines(), start=1)]
+            records = tuple(_parsed(number, line) for number, line in enumerate(self._lines(), start=1))
             _require_consistent(records, self.facts["counts"])
         except SelfContradiction as error:
             raise contradictory(str(self.root / RECORDS), str(error)) from error

@@ -9,6 +9,8 @@ from runner.records.part import Amount, Figure, Part, Positive
 # Only these sizes of a ranked round occur, so that a reference can be asked beforehand for what its competitors will be
 # asked for.
 SIZES = (1, 5, 20, 100, 500, 2000, 10_000)
+# A window whose claims do not fit is opened again so many times at most.
+MOST_VOID = 4
 # Below so many times the channel's slowest round trip a window says nothing.
 TIMES_THE_CHANNEL = 20
 

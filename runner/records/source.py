@@ -9,6 +9,7 @@ from runner.records.publication import Publication, is_publication
 from runner.records.record import Record
 from runner.records.store import Store
 from runner.system.errors import StoreError, UsageError
+from runner.system.printable import first_of
 
 _MOST_NAMED = 10
 
@@ -111,10 +112,9 @@ def record_beginning(records: Sequence[Record], prefix: str) -> Record:
             why=f"none of the {len(records)} records has an identifier or content hash that does",
             fix="take an identifier from summary.csv of a publication, or from forge-bench export",
         )
-    named = ", ".join(record.identifier for record in found[:_MOST_NAMED])
-    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    named = first_of([record.identifier for record in found], _MOST_NAMED)
     raise UsageError(
         what=f'{len(found)} records begin with "{prefix}"',
-        why=f"they are {named}{more}",
+        why=f"they are {named}",
         fix="give more of the identifier, or the start of the content hash",
     )

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from runner.records.measured import Episode
 
+# Checks that are of no output file.
+OF_NO_FILE = frozenset({"counts", "times", "digest", "window", "episodes"})
 # A repetition is the difference of two readings of a clock of whole nanoseconds. Dividing by the number of calls may
 # have rounded it down.
 _LEAST_SECONDS = 1e-9 * (1 - 1e-6)
@@ -20,6 +22,16 @@ class Verdict(NamedTuple):
 
     passed: bool
     detail: str
+
+
+def calls_of(parameters: Mapping[str, Any]) -> int:
+    """How many calls a repetition has."""
+    return int(parameters.get("calls", 1))
+
+
+def claimed_seconds(value: tuple[float, ...] | float | None, *, calls: int) -> float:
+    """All that a headline claims: several figures are the seconds of a call, one for each repetition."""
+    return sum(value) * calls if isinstance(value, tuple) else float(value or 0.0)
 
 
 def counts_verdict(expected: Mapping[str, int], printed: Mapping[str, Any]) -> Verdict:
@@ -39,7 +51,7 @@ def times_verdict(
     """Whether the headline is not longer than its process lived, and not shorter than a tick of its clock."""
     value = metrics.get(headline)
     values = value if isinstance(value, list | tuple) else [0.0 if value is None else value]
-    calls = int(parameters.get("calls", 1))
+    calls = calls_of(parameters)
     claimed = sum(values) * calls
     if value is not None and min(values) * calls < _LEAST_SECONDS:
         shortest = "a time of zero" if min(values) <= 0 else f"a repetition of {min(values) * calls:.3g} s"

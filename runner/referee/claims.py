@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runner.records.refereed import TIMES_THE_CHANNEL
-from runner.records.verdicts import window_words
+from runner.records.verdicts import calls_of, claimed_seconds, window_words
 from runner.referee.messages import Done
 
 # Of a window, what may pass unclaimed beside the channel: reading the order and writing the answer.
@@ -32,12 +32,11 @@ class Claims:
     @classmethod
     def of(cls, headline: str, parameters: Mapping[str, Any]) -> "Claims":
         """Those of a benchmark and a cell's parameters."""
-        return cls(headline=headline, calls=int(parameters.get("calls", 1)))
+        return cls(headline=headline, calls=calls_of(parameters))
 
     def seconds(self, done: Done) -> float:
         """All seconds that a round claims as timed."""
-        value = done.metrics.get(self.headline, 0.0)
-        return sum(value) * self.calls if isinstance(value, tuple) else float(value)
+        return claimed_seconds(done.metrics.get(self.headline), calls=self.calls)
 
 
 @dataclass(frozen=True, kw_only=True)

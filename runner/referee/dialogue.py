@@ -13,7 +13,7 @@ import msgspec
 
 from runner.executors.channel import UNSEEN, Channel, Seen
 from runner.records.failure import Failure, FailureKind
-from runner.records.refereed import numbered
+from runner.records.refereed import MOST_VOID, numbered
 from runner.referee import messages
 from runner.referee.claims import Account, Claims
 from runner.referee.messages import Done, Message, Progress, Ready, Written
@@ -22,8 +22,8 @@ from runner.referee.sizes import REHEARSED, Plan, longer
 
 # Round trips before the first window; the slowest of them bounds what the channel may have taken of a window.
 ROUND_TRIPS = 100
-# A window that says nothing is opened again, each time longer, so many times, and where it would end in this time.
-_MOST_VOID, _MOST_SECONDS = 4, 30.0
+# A window that says nothing is opened again, each time longer, where it would end in this time.
+_MOST_SECONDS = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,7 +275,7 @@ class Dialogue:
                 between_seconds=assignment.between_seconds,
             )
             again = longer(size)
-            last = void == _MOST_VOID or size >= most or again * window.seconds_each > _MOST_SECONDS
+            last = void == MOST_VOID or size >= most or again * window.seconds_each > _MOST_SECONDS
             # More claimed than passed is no noise.
             if account.sound or account.overdrawn or not plan.repeated or last:
                 return window, void

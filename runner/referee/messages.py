@@ -10,11 +10,12 @@ from msgspec import Meta
 from runner.records.failure import Failure, FailureKind
 from runner.records.measured import Memory
 from runner.records.part import Amount, Figure, FigureName, Name, Part
+from runner.records.refereed import SIZES
 from runner.system.printable import one_line
 
 # A line needs one object or list for each metric. A megabyte of brackets would become a gigabyte of objects.
 _MOST_BRACKETS = 2000
-MOST_REPETITIONS = 10_000
+MOST_REPETITIONS = SIZES[-1]
 
 Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
 _Claims = Annotated[tuple[Figure, ...], Meta(max_length=MOST_REPETITIONS)]

@@ -1,6 +1,7 @@
 """Text of unknown origin, made safe to show. Nothing in it controls a terminal, reorders text or stacks accents."""
 
 import unicodedata
+from collections.abc import Sequence
 
 # No script of the world needs more combining characters; more of them cover the lines above and below.
 _MOST_COMBINING = 4
@@ -17,6 +18,12 @@ def one_line(text: str, longest: int) -> str:
     line = " ".join(_printable(text[: 4 * longest]).split())
     cut = len(text) > 4 * longest or len(line) > longest
     return f"{line[:longest].rstrip()}…" if cut else line
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are: ``a, b and 3 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def lines(text: str, longest: int) -> str:

@@ -1,6 +1,6 @@
 """Read the records of a file or directory, each checked by its content hash and the schema."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from runner.records.order import oldest_first
@@ -12,11 +12,12 @@ from runner.system.errors import ContradictoryRecord, DamagedRecord, UsageError
 _MOST_NAMED = 10
 
 
-def read_records(path: Path) -> tuple[Record, ...]:
+def read_records(path: Path, *, opened: Publication | None = None) -> tuple[Record, ...]:
     """Every record at or below ``path``, oldest first.
 
     ``path`` may be a store, a publication, or a folder of several. Records lie in ``records/BENCHMARK/*.json`` or
-    ``records.jsonl.gz``. In any other folder the JSON files directly inside are read.
+    ``records.jsonl.gz``. In any other folder the JSON files directly inside are read. ``opened`` is a publication that
+    was opened already, and is not read again.
 
     Raises:
         UsageError: there is none.
@@ -35,7 +36,7 @@ def read_records(path: Path) -> tuple[Record, ...]:
     damaged, contradictory = [], 0
     for file in files:
         try:
-            for record in _records_in(file):
+            for record in _records_in(file, opened):
                 _add(records, record)
         except DamagedRecord as error:
             contradictory += isinstance(error, ContradictoryRecord)
@@ -59,9 +60,12 @@ def _files(path: Path) -> list[Path]:
     return stored or [file for file in found if file.parent == path]
 
 
-def _records_in(file: Path) -> list[Record]:
+def _records_in(file: Path, opened: Publication | None) -> Sequence[Record]:
     """The records of a publication, of which ``file`` is a part, or the one record in ``file``."""
-    return Publication.at(file.parent).records() if file.name in (FACTS, RECORDS) else [read_record(file)]
+    if file.name not in (FACTS, RECORDS):
+        return [read_record(file)]
+    is_open = opened is not None and opened.root == file.parent
+    return opened.records() if opened and is_open else Publication.at(file.parent).records()
 
 
 def _add(records: dict[str, Record], record: Record) -> None:

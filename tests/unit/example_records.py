@@ -167,7 +167,9 @@ def make_record(
         "limits": under,
         "seed": seed,
     }
-    launch = f"{benchmark}-{implementation}-{platform}-s{seed}-{digest(f'{image} {minute}')[:8]}"
+    # One launch serves all cases; a cell that failed has a launch of its own.
+    drawn = digest(f"{image} {minute} {case if failure else ''}")[:8]
+    launch = f"{benchmark}-{implementation}-{platform}-s{seed}-{drawn}"
     key = content_hash([cell, image, minute])
     metrics = dict(metrics or {"seconds": [1e-3]})
     counts = dict(counts or {"elements": 128})

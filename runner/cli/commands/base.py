@@ -22,7 +22,7 @@ from runner.records.order import future_in_words
 from runner.records.publication import Publication, is_publication
 from runner.records.record import Record
 from runner.records.results_directory import published_results, store_inside_image, store_of_checkout
-from runner.records.source import RecordSource, named_path, source_at, store_at
+from runner.records.source import RecordSource, named_path, store_at
 from runner.records.store import Store
 from runner.running.occasion import Occasion
 from runner.running.progress import Progress
@@ -134,17 +134,20 @@ class Context:
         """The file of those whose signature of a publication counts."""
         return self.published / "allowed_signers"
 
-    def say_standing(self, place: Path) -> None:
-        """Say of a publication what it can be held to, before anything of it is shown.
+    def publication_at(self, place: Path) -> Publication | None:
+        """The publication in a folder, after it was said what it can be held to; None where there is none.
 
         Raises:
             DamagedRecord, DamagedLedger: it is not what it says of itself.
         """
-        if is_publication(place):
-            from runner.publishing.check import standing_of  # noqa: PLC0415 (only for publications)
+        if not is_publication(place):
+            return None
+        from runner.publishing.check import standing_of  # noqa: PLC0415 (only for publications)
 
-            for line in standing_of(Publication.at(place), self.allowed_signers):
-                self.progress.say(line)
+        publication = Publication.at(place)
+        for line in standing_of(publication, self.allowed_signers):
+            self.progress.say(line)
+        return publication
 
     @property
     def results_are_named(self) -> bool:
@@ -162,8 +165,7 @@ class Context:
             return self.store
         place = named_path(str(self._asked.results), self.published)
         _require_directory(place)
-        self.say_standing(place)
-        return source_at(place.resolve())
+        return self.publication_at(place.resolve()) or Store(place.resolve())
 
     @cached_property
     def stored(self) -> Store:

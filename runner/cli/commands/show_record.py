@@ -36,8 +36,8 @@ def _named(text: str, context: Context) -> Record:
             why=f"--results names one place, and {text} another",
             fix="leave out --results, or give PREFIX alone",
         )
-    context.say_standing(address.path)
-    return record_beginning(read_records(address.path), address.prefix)
+    opened = context.publication_at(address.path)
+    return record_beginning(read_records(address.path, opened=opened), address.prefix)
 
 
 def _has_records(folder: Path) -> bool:

@@ -65,8 +65,7 @@ def _run(context: Context) -> int:
 def _named(text: str, context: Context) -> Sequence[Record]:
     """The records at a path or in a publication; or the one whose identifier begins with the text after ``#``."""
     address = address_of(text, context.published)
-    context.say_standing(address.path)
-    records = read_records(address.path)
+    records = read_records(address.path, opened=context.publication_at(address.path))
     return records if address.prefix is None else (record_beginning(records, address.prefix),)
 
 

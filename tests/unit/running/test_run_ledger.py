@@ -18,11 +18,7 @@ SMOKE = ("--profile", "smoke")
 
 @pytest.fixture
 def forge(tmp_path, capsys) -> Forge:
-    def read() -> tuple[str, str]:
-        captured = capsys.readouterr()
-        return captured.out, captured.err
-
-    return Forge(directory=tmp_path, read=read)
+    return Forge.of(tmp_path, capsys)
 
 
 def lines(forge: Forge) -> tuple[Line, ...]:

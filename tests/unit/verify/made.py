@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import conftest
+import pytest
 import yaml
 from example_records import json_of
 from refitting import refitted
@@ -93,6 +94,11 @@ class Forge:
 
     directory: Path
     read: Callable[[], tuple[str, str]]
+
+    @classmethod
+    def of(cls, directory: Path, capsys: pytest.CaptureFixture[str]) -> "Forge":
+        """One whose output is what a test captures."""
+        return cls(directory=directory, read=lambda: tuple(capsys.readouterr()))
 
     @property
     def store(self) -> Store:

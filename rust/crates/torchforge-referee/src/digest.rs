@@ -4,8 +4,8 @@ use std::fmt;
 
 /// The sum modulo 2^64 of all outputs of a repetition, read as little-endian words of 64 bits.
 ///
-/// Each call of a method adds one output. One that ends within a word is filled with zeros. What counts as one output is
-/// an array of one call, or a whole tensor of a file that has no axis for the call.
+/// Each call of a method adds one array of the output files, or whole words of one. An array that ends within a word is
+/// filled with zeros.
 ///
 /// ```
 /// use torchforge_referee::Digest;

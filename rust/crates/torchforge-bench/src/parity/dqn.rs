@@ -88,8 +88,8 @@ impl Updates for DqnUpdates {
         self.loss(given, call).map(drop)
     }
 
-    fn first(&mut self, given: &DqnGiven, call: Call<'_>, found: &mut TensorWriter) -> Result<(), Error> {
-        found.push("loss".into(), vec![1], [self.loss(given, call)?]);
+    fn first(&mut self, given: &DqnGiven, found: &mut TensorWriter) -> Result<(), Error> {
+        found.push("loss".into(), vec![1], [self.loss(given, Call::plain(0))?]);
         self.network.write_gradients("gradient.", found)?;
         self.write("parameter.", found)
     }

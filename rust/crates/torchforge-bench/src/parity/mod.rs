@@ -39,14 +39,20 @@ pub(crate) trait Parity {
         Ok(())
     }
 
+    /// The first update of a file in its own order: what the file holds, the networks after it, and what was found.
+    fn begin(&self, tensors: &TensorReader<'_>) -> Result<(Self::Given, Self::Updates, TensorWriter), Error> {
+        let (given, mut found) = (self.read(tensors)?, TensorWriter::new());
+        self.beside(tensors, &mut found)?;
+        let mut updates = self.start(&given)?;
+        updates.first(&given, &mut found)?;
+        Ok((given, updates, found))
+    }
+
     /// The updates of a file in its own order, in PyTorch's names and layout: what the first one found, and the
     /// parameters after all.
     fn of(&self, path: &Path) -> Result<Vec<u8>, Failure> {
         let found = files::with_tensors(path, |tensors| {
-            let (given, mut found) = (self.read(tensors)?, TensorWriter::new());
-            self.beside(tensors, &mut found)?;
-            let mut updates = self.start(&given)?;
-            updates.first(&given, Call::plain(0), &mut found)?;
+            let (given, mut updates, mut found) = self.begin(tensors)?;
             (1..self.updates()).try_for_each(|number| updates.update(&given, Call::plain(number)))?;
             updates.write(AFTER, &mut found)?;
             Ok(found)
@@ -58,10 +64,7 @@ pub(crate) trait Parity {
     /// differ, and whose results are thrown away. All of them would be a training's warm-up.
     fn try_file(&self, path: &Path) -> Result<(), Failure> {
         files::with_tensors(path, |tensors| {
-            let (given, mut found) = (self.read(tensors)?, TensorWriter::new());
-            self.beside(tensors, &mut found)?;
-            let mut updates = self.start(&given)?;
-            updates.first(&given, Call::plain(0), &mut found)?;
+            let (given, mut updates, _) = self.begin(tensors)?;
             let last = self.updates().saturating_sub(2)..self.updates();
             last.map(Call::plain).try_for_each(|call| updates.update(&given, call))
         })
@@ -108,8 +111,8 @@ pub(crate) trait Updates {
     /// One update.
     fn update(&mut self, given: &Self::Given, call: Call<'_>) -> Result<(), Error>;
 
-    /// The same as the first update; writes its losses, its gradients and the parameters after it.
-    fn first(&mut self, given: &Self::Given, call: Call<'_>, found: &mut TensorWriter) -> Result<(), Error>;
+    /// The first update of the file's own order; writes its losses, its gradients and the parameters after it.
+    fn first(&mut self, given: &Self::Given, found: &mut TensorWriter) -> Result<(), Error>;
 
     /// Writes all parameters, their names after `prefix`.
     fn write(&self, prefix: &str, found: &mut TensorWriter) -> Result<(), Error>;

@@ -130,8 +130,8 @@ impl Updates for PpoUpdates {
         self.loss(given, call).map(drop)
     }
 
-    fn first(&mut self, given: &PpoGiven, call: Call<'_>, found: &mut TensorWriter) -> Result<(), Error> {
-        let loss = self.loss(given, call)?;
+    fn first(&mut self, given: &PpoGiven, found: &mut TensorWriter) -> Result<(), Error> {
+        let loss = self.loss(given, Call::plain(0))?;
         for (name, value) in [
             ("loss", loss.total),
             ("policy_loss", loss.policy),
