@@ -37,7 +37,6 @@ class Work:
     reference: Cell
     image: ImageFacts
     core: ImageFacts
-    deadline_seconds: float
 
 
 def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
@@ -165,7 +164,6 @@ def _load(record: Record, work: WorkFacts) -> Work:
         reference=replace(cell, implementation=reference, seed=said.seed),
         image=image,
         core=work.core,
-        deadline_seconds=record.launch.deadline_seconds,
     )
 
 

@@ -130,6 +130,18 @@ class VerificationDiffers(ForgeBenchError):
     exit_code = 10
 
 
+class OtherWork(ForgeBenchError):
+    """A record's work is not that of the matrix, so nothing that is found about it says anything about the matrix."""
+
+    exit_code = 29
+
+
+class NothingDecided(ForgeBenchError):
+    """Cells were run again, nothing differs, and no time that ranks could be judged."""
+
+    exit_code = 30
+
+
 class PackagesDrifted(ForgeBenchError):
     """The locked packages differ from the packages that were asked for, or are no longer served."""
 

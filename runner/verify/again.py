@@ -8,6 +8,7 @@ from runner.executors.base import Executor, LaunchRequest, LaunchResult
 from runner.executors.instructions import left_out_here
 from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.images import CORE, ImageTarget
+from runner.matrix.model import ByExecution
 from runner.matrix.toolchain import Toolchain
 from runner.planning.cells import Cell, content_key
 from runner.planning.plan import Decision, ImageKey, KeyedCell, Launch, Plan, PlannedCell, launches_of
@@ -25,16 +26,24 @@ from runner.system.cpus import CpuSet
 from runner.system.errors import ImageNotFound, PinMismatch
 from runner.verify.images import StandIn
 
-# Native records may run again under emulation, where one import takes half a minute.
-_LEAST_EMULATED_DEADLINE_SECONDS = 3600.0
-
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A record to run again: its work, and the images that replace its own."""
+    """A record to run again.
+
+    Attributes:
+        record: the record.
+        work: its work.
+        limits: the limits that it is run under, which a record may not choose.
+        deadlines: the seconds that its launch may take.
+        image: what replaces its image.
+        core: what replaces the image that made its inputs and ran its reference.
+    """
 
     record: Record
     work: Work
+    limits: Limits
+    deadlines: ByExecution[float]
     image: StandIn
     core: StandIn
 
@@ -53,7 +62,8 @@ class Job:
         return [each for each in jobs if each.cell.case.name == self.cell.case.name]
 
     def _on(self, cell: Cell) -> Cell:
-        return replace(cell, platform=replace(cell.platform, architecture=self.image.facts.architecture))
+        platform = replace(cell.platform, architecture=self.image.facts.architecture)
+        return replace(cell, platform=platform, limits=self.limits)
 
 
 class OnGivenImages:
@@ -240,7 +250,6 @@ def _room(job: Job) -> str:
             "core": job.core.facts.config_digest,
             "names": [cell.benchmark, cell.toolchain, cell.platform, cell.limits],
             "architecture": job.cell.platform.architecture,
-            "deadline": job.work.deadline_seconds,
             # The parameters that a profile adds to the case's, which tell native sizes from emulated ones.
             "sizes": {
                 key: value
@@ -297,7 +306,9 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
         launches += launches_of(
             list(room.values()),
             executions,
-            lambda cell, jobs=jobs: _deadline(jobs[0], executions[cell.platform.name]),  # type: ignore[misc]  # mypy infers no default
+            lambda cell, jobs=jobs: jobs[0].deadlines.of(  # type: ignore[misc]  # mypy infers no default
+                emulated=executions[cell.platform.name].emulated
+            ),
         )
     return Plan(
         profile=bundle.profile,
@@ -307,10 +318,3 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
         execution_hashes={key: facts.execution_hash for key, facts in bundle.images.items()},
         records=tuple(records),
     ), keys
-
-
-def _deadline(job: Job, execution: Execution) -> float:
-    """The record's deadline, or a longer one where a native record runs again under emulation."""
-    if execution.emulated and not job.record.execution.emulated:
-        return max(job.work.deadline_seconds, _LEAST_EMULATED_DEADLINE_SECONDS)
-    return job.work.deadline_seconds

@@ -1,22 +1,24 @@
 """Compare old records with new ones: one finding for each figure, by rules that are printed beside the result."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from runner.figures.statistics import LEAST_PROCESSES, Interval, Processes, figure, ratio_interval
 from runner.matrix import Determinism
-from runner.planning.cpu_differences import unlike_cpus
 from runner.records.failure import FailureKind
 from runner.records.record import Record, content_hash
+from runner.verify.findings import TOLERANCE, Finding, Judged, Pair, Verdict
 from runner.verify.images import Likeness
+from runner.verify.obstacles import (
+    MODEL,
+    circumstance_of,
+    loaded,
+    why_no_bytes,
+    why_no_memory,
+    why_no_times,
+)
+from runner.verify.ranks import rank
 
-# A time or a peak of memory is reproduced where new over old lies within these bounds.
-TOLERANCE = (0.8, 1.25)
-# The facts that decide whether two machines are one model. Speed and the choice of vectorised kernels follow from
-# them.
-_MODEL = ("cpu_model", "architecture", "simd", "caches")
 # The machine may cause such a failure as well as the implementation.
 _OF_THE_MACHINE = frozenset(
     kind.value
@@ -28,68 +30,6 @@ _OF_THE_MACHINE = frozenset(
         FailureKind.NO_REFERENCE,
     )
 )
-_NEVER = "emulated times are never judged"
-
-
-class Verdict(Enum):
-    """The verdict on a figure."""
-
-    REPRODUCED = "reproduced"
-    DIFFERS = "differs"
-    INCONCLUSIVE = "inconclusive"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """A record, and the new record of its cell; or why there is no new record."""
-
-    old: Record
-    new: Record | None
-    why_not: str | None
-    likeness: Likeness
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """The verdict on one figure of one record.
-
-    A figure that takes several processes is of all records of a cell (``seed`` is None). ``informational`` findings
-    are shown and decide nothing. ``ratio`` is new over old with its interval. ``then`` and ``now`` are the two
-    figures, in the unit of the metric's name.
-    """
-
-    figure: str
-    verdict: Verdict
-    why: str
-    seed: int | None = None
-    record: str | None = None
-    informational: bool = False
-    then: float | None = None
-    now: float | None = None
-    ratio: Interval | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judged:
-    """The records of one cell at all its seeds, with their findings."""
-
-    pairs: tuple[Pair, ...]
-    findings: tuple[Finding, ...]
-
-    @property
-    def first(self) -> Record:
-        """One of the records. They differ only in the seed."""
-        return self.pairs[0].old
-
-    @property
-    def headline(self) -> str:
-        """The metric that tables rank by; older records do not name it."""
-        return self.first.work.headline if self.first.work else "headline"
-
-    @property
-    def processes(self) -> int:
-        """How many processes gave the old figures."""
-        return len({pair.old.seed for pair in self.pairs})
 
 
 def judge(pairs: Iterable[Pair]) -> tuple[Judged, ...]:
@@ -97,13 +37,27 @@ def judge(pairs: Iterable[Pair]) -> tuple[Judged, ...]:
     cells: dict[str, list[Pair]] = {}
     for pair in pairs:
         cells.setdefault(_cell_of(pair.old), []).append(pair)
+    references = {
+        _comparison_of(members[0].old): members
+        for members in cells.values()
+        if members[0].old.implementation == _reference_of(members[0].old)
+    }
     return tuple(
         Judged(
             pairs=tuple(members),
-            findings=(*(found for pair in members for found in exact(pair)), *by_interval(members)),
+            findings=(
+                *(found for pair in members for found in exact(pair)),
+                *by_interval(members),
+                *_ranks(members, references.get(_comparison_of(members[0].old), [])),
+            ),
         )
         for members in cells.values()
     )
+
+
+def _ranks(members: Sequence[Pair], reference: Sequence[Pair]) -> Iterator[Finding]:
+    if reference and members is not reference and (found := rank(members, reference)):
+        yield found
 
 
 def exact(pair: Pair) -> tuple[Finding, ...]:
@@ -127,15 +81,17 @@ def by_interval(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
     if not both:
         return ()
     olds, news = [old for old, _ in both.values()], [new for _, new in both.values()]
-    obstacle = _why_no_times(pairs, olds[0], news)
+    obstacle = why_no_times(pairs, olds[0], news)
     headline = olds[0].work.headline if olds[0].work else None
     found = []
     for metric in olds[0].metrics:
         sides = _sides(olds, news, lambda record, name=metric: record.values(name))  # type: ignore[misc]  # mypy infers no default
-        found.append(_compare(metric, sides, obstacle, informational=metric != headline))
+        found.append(
+            _compare(metric, sides, obstacle, informational=metric != headline, busy=loaded(olds, news))
+        )
     memory = _sides(olds, news, _peak)
     if memory[0]:
-        why = obstacle or _why_no_memory(olds, news)
+        why = obstacle or why_no_memory(olds, news)
         found.append(_compare("peak memory", memory, why, informational=True))
     return tuple(found)
 
@@ -163,14 +119,27 @@ def verdict_of(ratio: Interval) -> tuple[Verdict, str]:
     )
 
 
-def other_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
-    """Why two machines are not one model, or None."""
-    if old.get("cpu_model") is None or new.get("cpu_model") is None:
-        return "the CPU model is unknown"
-    for name in _MODEL:
-        if old.get(name) != new.get(name):
-            return f"another machine: {name.replace('_', ' ')} {_brief(new.get(name))}, was {_brief(old.get(name))}"
-    return None
+def _reference_of(record: Record) -> str | None:
+    return record.work.reference.implementation if record.work else None
+
+
+def _comparison_of(record: Record) -> str:
+    """The facts that a cell shares with the reference that it is ranked against."""
+    names = {
+        name: value for name, value in record.cell.plain().items() if name not in ("seed", "implementation")
+    }
+    described = record.machine.plain()
+    return content_hash(
+        {
+            "names": names,
+            "parameters": record.parameters,
+            "execution": record.execution.kind.value,
+            "executor": record.launch.executor,
+            "machine": [described.get(name) for name in MODEL],
+            "profile": record.profile,
+            "reference": record.work.reference.plain()["command"] if record.work else None,
+        }
+    )
 
 
 def _cell_of(record: Record) -> str:
@@ -185,7 +154,7 @@ def _cell_of(record: Record) -> str:
             "execution": record.execution.kind.value,
             "executor": record.launch.executor,
             "image": [record.image.target, record.image.execution_hash],
-            "machine": [described.get(name) for name in _MODEL],
+            "machine": [described.get(name) for name in MODEL],
             "profile": record.profile,
         }
     )
@@ -216,7 +185,7 @@ def _gate(pair: Pair, new: Record) -> Finding:
     is_ = "passes" if now is None else f"fails ({now.kind}: {now.detail})"
     why = f"it {was} and now {is_}"
     kinds = {failure.kind for failure in (then, now) if failure is not None}
-    circumstance = _circumstance(pair, new)
+    circumstance = circumstance_of(pair, new)
     if circumstance is not None and kinds <= _OF_THE_MACHINE:
         return _finding(pair, "gate", Verdict.INCONCLUSIVE, f"{why}; {circumstance}")
     return _finding(pair, "gate", Verdict.DIFFERS, why)
@@ -272,7 +241,7 @@ def _bytes(pair: Pair, new: Record) -> list[Finding]:
         if apart is None and len(then) != len(now):
             apart = min(len(then), len(now))
         compared.append(("episodes", [] if apart is None else [f"episode {apart}"], f"{len(then)} episodes"))
-    obstacle = _why_no_bytes(pair, new) if promise is Determinism.MACHINE else None
+    obstacle = why_no_bytes(pair, new) if promise is Determinism.MACHINE else None
     for name, different, all_of in compared:
         if not different:
             found.append(_finding(pair, name, Verdict.REPRODUCED, f"the same bytes in {all_of}"))
@@ -284,71 +253,6 @@ def _bytes(pair: Pair, new: Record) -> list[Finding]:
             reason = f"{why}, which are promised on one CPU model and image alone; {obstacle}"
             found.append(_finding(pair, name, Verdict.INCONCLUSIVE, reason))
     return found
-
-
-def _why_no_bytes(pair: Pair, new: Record) -> str | None:
-    """Why an implementation that promises bytes on one machine and image may give other bytes here."""
-    if pair.likeness is not Likeness.SAME and not _same_host(pair.old, new):
-        return str(pair.likeness)
-    if pair.old.execution.kind != new.execution.kind:
-        return f"executed {new.execution.kind.value}, was {pair.old.execution.kind.value}"
-    return other_machine(pair.old.machine.plain(), new.machine.plain())
-
-
-def _same_host(old: Record, new: Record) -> bool:
-    """Whether both records, without images, have the same sources and the same software on the host."""
-    images = (old.image, new.image)
-    return (
-        all(image.identity is None and image.config_digest is None for image in images)
-        and old.image.execution_hash == new.image.execution_hash
-        and old.software == new.software
-    )
-
-
-def _circumstance(pair: Pair, new: Record) -> str | None:
-    """The causes outside the implementation that may have made a cell fail or pass."""
-    if pair.likeness is Likeness.OTHER:
-        return str(pair.likeness)
-    if pair.old.execution.kind != new.execution.kind:
-        return f"executed {new.execution.kind.value}, was {pair.old.execution.kind.value}"
-    if pair.old.launch.executor != new.launch.executor:
-        return f"run by the executor {new.launch.executor}"
-    return other_machine(pair.old.machine.plain(), new.machine.plain())
-
-
-def _why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) -> str | None:
-    """Why the times of these records may not be judged, or None."""
-    for record, said in (
-        (old, _NEVER),
-        *((new, f"emulated here, and {_NEVER}") for new in news),
-    ):
-        if record.execution.emulated:
-            return said
-        if not record.execution.ranked:
-            return "the record does not say whether the execution was native"
-    for new in news:
-        if new.launch.executor != old.launch.executor:
-            return f"run by the executor {new.launch.executor}, was {old.launch.executor}"
-        different = other_machine(old.machine.plain(), new.machine.plain())
-        if different is not None:
-            return different
-    for pair in pairs:
-        if pair.new is None:
-            continue
-        unlike = unlike_cpus(pair.old.launch.limits, pair.new.launch.limits)
-        if unlike is not None:
-            return unlike
-    worst = max(pair.likeness for pair in pairs)
-    return str(worst) if worst is Likeness.OTHER else None
-
-
-def _why_no_memory(olds: Sequence[Record], news: Sequence[Record]) -> str | None:
-    """Why a peak may not be compared: a process's peak covers all cases that it served."""
-    for old, new in zip(olds, news, strict=True):
-        then, now = (sorted(record.launch.cases or ()) for record in (old, new))
-        if then != now:
-            return f"its process served {len(then)} cases, and {len(now)} now"
-    return None
 
 
 def _sides(
@@ -367,7 +271,12 @@ def _peak(record: Record) -> Sequence[float]:
 
 
 def _compare(
-    name: str, sides: tuple[Processes, Processes], obstacle: str | None, *, informational: bool
+    name: str,
+    sides: tuple[Processes, Processes],
+    obstacle: str | None,
+    *,
+    informational: bool,
+    busy: str | None = None,
 ) -> Finding:
     old, new = sides
     if not old or not new:
@@ -384,6 +293,8 @@ def _compare(
         verdict, why = verdict_of(ratio)
     except ValueError:
         verdict, why = Verdict.INCONCLUSIVE, "a zero has no ratio"
+    if verdict is Verdict.DIFFERS and busy is not None:
+        verdict, why = Verdict.INCONCLUSIVE, f"{why}; {busy}"
     if obstacle is not None:
         verdict, why = Verdict.INCONCLUSIVE, obstacle
         # A figure that may not be judged gets no ratio; both values are shown side by side.
@@ -406,8 +317,3 @@ def _unequal(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 
 def _files(hashes: Mapping[str, str]) -> str:
     return f"{len(hashes)} file{'' if len(hashes) == 1 else 's'}"
-
-
-def _brief(value: Any) -> str:
-    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."  # noqa: PLR2004 (60 with the dots)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -14,8 +14,9 @@ from runner.figures.statistics import Interval
 from runner.records.record import Record
 from runner.report.tables.units import bounds, figure_value, significant
 from runner.system import printable
+from runner.verify.findings import TOLERANCE, Finding, Judged, Verdict
 from runner.verify.images import Likeness, StandIn, short
-from runner.verify.judge import TOLERANCE, Finding, Judged, Verdict
+from runner.verify.ranks import in_words
 
 _WIDTH = 80
 # The widest columns. The names of figures get the rest of the line.
@@ -25,23 +26,41 @@ _LONGEST_LINE = 1000
 _RULE = (
     "Bytes and counts must be equal. A time is reproduced where the 95 % interval of now/then lies within "
     f"{TOLERANCE[0]:g} to {TOLERANCE[1]:g}, or holds 1 with its middle in there. "
-    "A time differs where the interval lies outside. Figures in parentheses decide nothing."
+    "A time differs where the interval lies outside. Figures in parentheses decide nothing. "
+    "A rank is reproduced where its interval excludes 1 on the same side, then and now."
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The result of a verification."""
+    """The result of a verification.
+
+    ``foreign`` holds how records differ from the matrix that they were held against, by their identifiers.
+    """
 
     judged: tuple[Judged, ...]
     stand_ins: tuple[StandIn, ...]
     launches: int
     machine: str
+    foreign: Mapping[str, tuple[str, ...]]
 
     @property
     def deciding(self) -> tuple[Finding, ...]:
         """The findings that the verdict rests on."""
         return tuple(found for each in self.judged for found in each.findings if not found.informational)
+
+    @property
+    def decided(self) -> bool:
+        """Whether the time that ranks was reproduced of some cell."""
+        return any(
+            found.figure == each.headline and found.verdict is Verdict.REPRODUCED
+            for each in self.judged
+            for found in each.findings
+        )
+
+    def why_foreign(self, judged: Judged) -> tuple[str, ...]:
+        """How a cell's records differ from the matrix; empty where they are its work."""
+        return next((why for pair in judged.pairs if (why := self.foreign.get(pair.old.identifier))), ())
 
     @property
     def counts(self) -> dict[Verdict, int]:
@@ -74,6 +93,8 @@ def as_text(report: Report) -> str:
         lines += ["", title, "", _verdicts(members)]
         if any(_times(each) for each in members):
             lines += ["", _intervals(members)]
+        if any(_ranks(each) for each in members):
+            lines += ["", _rank_table(members)]
     for verdict, heading in (
         (Verdict.DIFFERS, "What differs"),
         (Verdict.INCONCLUSIVE, "Inconclusive, and why"),
@@ -81,6 +102,7 @@ def as_text(report: Report) -> str:
         reasons = list(_reasons(report.judged, verdict))
         if reasons:
             lines += ["", f"{heading}:", *reasons]
+    lines += _not_of_this_matrix(report)
     lines += ["", *_wrapped(_RULE, indent=0), "", *_wrapped(report.summary(), indent=0)]
     # A record may hold any names of files and versions of software.
     return printable.lines("\n".join(lines), _LONGEST_LINE)
@@ -102,7 +124,7 @@ def as_json(report: Report) -> str:
                 }
                 for stand_in in report.stand_ins
             ],
-            "cells": [_cell_object(each) for each in report.judged],
+            "cells": [_cell_object(each, report.why_foreign(each)) for each in report.judged],
             "summary": {verdict.value: count for verdict, count in report.counts.items()},
         },
         indent=1,
@@ -119,13 +141,38 @@ def first_difference(report: Report) -> str:
     return "nothing differs"
 
 
-def _cell_object(judged: Judged) -> dict[str, Any]:
+def first_undecided(report: Report) -> str:
+    """Why the first time that ranks was not judged, in one line."""
+    for each in report.judged:
+        for found in each.findings:
+            if found.figure in (each.headline, "all figures"):
+                return f"{_name(each)}, {found.figure}: {found.why}"
+    return "no cell that passed was run again"
+
+
+def _not_of_this_matrix(report: Report) -> list[str]:
+    """How cells differ from the matrix. Each reason stands once, with its cells."""
+    reasons: dict[tuple[str, ...], list[str]] = {}
+    for each in report.judged:
+        if why := report.why_foreign(each):
+            reasons.setdefault(why, []).append(_name(each))
+    if not reasons:
+        return []
+    lines = ["", "Not the work of this matrix:"]
+    for why, cells in reasons.items():
+        lines += [line for each in why for line in _wrapped(each, indent=2)]
+        lines += _wrapped(_some_of(cells), indent=4)
+    return lines
+
+
+def _cell_object(judged: Judged, why_foreign: Sequence[str]) -> dict[str, Any]:
     cell = {name: value for name, value in judged.first.cell.plain().items() if name != "seed"}
     return {
         **cell,
         "profile": judged.first.profile,
         "determinism": judged.first.determinism.value,
         "execution": judged.first.execution.kind.value,
+        "not_of_this_matrix": list(why_foreign),
         "seeds": sorted({pair.old.seed for pair in judged.pairs}),
         "records": [pair.old.identifier for pair in judged.pairs],
         "figures": [
@@ -139,6 +186,7 @@ def _cell_object(judged: Judged) -> dict[str, Any]:
                 "then": found.then,
                 "now": found.now,
                 **_ratio_object(found.ratio),
+                "ranks": None if found.ranks is None else [_ratio_object(each) for each in found.ranks],
             }
             for found in judged.findings
         ],
@@ -216,6 +264,28 @@ def _intervals(members: Sequence[Judged]) -> str:
     )
 
 
+def _ranks(judged: Judged) -> list[Finding]:
+    return [found for found in judged.findings if found.ranks is not None]
+
+
+def _rank_table(members: Sequence[Judged]) -> str:
+    """How many times faster than its reference each cell was and is, with the margin of each rank."""
+    return tabulate(
+        [
+            [
+                _cell(each),
+                *("not formed" if ratio is None else in_words(ratio) for ratio in found.ranks or ()),
+            ]
+            for each in members
+            for found in _ranks(each)
+        ],
+        headers=["cell", "times faster than its reference, then", "now"],
+        tablefmt="simple",
+        disable_numparse=True,
+        maxcolwidths=[_CELL, None, 21],
+    )
+
+
 def _reasons(judged: Iterable[Judged], verdict: Verdict) -> Iterator[str]:
     """Each reason once, with its cells and seeds."""
     reasons: dict[tuple[str, str], dict[str, list[int]]] = {}
@@ -226,9 +296,14 @@ def _reasons(judged: Iterable[Judged], verdict: Verdict) -> Iterator[str]:
                 seeds += [] if found.seed is None else [found.seed]
     for (name, why), places in reasons.items():
         yield from _wrapped(f"{name}: {why}", indent=2)
-        shown = [f"{place}{_seeds(seeds)}" for place, seeds in places.items()]
-        rest = f", and {len(shown) - _MOST_NAMED} more" if len(shown) > _MOST_NAMED else ""
-        yield from _wrapped(f"{'; '.join(shown[:_MOST_NAMED])}{rest}", indent=4)
+        yield from _wrapped(
+            _some_of([f"{place}{_seeds(seeds)}" for place, seeds in places.items()]), indent=4
+        )
+
+
+def _some_of(cells: Sequence[str]) -> str:
+    rest = f", and {len(cells) - _MOST_NAMED} more" if len(cells) > _MOST_NAMED else ""
+    return f"{'; '.join(cells[:_MOST_NAMED])}{rest}"
 
 
 def _seeds(seeds: Sequence[int]) -> str:

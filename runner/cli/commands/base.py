@@ -75,11 +75,16 @@ class Context:
     @cached_property
     def matrix(self) -> Matrix:
         """The matrix. Every name of the command line was found in it."""
-        if self._asked.matrix is None:
-            require_checkout()
-        matrix = load_matrix(self.matrix_path, builds=not self.inside_image)
+        matrix = self.any_matrix
         check_names(self._asked, matrix)
         return matrix
+
+    @cached_property
+    def any_matrix(self) -> Matrix:
+        """The matrix of a command whose names are those of records, which a matrix need not have."""
+        if self._asked.matrix is None:
+            require_checkout()
+        return load_matrix(self.matrix_path, builds=not self.inside_image)
 
     @property
     def matrix_path(self) -> Path:

@@ -15,14 +15,23 @@ from runner.records.record import Record
 from runner.records.source import address_of, record_beginning, store_at
 from runner.records.store import Store
 from runner.system import machine
-from runner.system.errors import EmulationMissing, UsageError, VerificationDiffers, WrongImage
+from runner.system.errors import (
+    EmulationMissing,
+    NothingDecided,
+    OtherWork,
+    UsageError,
+    VerificationDiffers,
+    WrongImage,
+)
 from runner.system.paths import resolved
 from runner.system.scratch import scratch_directory
 from runner.verify.again import Job, Outcome, run_again
+from runner.verify.binding import allowed, deadlines, differences
+from runner.verify.findings import Pair, Verdict
 from runner.verify.images import Likeness, StandIn, find_images, own_image, refuse_images
-from runner.verify.judge import Pair, Verdict, judge
+from runner.verify.judge import judge
 from runner.verify.read import read_records
-from runner.verify.report import Report, as_json, as_text, first_difference
+from runner.verify.report import Report, as_json, as_text, first_difference, first_undecided
 
 _NOTHING = Outcome(records={}, left_out={}, launches=0)
 
@@ -32,9 +41,13 @@ def _run(context: Context) -> int:
     records = _selected(_named(str(own.path), context), context)
     say(f"{len(records)} records are as they were sealed")
     works = {record.identifier: load_work(record) for record in records if lacks(record) is None}
+    foreign = _foreign(records, works, context)
+    _require_trust(foreign, context)
     stand_ins = _images(works.values(), context) if works else {}
     jobs = [
-        _job(record, works[record.identifier], stand_ins) for record in records if record.identifier in works
+        _job(record, works[record.identifier], stand_ins, context)
+        for record in records
+        if record.identifier in works
     ]
     launches = {record.launch.id: record for record in records if record.identifier in works}
     if launches:
@@ -45,6 +58,7 @@ def _run(context: Context) -> int:
         outcome = run_again(jobs, context.executor, store, context.progress) if jobs else _NOTHING
     report = Report(
         judged=judge(_pairs(records, works, stand_ins, outcome)),
+        foreign=foreign,
         stand_ins=tuple(stand_ins.values()),
         launches=outcome.launches,
         machine=str(
@@ -59,7 +73,56 @@ def _run(context: Context) -> int:
             why=first_difference(report),
             fix="read the table; --json has every figure, and --keep DIR keeps the new records and their logs",
         )
+    if foreign:
+        raise _other_work(foreign, len(records), "the table says how the others came out")
+    if not report.decided:
+        raise NothingDecided(
+            what="nothing differs, and nothing was decided about the times that rank",
+            why=first_undecided(report),
+            fix="verify five seeds of a cell or more, natively, on the model of machine that the records name",
+        )
     return 0
+
+
+def _foreign(
+    records: Iterable[Record], works: dict[str, Work], context: Context
+) -> dict[str, tuple[str, ...]]:
+    """How each record that is not the matrix's work differs from it, by the record's identifier."""
+    found = {
+        record.identifier: differences(
+            works[record.identifier].cell,
+            context.any_matrix,
+            profile=record.profile,
+            emulated=record.execution.emulated,
+        )
+        for record in records
+        if record.identifier in works
+    }
+    return {identifier: why for identifier, why in found.items() if why}
+
+
+def _require_trust(foreign: dict[str, tuple[str, ...]], context: Context) -> None:
+    """Start no command on a host that the matrix does not have, unless the user trusts it.
+
+    Raises:
+        OtherWork: nothing was started.
+    """
+    on_host = context.executor.name == "local" and not context.inside_image
+    if on_host and foreign and not context.own.trust_commands:
+        raise _other_work(
+            foreign,
+            None,
+            "verify them in containers (--executor docker), or --trust-commands starts their commands as you",
+        )
+
+
+def _other_work(foreign: dict[str, tuple[str, ...]], total: int | None, more: str) -> OtherWork:
+    of_all = "" if total is None else f" of {total}"
+    return OtherWork(
+        what=f"{len(foreign)}{of_all} records are not the work of this matrix",
+        why=next(iter(foreign.values()))[0],
+        fix=f"give the matrix that they were made with (--matrix FILE); {more}",
+    )
 
 
 def _named(text: str, context: Context) -> Sequence[Record]:
@@ -101,8 +164,6 @@ def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, StandIn
     asked = [name or "--" for name in own.image]
     if context.executor.name == "local":
         refuse_images(asked)
-        if not context.inside_image:
-            say("the commands of these records run on this host, as you: only for records that you trust")
         return own_image(works, context.executor, any_image=own.any_image, say=say)
     recorded = [facts for work in works for facts in (work.core, work.image)]
     stand_ins = find_images(recorded, asked=asked, any_image=own.any_image, say=say)
@@ -125,8 +186,15 @@ def _require_emulation(architectures: set[str], work: Work) -> None:
             raise not_ready(missing)
 
 
-def _job(record: Record, work: Work, stand_ins: dict[ImageFacts, StandIn]) -> Job:
-    job = Job(record=record, work=work, image=stand_ins[work.image], core=stand_ins[work.core])
+def _job(record: Record, work: Work, stand_ins: dict[ImageFacts, StandIn], context: Context) -> Job:
+    job = Job(
+        record=record,
+        work=work,
+        limits=allowed(work.cell.limits, context.any_matrix),
+        deadlines=deadlines(record.profile, context.any_matrix),
+        image=stand_ins[work.image],
+        core=stand_ins[work.core],
+    )
     if job.image.facts.architecture != job.core.facts.architecture:
         raise WrongImage(
             what=f"record {record.identifier} needs two images of one architecture",
@@ -179,6 +247,11 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--any-image", action="store_true", help="go on with an image that is not the record's"
     )
+    parser.add_argument(
+        "--trust-commands",
+        action="store_true",
+        help="with --executor local: start commands on this host that the matrix does not have",
+    )
     parser.add_argument("--keep", type=a_path, metavar="DIR", help="keep the new records and logs there")
     parser.add_argument("--json", action="store_true", help="print every finding as JSON")
 
@@ -186,7 +259,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="verify",
     summary="run stored cells again on their images and say which figures come out the same",
-    takes=("--arch", "--only", "--seeds", "--limits", "--executor"),
+    takes=("--arch", "--only", "--seeds", "--limits", "--matrix", "--executor"),
     add_options=_add_options,
     run=_run,
 )

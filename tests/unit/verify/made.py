@@ -117,8 +117,13 @@ class Forge:
         self.read()
 
     def verify(self, *arguments: str, path: Path | None = None) -> tuple[int, str, str]:
-        """Exit code, stdout, stderr. No matrix that could be read knows these benchmarks."""
-        code = main(["verify", str(path or self.store.root), "--executor", "local", *arguments])
+        """Exit code, stdout, stderr, held against the matrix that the records were made with."""
+        return self.verify_by(self.directory / "matrix.yaml", *arguments, path=path)
+
+    def verify_by(self, matrix: Path, *arguments: str, path: Path | None = None) -> tuple[int, str, str]:
+        """The same, held against another matrix."""
+        where = ["--matrix", str(matrix), "--executor", "local"]
+        code = main(["verify", str(path or self.store.root), *where, *arguments])
         return code, *self.read()
 
     def figures(

@@ -15,8 +15,9 @@ from runner.figures.statistics import Interval
 from runner.records.image import ImageFacts
 from runner.records.measured import Episode
 from runner.records.record import Record
+from runner.verify.findings import TOLERANCE, Pair, Verdict
 from runner.verify.images import Likeness, StandIn, likeness
-from runner.verify.judge import TOLERANCE, Pair, Verdict, by_interval, exact, judge, verdict_of
+from runner.verify.judge import by_interval, exact, judge, verdict_of
 from runner.verify.report import Report, as_json, as_text
 from verify.made import varied
 
@@ -244,7 +245,7 @@ def test_what_only_the_labels_of_an_image_say_is_shown_as_their_word(recorded, f
     stand = StandIn(recorded=recorded, facts=found, likeness=likeness(recorded, found))
     assert stand.is_claimed is claimed
     assert ("labels" in str(stand)) is claimed
-    shown = Report(judged=(), stand_ins=(stand,), launches=0, machine="Example CPU 9000")
+    shown = Report(judged=(), stand_ins=(stand,), launches=0, machine="Example CPU 9000", foreign={})
     assert ("no digest shows it" in as_text(shown)) is claimed
     assert json.loads(as_json(shown))["images"][0]["claimed"] is claimed
 
@@ -255,6 +256,7 @@ def report(pairs: list[Pair]) -> Report:
         stand_ins=(StandIn(recorded=FACTS, facts=FACTS, likeness=Likeness.SAME),),
         launches=len(pairs),
         machine="Example CPU 9000",
+        foreign={},
     )
 
 

@@ -1,0 +1,74 @@
+"""The words of a verification: old and new records in pairs, and the findings on them."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from runner.figures.statistics import Interval
+from runner.records.record import Record
+from runner.verify.images import Likeness
+
+# A time or a peak of memory is reproduced where new over old lies within these bounds.
+TOLERANCE = (0.8, 1.25)
+
+
+class Verdict(Enum):
+    """The verdict on a figure."""
+
+    REPRODUCED = "reproduced"
+    DIFFERS = "differs"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """A record, and the new record of its cell; or why there is no new record."""
+
+    old: Record
+    new: Record | None
+    why_not: str | None
+    likeness: Likeness
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The verdict on one figure of one record.
+
+    A figure that takes several processes is of all records of a cell (``seed`` is None). ``informational`` findings
+    are shown and decide nothing. ``ratio`` is new over old with its interval. ``then`` and ``now`` are the two
+    figures, in the unit of the metric's name. ``ranks`` are a rank then and now; the second is None where it may not be
+    formed.
+    """
+
+    figure: str
+    verdict: Verdict
+    why: str
+    seed: int | None = None
+    record: str | None = None
+    informational: bool = False
+    then: float | None = None
+    now: float | None = None
+    ratio: Interval | None = None
+    ranks: tuple[Interval, Interval | None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """The records of one cell at all its seeds, with their findings."""
+
+    pairs: tuple[Pair, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def first(self) -> Record:
+        """One of the records. They differ only in the seed."""
+        return self.pairs[0].old
+
+    @property
+    def headline(self) -> str:
+        """The metric that tables rank by; older records do not name it."""
+        return self.first.work.headline if self.first.work else "headline"
+
+    @property
+    def processes(self) -> int:
+        """How many processes gave the old figures."""
+        return len({pair.old.seed for pair in self.pairs})
