@@ -67,6 +67,11 @@ class AppliedLimits:
     enforced: tuple[str, ...]
     siblings: tuple[str, ...] | None = None
 
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        """The CPU set as numbers; empty where there is none."""
+        return tuple(map(int, self.cpuset.split(","))) if self.cpuset else ()
+
     @classmethod
     def of(cls, limits: Limits, *, cpus: CpuSet, enforced: tuple[str, ...]) -> "AppliedLimits":
         """The matrix's limits on these CPUs."""

@@ -6,6 +6,7 @@ container's stdin, over a local socket, TLS and SSH alike. A half of a TLS conne
 
 import contextlib
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from docker.models.containers import Container
@@ -20,9 +21,10 @@ _GONE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, ValueError)
 class ContainerStdin:
     """An attached stdin. Made before the container starts, so that the first line cannot be early."""
 
-    def __init__(self, container: Container, *, here: bool) -> None:
+    def __init__(self, container: Container, *, here: bool, cpus: Iterable[int]) -> None:
         self._container = container
         self._here = here
+        self._cpus = tuple(cpus)
         self._init = 0
         attached: Any = container.attach_socket(params={"stdin": 1, "stream": 1})
         # The answer is kept as long as its socket; over SSH only its connection can be written to.
@@ -51,5 +53,5 @@ class ContainerStdin:
             self._answer.close()
 
     def look(self) -> Seen:
-        """Its control group's processor time and its processes' peaks."""
-        return seen_of_container(self._init, str(self._container.id)) if self._init else UNSEEN
+        """What its control group and its processes used."""
+        return seen_of_container(self._init, str(self._container.id), self._cpus) if self._init else UNSEEN

@@ -152,7 +152,7 @@ class DockerExecutor:
                     return _refused(error, limits)
                 stdin = None
                 if request.on_open is not None:
-                    stdin = ContainerStdin(container, here=self._place is Whereabouts.HERE)
+                    stdin = ContainerStdin(container, here=self._place is Whereabouts.HERE, cpus=limits.cpus)
                     stack.callback(stdin.close)
                 return _run(request, container, beside, limits, stdin)
         except BROKEN_CONNECTION as error:

@@ -260,7 +260,7 @@ def _start(
         if process is not None:
             with uninterrupted():
                 end_group(process, grace_seconds=_GRACE_SECONDS)
-                ProcessStdin(process).close()
+                ProcessStdin(process, limits.cpus).close()
 
 
 def _watch(
@@ -268,7 +268,7 @@ def _watch(
 ) -> LaunchResult:
     streams = Streams(request.on_line)
     if request.on_open is not None:
-        request.on_open(ProcessStdin(process))
+        request.on_open(ProcessStdin(process, limits.cpus))
     stopped = _follow(request, process, streams, started)
     # The process may go on after it closed both streams.
     while stopped is None and process.poll() is None:

@@ -10,21 +10,32 @@ from runner.executors.usage import members
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
-def seen_of_session(leader: int) -> Seen:
-    """What the processes of a session have used; its processor time to a tick of the kernel's clock (10 ms)."""
+def seen_of_session(leader: int, cpus: Iterable[int]) -> Seen:
+    """What the processes of a session have used; its processor time to a tick of the kernel's clock (10 ms).
+
+    Args:
+        leader: the process that leads the session.
+        cpus: those that it may use.
+    """
     found = tuple(members(leader))
     if not found:
         return UNSEEN
-    ticks = sum(each.ticks for each in found)
-    return Seen(cpu_seconds=ticks / os.sysconf("SC_CLK_TCK"), vmhwm_bytes=_peaks(each.pid for each in found))
+    pids = [each.pid for each in found]
+    return Seen(
+        cpu_seconds=sum(each.ticks for each in found) / _ticks_a_second(),
+        vmhwm_bytes=_peaks(pids),
+        preemptions=_preemptions(pids),
+        stolen_seconds=_stolen_seconds(cpus),
+    )
 
 
-def seen_of_container(init: int, identifier: str) -> Seen:
+def seen_of_container(init: int, identifier: str, cpus: Iterable[int]) -> Seen:
     """What a container on this kernel has used; nothing is known where it is on another, or hidden from us.
 
     Args:
         init: the process number of its first process, which only waits for the others.
         identifier: the container's, which its control group is named after.
+        cpus: those that it may use.
     """
     groups = dict(_groups(init))
     if not any(identifier in path for path in groups.values()):
@@ -32,7 +43,12 @@ def seen_of_container(init: int, identifier: str) -> Seen:
     directory = _CGROUPS / "cpuacct" if "cpuacct" in groups else _CGROUPS
     directory /= groups.get("cpuacct", groups.get("", "")).lstrip("/")
     pids = [int(pid) for pid in _read(directory / "cgroup.procs").split() if int(pid) != init]
-    return Seen(cpu_seconds=_cpu_seconds(directory), vmhwm_bytes=_peaks(pids))
+    return Seen(
+        cpu_seconds=_cpu_seconds(directory),
+        vmhwm_bytes=_peaks(pids),
+        preemptions=_preemptions(pids),
+        stolen_seconds=_stolen_seconds(cpus),
+    )
 
 
 def _groups(pid: int) -> Iterable[tuple[str, str]]:
@@ -64,6 +80,37 @@ def _peak(pid: int) -> int:
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
     return 0
+
+
+def _preemptions(pids: Iterable[int]) -> int | None:
+    """Those of all threads that live; the threads of a launch live as long as its process."""
+    found = [
+        int(line.split()[1])
+        for pid in pids
+        for thread in _threads(pid)
+        for line in _read(thread / "status").splitlines()
+        if line.startswith("nonvoluntary_ctxt_switches:")
+    ]
+    return sum(found) if found else None
+
+
+def _threads(pid: int) -> list[Path]:
+    try:
+        return list((_PROC / str(pid) / "task").iterdir())
+    except OSError:
+        return []
+
+
+def _stolen_seconds(cpus: Iterable[int]) -> float | None:
+    """The ninth field of a CPU's line in /proc/stat, proc(5), in ticks."""
+    wanted = {f"cpu{cpu}" for cpu in cpus}
+    lines = [line.split() for line in _read(_PROC / "stat").splitlines()]
+    ticks = [int(line[8]) for line in lines if line and line[0] in wanted and len(line) > 8]  # noqa: PLR2004 (as above)
+    return sum(ticks) / _ticks_a_second() if ticks and len(ticks) == len(wanted) else None
+
+
+def _ticks_a_second() -> int:
+    return os.sysconf("SC_CLK_TCK")
 
 
 def _read(path: Path) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 import subprocess
 import time
+from collections.abc import Iterable
 
 from runner.executors.channel import Seen
 from runner.executors.outside import seen_of_session
@@ -11,8 +12,9 @@ from runner.executors.outside import seen_of_session
 class ProcessStdin:
     """The stdin of a process that leads a session of its own."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", cpus: Iterable[int]) -> None:
         self._process = process
+        self._cpus = tuple(cpus)
 
     def send(self, line: str) -> float:
         """Write a line; the time just before. A process that is gone gets nothing."""
@@ -31,5 +33,5 @@ class ProcessStdin:
                 self._process.stdin.close()
 
     def look(self) -> Seen:
-        """Its session's processor time and peaks."""
-        return seen_of_session(self._process.pid)
+        """What its session used."""
+        return seen_of_session(self._process.pid, self._cpus)

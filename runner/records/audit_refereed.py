@@ -63,6 +63,11 @@ def _rounds(record: Record, seen: RefereeFacts) -> Iterator[Contradiction]:
                 f"{each.cpu_seconds:.6g} s of processor time passed in {each.seconds:.6g} s on {cpus} CPUs",
                 *(f"referee.windows.{index}.cpu_seconds", f"referee.windows.{index}.seconds"),
             )
+        if (each.stolen_seconds or 0) > each.seconds * cpus * _TICKS_SHARE + _TICKS_SECONDS:
+            yield contradiction(
+                f"{each.stolen_seconds:.6g} s were stolen of {each.seconds:.6g} s on {cpus} CPUs",
+                *(f"referee.windows.{index}.stolen_seconds", f"referee.windows.{index}.seconds"),
+            )
 
 
 def asked(record: Record) -> Iterator[Contradiction]:

@@ -32,7 +32,7 @@ class Machine(Part, frozen=True, kw_only=True):
 
 
 class MachineState(Part, frozen=True, kw_only=True):
-    """The state of the machine just before the launch; null where unknown."""
+    """The state of the machine at one moment; null where unknown."""
 
     load_1m: Figure | UnsetType | None = UNSET
     memory_available_bytes: Amount | UnsetType | None = UNSET
@@ -59,7 +59,10 @@ class LimitsInForce(Part, frozen=True, kw_only=True):
 
 
 class LaunchFacts(Part, frozen=True, kw_only=True):
-    """The process that served the cell. Schema 1 does not hold the order of its ``cases``."""
+    """The process that served the cell. Schema 1 does not hold the order of its ``cases``.
+
+    ``state`` is the machine's just before the launch, ``state_after`` just after it; older records lack the second.
+    """
 
     id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9=._-]{0,195}\Z")]
     cases: Annotated[tuple[Name, ...], Meta(min_length=1)] | UnsetType = UNSET
@@ -71,6 +74,7 @@ class LaunchFacts(Part, frozen=True, kw_only=True):
     exit_code: int | None
     out_of_memory: bool
     state: MachineState
+    state_after: MachineState | UnsetType = UNSET
     stderr_tail: str
 
     def __post_init__(self) -> None:

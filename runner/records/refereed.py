@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from runner.records.part import Amount, Figure, Part, Positive
 
@@ -19,13 +19,17 @@ class WindowFacts(Part, frozen=True, kw_only=True):
     """One round: how many repetitions, and what passed between `go` and `done` by the referee's clock.
 
     ``cpu_seconds`` is read from outside, null where it cannot be; ``between_seconds`` is what the implementation
-    claims to have spent between its timed repetitions.
+    claims to have spent between its timed repetitions. ``preemptions`` are the involuntary context switches of the
+    launch's threads, and ``stolen_seconds`` is what a hypervisor took of its CPUs. Both are null where unknown, and
+    absent in older records.
     """
 
     repetitions: Positive
     seconds: Figure
     cpu_seconds: Figure | None
     between_seconds: Figure
+    preemptions: Amount | UnsetType | None = UNSET
+    stolen_seconds: Figure | UnsetType | None = UNSET
 
 
 class RefereeFacts(Part, frozen=True, kw_only=True):

@@ -74,13 +74,13 @@ class Window:
     Attributes:
         repetitions: their numbers.
         seconds: from just before `go` was written to when `done` was read.
-        cpu_seconds: processor time of the launch within the window, read from outside; None where it cannot be.
+        used: what the launch used within the window, read from outside; its peak is that of the launch so far.
         done: what the implementation claims.
     """
 
     repetitions: range
     seconds: float
-    cpu_seconds: float | None
+    used: Seen
     done: Done
 
     @property
@@ -301,7 +301,7 @@ class Dialogue:
         return Window(
             repetitions=repetitions,
             seconds=ended - began,
-            cpu_seconds=_difference(before.cpu_seconds, after.cpu_seconds),
+            used=after.since(before),
             done=done,
         )
 
@@ -328,7 +328,3 @@ def _require_claims(done: Done, repetitions: range) -> None:
         if count != len(repetitions):
             detail = f"{name} holds {count} entries for a round of {len(repetitions)} repetitions"
             raise _Broken(messages.malformed(detail))
-
-
-def _difference(before: float | None, after: float | None) -> float | None:
-    return None if before is None or after is None else max(0.0, after - before)

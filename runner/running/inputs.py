@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from runner.executors.base import Executor, LaunchRequest
@@ -11,6 +12,7 @@ from runner.planning.input_key import generated_cases, inputs_key
 from runner.records.image import ImageFacts
 from runner.records.store import Store
 from runner.referee.protocol import arguments
+from runner.running.alone import alone
 from runner.system.errors import StoreError
 from runner.system.files import tree
 from runner.system.hashes import file_hashes
@@ -22,7 +24,13 @@ DATA_SEED = 42
 
 
 def ensure_inputs(
-    cell: Cell, *, image: ImageFacts, executor: Executor, store: Store, deadline_seconds: float
+    cell: Cell,
+    *,
+    image: ImageFacts,
+    executor: Executor,
+    store: Store,
+    deadline_seconds: float,
+    say: Callable[[str], None],
 ) -> Path:
     """The directory with one sub-folder of input files per case of the cell's benchmark.
 
@@ -36,19 +44,20 @@ def ensure_inputs(
     if kept is not None:
         return kept
     with scratch_directory("inputs") as temporary:
-        result = executor.launch(
-            LaunchRequest(
-                name=f"inputs-{benchmark.name}",
-                image=image,
-                platform=cell.platform,
-                command=(*benchmark.inputs, *arguments(cases, DATA_SEED)),
-                limits=cell.limits,
-                deadline_seconds=deadline_seconds,
-                input_directory=None,
-                output_directory=temporary,
-                on_line=lambda *_: None,
-            )
+        name = f"inputs-{benchmark.name}"
+        request = LaunchRequest(
+            name=name,
+            image=image,
+            platform=cell.platform,
+            command=(*benchmark.inputs, *arguments(cases, DATA_SEED)),
+            limits=cell.limits,
+            deadline_seconds=deadline_seconds,
+            input_directory=None,
+            output_directory=temporary,
+            on_line=lambda *_: None,
         )
+        with alone(executor, cell.limits, what=name, seconds=deadline_seconds, say=say):
+            result = executor.launch(request)
         written = file_hashes(temporary)
         if result.failure is not None and is_full(result.failure.detail):
             raise no_space(f"making the input files of {benchmark.name} failed", result.failure.detail)

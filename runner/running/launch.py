@@ -20,6 +20,7 @@ from runner.records.record import Record
 from runner.records.store import Store
 from runner.referee.dialogue import Dialogue
 from runner.referee.protocol import REFEREE, Reader, arguments
+from runner.running.alone import alone
 from runner.running.bookkeeping import Book
 from runner.running.inputs import ensure_inputs, inputs_of_launch
 from runner.running.progress import Progress
@@ -79,6 +80,7 @@ def _prepare(launch: Launch, around: Surroundings) -> PreparedLaunch:
         executor=around.executor,
         store=around.store,
         deadline_seconds=launch.deadline_seconds,
+        say=around.progress.say,
     )
     cases = _shuffled_cases(launch)
     return PreparedLaunch(
@@ -111,11 +113,19 @@ def _shuffled_cases(launch: Launch) -> dict[str, dict[str, Any]]:
 
 def _start(prepared: PreparedLaunch, around: Surroundings, scratch: Path, keeping: ExitStack) -> EndedLaunch:
     """Run the process to its end. From there on an interruption waits until ``keeping`` is closed."""
-    state, started_at, began = around.executor.state(), datetime.now(UTC), time.monotonic()
-    around.progress.start(prepared.launch)
     request = _request(prepared, scratch)
-    outputs = scratch / "outputs"
-    result = around.executor.launch(request)
+    outputs, executor = scratch / "outputs", around.executor
+    with alone(
+        executor,
+        request.limits,
+        what=prepared.name,
+        seconds=request.deadline_seconds,
+        say=around.progress.say,
+    ):
+        state, started_at, began = executor.state(), datetime.now(UTC), time.monotonic()
+        around.progress.start(prepared.launch)
+        result = executor.launch(request)
+        state_after = executor.state()
     # Finished work is kept: an interruption waits until all cells of this launch are stored.
     keeping.enter_context(uninterrupted())
     return EndedLaunch(
@@ -123,6 +133,7 @@ def _start(prepared: PreparedLaunch, around: Surroundings, scratch: Path, keepin
         started_at=started_at,
         began=began,
         state=state,
+        state_after=state_after,
         result=replace(result, stderr=log_text(without_host(result.stderr))),
         outputs=outputs,
         input_hashes=file_hashes(prepared.inputs),

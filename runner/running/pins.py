@@ -14,7 +14,7 @@ from runner.system.errors import PinMismatch
 from runner.system.printable import one_line
 from runner.system.signals import signal_name
 
-_DEADLINE_SECONDS = 600
+DEADLINE_SECONDS = 600
 _MOST_VERSIONS, _LONGEST = 100, 200
 _LONGEST_ANSWER = 2**16
 # Of what a command printed, so much stands in a message.
@@ -93,7 +93,7 @@ def _ask(
             platform=cell.platform,
             command=command,
             limits=cell.limits,
-            deadline_seconds=_DEADLINE_SECONDS,
+            deadline_seconds=DEADLINE_SECONDS,
             input_directory=None,
             output_directory=None,
             on_line=lambda line, _: said.take(line),

@@ -117,7 +117,9 @@ def _referee(listener: Reader | Dialogue, case: str) -> RefereeFacts | UnsetType
         WindowFacts(
             repetitions=len(each.repetitions),
             seconds=each.seconds,
-            cpu_seconds=each.cpu_seconds,
+            cpu_seconds=each.used.cpu_seconds,
+            preemptions=each.used.preemptions,
+            stolen_seconds=each.used.stolen_seconds,
             between_seconds=each.done.between_seconds,
         )
         for each in refereed.windows
@@ -146,6 +148,7 @@ def _launch(ended: EndedLaunch, executor: str) -> LaunchFacts:
         exit_code=result.exit_code,
         out_of_memory=result.out_of_memory,
         state=convert(ended.state, MachineState),
+        state_after=convert(ended.state_after, MachineState),
         stderr_tail=result.stderr[-_KEPT_TAIL:],
     )
 

@@ -9,10 +9,11 @@ from runner.records.image import ImageFacts
 from runner.records.record import Record
 from runner.records.store import Store
 from runner.referee.nonce import new_secret
+from runner.running import pins
+from runner.running.alone import alone
 from runner.running.bookkeeping import book_of
 from runner.running.launch import Surroundings, run_launch
 from runner.running.occasion import UNKNOWN, Occasion
-from runner.running.pins import verified_software
 from runner.running.progress import Progress
 from runner.system.caller_limits import require_addresses
 from runner.system.scratch import sweep_scratch
@@ -93,7 +94,10 @@ def _prepare(
     }
     if not plan.launches:
         return {}
-    return {
-        key: (image, verified_software(target, cell, image=image, executor=executor, store=store))
-        for key, (target, cell, image) in prepared.items()
-    }
+    verified: dict[ImageKey, tuple[ImageFacts, Mapping[str, str | None]]] = {}
+    for key, (target, cell, image) in prepared.items():
+        what = f"versions of {target.name}"
+        with alone(executor, cell.limits, what=what, seconds=pins.DEADLINE_SECONDS, say=say):
+            software = pins.verified_software(target, cell, image=image, executor=executor, store=store)
+        verified[key] = (image, software)
+    return verified

@@ -47,6 +47,7 @@ class EndedLaunch:
         started_at: when.
         began: the same moment by the monotonic clock, which nobody sets.
         state: the machine's state just before.
+        state_after: and just after.
         result: how it ended.
         outputs: the directory with its files, one folder for each case.
         input_hashes: SHA-256 of each input file, by its path below ``prepared.inputs``.
@@ -57,6 +58,7 @@ class EndedLaunch:
     started_at: datetime
     began: float
     state: Mapping[str, Any]
+    state_after: Mapping[str, Any]
     result: LaunchResult
     outputs: Path
     input_hashes: Mapping[str, str]

@@ -196,6 +196,12 @@ class NotPublishable(ForgeBenchError):
     exit_code = 27
 
 
+class CpusTaken(ForgeBenchError):
+    """Another runner on this machine uses the CPUs of a launch, and does not end."""
+
+    exit_code = 31
+
+
 class OutputLost(ForgeBenchError):
     """The work is done, and its results could not be written to stdout."""
 

@@ -1,7 +1,7 @@
 """A small matrix whose implementations are real processes of this machine, for everything that needs no Docker."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import examples
-from runner.system import machine
+from runner.system import cpu_locks, machine
 
 examples.register()
 grammars_on_request.register()
@@ -90,6 +90,14 @@ def small_matrix(**implementations: list[str]) -> dict:
             }
         },
     }
+
+
+@pytest.fixture(autouse=True, scope="session")
+def locks_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Workers of one call time nothing, so none waits for another's CPUs."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv(cpu_locks.DIRECTORY_VARIABLE, str(tmp_path_factory.mktemp("cpus") / "locks"))
+        yield
 
 
 @pytest.fixture

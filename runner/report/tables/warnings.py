@@ -15,6 +15,10 @@ from runner.report.tables.selection import Room
 # running.
 _HIGH_LOAD = 0.5
 _HIGH_PRESSURE = 10.0
+# Of a ranked window: the share of it that a hypervisor took, and preemptions a second beyond those that the kernel's own
+# threads cause.
+_HIGH_STEAL = 0.01
+_MANY_PREEMPTIONS = 100.0
 _PINNED_GOVERNOR = "performance"
 
 
@@ -37,8 +41,8 @@ def flags_of_load(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def is_loaded(record: Record) -> bool:
-    """Whether other work was running when the record's launch began."""
-    return _loaded(record) or _pressed(record)
+    """Whether other work ran beside the record's launch."""
+    return any(is_so(record) for is_so in (_loaded, _pressed, _loaded_after, _robbed, _preempted))
 
 
 def _of_machines(records: Sequence[Record]) -> Iterator[str]:
@@ -86,6 +90,12 @@ def _of_state(records: Sequence[Record]) -> Iterator[str]:
             "began while the machine was loaded (1-minute load above half of its processors beside those of a launch)",
         ),
         (launches(_pressed), "began under CPU pressure (avg10 above 10 %)"),
+        (launches(_loaded_after), "ended while the machine was loaded"),
+        (
+            launches(_robbed),
+            "lost more than 10 ms a second of a ranked window to other guests of the machine (steal)",
+        ),
+        (launches(_preempted), "were preempted more than 100 times a second in a ranked window"),
         (launches(lambda record: bool(record.launch.state.swap_used_bytes)), "began with swap in use"),
     ):
         if count:
@@ -135,8 +145,17 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
 
 
 def _loaded(record: Record) -> bool:
-    load, processors = _known(record.launch.state.load_1m), _known(record.machine.logical_cpus)
-    # The mean of a minute still includes the launch that ended just before.
+    return _is_high(record, record.launch.state.load_1m)
+
+
+def _loaded_after(record: Record) -> bool:
+    after = record.launch.state_after
+    return after is not UNSET and _is_high(record, after.load_1m)
+
+
+def _is_high(record: Record, load_1m: float | UnsetType | None) -> bool:
+    load, processors = _known(load_1m), _known(record.machine.logical_cpus)
+    # The mean of a minute includes the launch itself, or the one that ended just before.
     own = record.launch.limits.threads
     return (
         load is not None
@@ -149,6 +168,21 @@ def _loaded(record: Record) -> bool:
 def _pressed(record: Record) -> bool:
     pressure = _known(record.launch.state.cpu_pressure_avg10)
     return pressure is not None and pressure > _HIGH_PRESSURE
+
+
+def _robbed(record: Record) -> bool:
+    window = record.referee.windows[-1] if record.referee else None
+    stolen = _known(window.stolen_seconds) if window else None
+    return window is not None and stolen is not None and stolen > _HIGH_STEAL * max(1.0, window.seconds)
+
+
+def _preempted(record: Record) -> bool:
+    window = record.referee.windows[-1] if record.referee else None
+    times = _known(window.preemptions) if window else None
+    # An emulated launch has threads of the emulator's.
+    if window is None or times is None or record.execution.emulated:
+        return False
+    return times > _MANY_PREEMPTIONS * max(1.0, window.seconds)
 
 
 def _known(value: float | UnsetType | None) -> float | None:

@@ -29,8 +29,16 @@ FREE: dict[str, tuple[str, ...]] = {
     "settings whose figures are elsewhere in the key, or that changed no figure": (
         *("profile", "cell/limits", "launch/deadline_seconds", "launch/limits/enforced*"),
     ),
-    "a description of the machine beyond what tells it from others, and its state before the launch": (
-        *("machine/*", "machine", "launch/state", "launch/state/*"),
+    "a description of the machine beyond what tells it from others, and its state beside the launch": (
+        *(
+            "machine/*",
+            "machine",
+            "launch/state",
+            "launch/state/*",
+            "launch/state_after",
+            "launch/state_after/*",
+        ),
+        *("referee/windows/*/preemptions", "referee/windows/*/stolen_seconds"),
     ),
     "versions that no toolchain pins": ("software", "software/*"),
     "texts for people, and a kind of failure that only a later version knows": (
