@@ -72,7 +72,8 @@ FIGURES = (
     "gate/*/share",
 )
 _LONGEST = 18_000
-NO_FIGURES = ("referee/nonce",)
+# What was drawn, and what disturbed a window: no page ranks by it.
+NO_FIGURES = ("referee/nonce", "referee/windows/*/preemptions", "referee/windows/*/stolen_seconds")
 # What is done to a figure that must be refused. docs/decisions/audit-on-reading.md says why smaller changes may not be.
 GROSS = ("times 1000", "negative")
 
