@@ -157,8 +157,8 @@ def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) ->
     count, steps, rows = parameters.environments, parameters.rollout_steps, parameters.rollout_rows
     environments = [DirectEnvironment(parameters.environment) for _ in range(count)]
     shape = environments[0].observation_shape
-    actions = action_count(environments[0])
-    agent = ppo.make_agent(int(np.prod(shape)), actions)
+    action_kinds = action_count(environments[0])
+    agent = ppo.make_agent(int(np.prod(shape)), action_kinds)
     initial = ppo.initial_weights(agent)
     minibatch_rows = rows // parameters.minibatches
     learner = make_learner(agent)
@@ -186,7 +186,7 @@ def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) ->
         # Act. Where probability over an exponential draw is largest: so torch.multinomial draws, four at a time.
         rollout.observations[0] = rollout.observations[-1]
         rollout.dones[0] = rollout.dones[-1]
-        draws = torch.empty(steps, count, actions).exponential_()
+        draws = torch.empty(steps, count, action_kinds).exponential_()
         for step in range(steps):
             probabilities = dense(learner.actor, observations[step], torch.tanh).softmax(dim=1)
             actions = (probabilities / draws[step]).argmax(dim=1).tolist()

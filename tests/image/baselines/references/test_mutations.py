@@ -89,16 +89,14 @@ class Launches:
         case = protocol.Case(name=str(values["environment"]), parameters=values)
         parity = folder / "parity.safetensors"
         parity.write_bytes(save(_inputs(baseline, case.name)))
-        event = training._run(
+        run = training._Run(
             training.Variant(train=module.train, parity=module.parity),
-            case,
             protocol.checked(case, module.Parameters),
             1,
             lambda: load_file(parity),
-            folder,
             time.perf_counter(),
         )
-        return folder, event
+        return folder, training._measured(run, case, folder)
 
 
 def _module(path: Path, source: str) -> ModuleType:
