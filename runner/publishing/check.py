@@ -83,7 +83,7 @@ def _require_plans(publication: Publication, plans: Sequence[Begun], records: Se
 
 def nonces_of(records: Iterable[Record], plans: Iterable[Begun]) -> Nonces:
     """How far the nonces of the records follow from the secrets of the plans that ended."""
-    secrets = [bytes.fromhex(plan.end.secret) for plan in plans if plan.end is not None]
+    secrets = [bytes.fromhex(plan.end.opening) for plan in plans if plan.end is not None]
     refereed = [record for record in records if record.referee]
     return Nonces(all=len(refereed), proved=sum(_follows(record, secrets) for record in refereed))
 

@@ -39,7 +39,7 @@ class RefereeFacts(Part, frozen=True, kw_only=True):
         nonce: What decided the inputs.
         asked: The repetitions whose outputs were asked for after the window.
         windows: Each round's, the ranked one last.
-        void_windows: How many were opened again because the claims did not fit them.
+        void_windows: How many were opened again because the claims did not fit them, or because they were too short.
         channel_seconds: The slowest round trip without work.
         ready_seconds: From the start of the process until it was ready.
         vmhwm_bytes: The peak resident set of the launch's processes when the last window closed, read from outside;

@@ -13,7 +13,7 @@ import msgspec
 
 from runner.executors.channel import UNSEEN, Channel, Seen
 from runner.records.failure import Failure, FailureKind
-from runner.records.refereed import MOST_VOID, numbered
+from runner.records.refereed import MOST_VOID, TIMES_THE_CHANNEL, numbered
 from runner.referee import messages
 from runner.referee.claims import Account, Claims
 from runner.referee.messages import Done, Message, Progress, Ready, Written
@@ -110,8 +110,8 @@ class Refereed:
     Attributes:
         draw: what was drawn.
         windows: of each round, the ranked one last.
-        void_windows: how many were opened again, because the claims did not fit. A busy machine, or a runner that was
-            stopped, takes a moment from any window; a liar is one in each.
+        void_windows: how many were opened again, because the claims did not fit or the window was too short. A busy
+            machine, or a runner that was stopped, takes a moment from any window; a liar is one in each.
         asked: the repetitions whose outputs were asked for.
         most_repetitions: of the largest round for which outputs were asked for.
         after: what was seen from outside after the last window.
@@ -274,10 +274,11 @@ class Dialogue:
                 channel_seconds=self.channel_seconds,
                 between_seconds=assignment.between_seconds,
             )
+            says = account.sound and window.seconds >= TIMES_THE_CHANNEL * self.channel_seconds
             again = longer(size)
             last = void == MOST_VOID or size >= most or again * window.seconds_each > _MOST_SECONDS
             # More claimed than passed is no noise.
-            if account.sound or account.overdrawn or not plan.repeated or last:
+            if says or account.overdrawn or not plan.repeated or last:
                 return window, void
             void, size = void + 1, again
 

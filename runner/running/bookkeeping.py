@@ -85,7 +85,7 @@ class Book:
                 plan=self.plan,
                 outcome="done" if error is None else "stopped",
                 why=None if error is None else _reason(error),
-                secret=secret.hex(),
+                opening=secret.hex(),
             ),
         )
 

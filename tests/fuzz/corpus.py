@@ -131,7 +131,7 @@ def ledgers() -> tuple[bytes, ...]:
     )  # fmt: skip
     add(
         lambda previous: EndLine(
-            previous=previous, time=time, plan=plan, outcome="done", why=None, secret="0" * 64
+            previous=previous, time=time, plan=plan, outcome="done", why=None, opening="0" * 64
         )
     )
     add(lambda previous: RemovedLine(previous=previous, time=time, records=1))

@@ -100,8 +100,7 @@ def test_a_deleted_image_is_built_again_and_no_cell_is_run(smoke):
     assert docker("image", "inspect", tag, "forge-bench:latest").returncode == 0
 
 
-def test_compare_gives_a_ratio_and_refuses_emulated_times(smoke):
-    results, _ = smoke
+def test_compare_gives_a_ratio_and_refuses_emulated_times(smoke, tmp_path):
     common = [
         "compare",
         "--benchmark",
@@ -115,13 +114,20 @@ def test_compare_gives_a_ratio_and_refuses_emulated_times(smoke):
         "--format",
         "json",
     ]
-    native = forge_bench(*common, "--arch", HOST, "--results", str(results))
+    # The smoke profile has one repetition, in a window too short to say anything.
+    short = forge_bench(*common, "--arch", HOST, "--results", str(smoke[0]))
+    assert short.returncode == 9
+    assert "not judged" in short.stderr
+    quick = ["--profile", "quick", "--arch", HOST, "--seeds", "1", "--results", str(tmp_path)]
+    run = forge_bench(*quick, "--only", "gae/numpy/T=2048", "--only", "gae/rust/T=2048")
+    assert run.returncode == 0, run.stderr
+    native = forge_bench(*common, "--arch", HOST, "--results", str(tmp_path))
     assert native.returncode == 0, native.stderr
     found = json.loads(native.stdout)
     assert found["ratio"] > 0
     assert found["n"] == 1
     assert {"low", "high"} <= found.keys()
-    emulated = forge_bench(*common, "--arch", FOREIGN, "--results", str(results))
+    emulated = forge_bench(*common, "--arch", FOREIGN, "--results", str(smoke[0]))
     assert emulated.returncode == 9
     assert "emulated" in emulated.stderr
 

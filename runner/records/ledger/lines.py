@@ -90,12 +90,12 @@ class LaunchLine(_Line, frozen=True, kw_only=True, tag="launch"):
 
 
 class EndLine(_Line, frozen=True, kw_only=True, tag="end"):
-    """A plan ended. ``secret`` is what its first line holds the hash of, and ``why`` what stopped it."""
+    """A plan ended. ``opening`` is the secret that its first line holds the hash of, and ``why`` what stopped it."""
 
     plan: Name
     outcome: Literal["done", "stopped"]
     why: _Text | None
-    secret: Hash
+    opening: Hash
 
 
 class CutLine(_Line, frozen=True, kw_only=True, tag="cut"):

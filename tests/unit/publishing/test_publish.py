@@ -450,7 +450,7 @@ def test_the_nonces_of_a_closed_plan_follow_from_its_secret_and_no_other(project
     publication = Publication.at(project.folder)
     plans = plans_of(read_ledger(project.folder / "ledger.jsonl").lines)
     other = [
-        dataclasses.replace(plan, end=msgspec.structs.replace(plan.end, secret="0" * 64)) for plan in plans
+        dataclasses.replace(plan, end=msgspec.structs.replace(plan.end, opening="0" * 64)) for plan in plans
     ]
     assert nonces_of(publication.records(), plans).proved == 5
     assert nonces_of(publication.records(), other).proved == 0

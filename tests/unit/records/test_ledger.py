@@ -112,7 +112,7 @@ def test_lines_longer_than_a_block_are_found_from_behind(tmp_path):
         append(
             path,
             lambda previous, time: EndLine(
-                previous=previous, time=time, plan="p", outcome="done", why=why, secret="0" * 64
+                previous=previous, time=time, plan="p", outcome="done", why=why, opening="0" * 64
             ),
         )
     assert len(read_ledger(path).lines) == 200

@@ -34,6 +34,10 @@ class Process:
         self._now = 0.0
         self._pending: list[tuple[str, float]] = []
 
+    def hurry(self, seconds: float) -> None:
+        """From now on a repetition takes so long."""
+        self._seconds = seconds
+
     def send(self, line: str) -> float:
         began, order = self._now, json.loads(line)
         self.orders.append(order)
@@ -158,6 +162,20 @@ def test_a_window_that_claims_do_not_fill_is_opened_again_and_longer() -> None:
     assert not seen.ranked.account(
         Claims(headline="seconds", calls=1), channel_seconds=1e-5, between_seconds=None
     ).sound
+
+
+def test_a_window_that_is_too_short_for_its_channel_is_opened_again_and_longer() -> None:
+    def faster(order: Order, answer: Order) -> Order:
+        """Warm up slowly, so that the size of the ranked round is too small."""
+        if order["event"] == "go" and order["first"] >= REHEARSED:
+            process.hurry(1e-6)
+        return answer
+
+    process, referee = Process(bend=faster), dialogue("a", plan=Plan(warmup=5, repetitions=5))
+    process.lead(referee)
+    seen = referee.seen["a"]
+    assert seen.void_windows > 0
+    assert seen.ranked.seconds >= 20 * referee.channel_seconds
 
 
 def test_no_window_is_longer_than_what_the_reference_was_asked_for() -> None:

@@ -38,7 +38,7 @@ def test_a_run_writes_its_plan_then_each_launch_then_the_secret(forge):
     }
     assert {launch.launch for launch in launches} == {record.launch.id for record in records}
     assert (end.outcome, end.why) == ("done", None)
-    assert hashlib.sha256(bytes.fromhex(end.secret)).hexdigest() == plan.secret_sha256
+    assert hashlib.sha256(bytes.fromhex(end.opening)).hexdigest() == plan.secret_sha256
     matrix = (forge.directory / "matrix.yaml").read_bytes()
     assert plan.matrix_sha256 == hashlib.sha256(matrix).hexdigest()
     assert plan.options["profile"] == plan.profile == "smoke"
@@ -94,7 +94,7 @@ def test_a_run_that_an_error_stops_says_so_and_gives_its_secret(forge, monkeypat
     plan, launch, end = lines(forge)
     assert launch.void == end.why == "NoSpace: no room"
     assert end.outcome == "stopped"
-    assert hashlib.sha256(bytes.fromhex(end.secret)).hexdigest() == plan.secret_sha256
+    assert hashlib.sha256(bytes.fromhex(end.opening)).hexdigest() == plan.secret_sha256
 
 
 def test_nothing_is_started_where_the_ledger_is_damaged(forge):
