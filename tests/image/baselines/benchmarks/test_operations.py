@@ -11,6 +11,8 @@ from safetensors.torch import load_file
 
 from baselines.benchmarks import act, training, update
 from baselines.contract import protocol
+from baselines.contract.numbers import numbers
+from baselines.contract.operation import calling
 from baselines.inputs.__main__ import main as make_inputs
 from baselines.inputs.parity import dqn_arrays, ppo_arrays, sac_arrays
 from baselines.references import act as act_reference
@@ -37,16 +39,10 @@ def given(algorithm: str) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("algorithm", ARRAYS)
 def test_the_timed_updates_leave_the_parameters_of_the_parity_updates(algorithm, way):
     torch.set_num_threads(1)
-    calls = 3
-    chosen, tensors = UPDATES[way][algorithm], given(algorithm)
-    parameters = update.Parameters(algorithm=algorithm, calls=calls, **REPEATED)
-    seconds, found = update.measure(chosen, tensors, parameters)
-    assert len(seconds) == 2
-    assert min(seconds) > 0
-
-    wanted = chosen.parity(given(algorithm), calls)
-    assert found.keys() == wanted.keys()
-    assert any(name.startswith("after.") for name in found)
+    chosen = UPDATES[way][algorithm]
+    found = learnt(chosen, drawn(algorithm, calls=3))
+    wanted = after(chosen.parity(drawn(algorithm, calls=3), 3))
+    assert wanted
     for name, tensor in wanted.items():
         assert torch.equal(found[name], tensor), name
 
@@ -54,27 +50,54 @@ def test_the_timed_updates_leave_the_parameters_of_the_parity_updates(algorithm,
 def test_fewer_updates_leave_other_parameters():
     """So that the test above could fail."""
     way = update_reference.WAYS["dqn"]
-    after = [
-        update.measure(way, given("dqn"), update.Parameters(algorithm="dqn", calls=calls, **REPEATED))[1]
-        for calls in (2, 3)
-    ]
-    assert not torch.equal(after[0]["after.0.weight"], after[1]["after.0.weight"])
+    found = [learnt(way, drawn("dqn", calls=calls)) for calls in (2, 3)]
+    assert not torch.equal(found[0]["0.weight"], found[1]["0.weight"])
+
+
+@pytest.mark.parametrize("algorithm", ARRAYS)
+def test_a_nonce_decides_which_minibatches_are_taken_and_changes_each(algorithm):
+    whole, changed = given(algorithm), "returns" if algorithm == "ppo" else "rewards"
+    some = numbers("00000000000000aa", 0, 5)
+    found = update.drawn_minibatches(whole, some)
+    for index, number in enumerate(some.tolist()):
+        number_of_file = number % 100
+        assert torch.equal(found["observations"][index], whole["observations"][number_of_file])
+        difference = found[changed][index] - whole[changed][number_of_file]
+        assert torch.count_nonzero(difference) == 1
+        assert difference[0] == pytest.approx((number >> 44) * 2.0**-20, abs=1e-5)
+
+
+def drawn(algorithm: str, *, calls: int) -> dict[str, torch.Tensor]:
+    """What a repetition of so many updates works on."""
+    return update.drawn_minibatches(given(algorithm), numbers("00000000000000aa", 0, calls))
+
+
+def learnt(way: update.Way, minibatches: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The parameters that the timed updates leave."""
+    updates = update.learning(update.Repetition(minibatches, way.start(minibatches)))
+    return {name: tensor.detach() for name, tensor in updates.parameters().items()}
+
+
+def after(parity: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {
+        name.removeprefix("after."): tensor for name, tensor in parity.items() if name.startswith("after.")
+    }
 
 
 @pytest.mark.parametrize("way", FORWARD)
 def test_the_timed_values_are_the_network_s(way):
     tensors = given("dqn")
-    parameters = act.Parameters(environment="CartPole-v1", calls=200, **REPEATED)
-    seconds, values = act.measure(FORWARD[way](tensors), tensors, parameters)
-    assert len(seconds) == 2
-    online = dqn.given_network(tensors, "online")
-    wanted = online(tensors["observations"].flatten(0, 1)[:200]).detach()
+    rows = tensors["observations"].flatten(0, 1)[:200].numpy()
+    asked = act.observations(rows, numbers("00000000000000aa", 0, 200))
+    values = torch.cat(calling(FORWARD[way](tensors))(asked)).detach()
+    wanted = dqn.given_network(tensors, "online")(torch.from_numpy(np.concatenate(asked))).detach()
     torch.testing.assert_close(values, wanted, rtol=1e-5, atol=1e-6)
+    assert not np.array_equal(np.concatenate(asked), rows), "the nonce scales each observation"
 
 
 @pytest.mark.parametrize("work", machine.WORKS)
 def test_the_machine_s_work_is_done_and_counted(tmp_path, work, monkeypatch, capsys):
-    parameters = json.dumps({"size": 48, "calls": 2, **REPEATED})
+    parameters = json.dumps({"size": 48, "calls": 1, **REPEATED})
     words = ["--case", "small", "--parameters", parameters, "--seed", "42"]
     monkeypatch.setattr("sys.argv", ["inputs", work, *words, "--output", str(tmp_path)])
     make_inputs()
@@ -83,13 +106,17 @@ def test_the_machine_s_work_is_done_and_counted(tmp_path, work, monkeypatch, cap
     )
     machine.main()
     (event,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    found = np.load(tmp_path / "small" / "result.npy")
+    (found,) = np.load(tmp_path / "small" / "result.npy")
+    (number,) = numbers(f"{42:016x}", 0, 1).tolist()
+    chosen = machine.WORKS[work]
+    tapes = [np.load(tmp_path / "small" / f"{name}.npy") for name in chosen.tapes]
+    read = machine.read(tapes, chosen.values(48), number)
     if work == "multiply":
-        left, right = (np.load(tmp_path / "small" / f"{name}.npy") for name in ("left", "right"))
-        np.testing.assert_allclose(found, left.astype(float) @ right.astype(float), rtol=1e-4, atol=1e-4)
+        left, right = (each.reshape(48, 48).astype(float) for each in read)
+        np.testing.assert_allclose(found, left @ right, rtol=1e-4, atol=1e-4)
         assert event["counts"] == {"operations": 2 * 48**3}
     else:
-        np.testing.assert_array_equal(found, np.load(tmp_path / "small" / "values.npy"))
+        np.testing.assert_array_equal(found, read[0])
         assert event["counts"] == {"bytes": 2 * 4 * 48}
 
 

@@ -15,8 +15,9 @@ def test_every_step_is_gymnasiums(environments: int, vector: bool) -> None:
     whole = env_step_actions(calls=300, environments=environments, seed=3).astype(np.int64)
     actions = list(whole) if vector else whole[:, 0].tolist()
     parameters = env_step.Parameters(environments, vector)
-    ours = env_step.recorded(env_step_torchforge.make(parameters), actions, sizes)
-    theirs = env_step.recorded(env_step_reference.make(parameters), actions, sizes)
+    start = env_step.Start(seed=7, actions=actions)
+    ours = env_step.recorded(env_step_torchforge.make(parameters), start, sizes)
+    theirs = env_step.recorded(env_step_reference.make(parameters), start, sizes)
     assert theirs["terminated"].any()
     for name, wanted in theirs.items():
         assert ours[name].tobytes() == wanted.tobytes(), name
