@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec import UnsetType
 
+from runner.publishing.definitions import definitions_of
 from runner.publishing.plans import Begun, plans_of, records_of, touching
 from runner.publishing.publish import LEDGER, hashes_in
 from runner.publishing.signature import SIGNATURE, Trust, trust_in
@@ -16,7 +17,7 @@ from runner.referee.nonce import draw
 from runner.system.errors import DamagedRecord
 
 # What publication.json holds of a publication that was made from a ledger.
-_OF_PLANS = ("plans", "files", "flags", "older_records_outside")
+_OF_PLANS = ("plans", "files", "flags", "older_records_outside", "definitions")
 BEFORE = "was published before the referee: no ledger says what else was run, and nobody signed it"
 
 
@@ -49,6 +50,8 @@ def standing_of(publication: Publication, allowed: Path) -> tuple[str, ...]:
     records = publication.records()
     plans = plans_of(read_ledger(publication.root / LEDGER).lines)
     _require_plans(publication, plans, records)
+    if publication.facts["definitions"] != definitions_of(records):
+        raise _damaged(publication, "the definitions that it states are not those of its records")
     nonces = nonces_of(records, plans)
     lines = [
         f"{name}: all files, records ({len(records)}) and plans ({len(publication.facts['plans'])}) are as published",

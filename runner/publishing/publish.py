@@ -9,6 +9,7 @@ from typing import Any
 
 from runner.matrix import load_matrix
 from runner.matrix.source import MOST_BYTES
+from runner.publishing.definitions import definitions_of
 from runner.publishing.files import Origin, as_json, compressed, facts_of, flags_of, page_of, summary_of
 from runner.publishing.material import Material, material_of
 from runner.publishing.pages import MATRIX, notes_of, pages_of
@@ -101,6 +102,7 @@ def publish(
                 "plans": [plan.facts() for plan in material.plans],
                 "older_records_outside": material.older_outside,
                 "flags": flags,
+                "definitions": definitions_of(material.records),
             }
             fill(part, origin, facts, material.records)
             if request.key is not None:

@@ -22,6 +22,7 @@ def record_page(record: Record) -> str:
     parts = [
         tabulate(_facts(record), tablefmt="plain", disable_numparse=True),
         *_figures(record),
+        *_referee(record),
         "\n".join(_gate(record.gate)),
         *_failure(record),
     ]
@@ -96,6 +97,37 @@ def _beside(record: Record) -> Iterator[str]:
         )
 
 
+def _referee(record: Record) -> Iterator[str]:
+    """What the referee saw: each window, and what its claims are held against."""
+    seen = record.referee
+    if not seen:
+        return
+    ranked = len(seen.windows) - 1
+    yield tabulate(
+        [
+            (
+                "ranked" if index == ranked else f"round {index + 1}",
+                units.count(window.repetitions),
+                units.seconds(window.seconds),
+                _seconds(window.cpu_seconds),
+                units.seconds(window.between_seconds),
+                _count(window.preemptions),
+                _seconds(window.stolen_seconds),
+            )
+            for index, window in enumerate(seen.windows)
+        ],
+        headers=["window", "repetitions", "lasted", "processor time", "between", "preemptions", "stolen"],
+        tablefmt="simple",
+        disable_numparse=True,
+    )
+    yield (
+        f"referee: nonce {seen.nonce}, ready after {units.seconds(seen.ready_seconds)}, slowest empty round trip "
+        f"{units.seconds(seen.channel_seconds)}, {seen.void_windows} windows opened again\n"
+        f"outputs asked for of repetitions {', '.join(map(str, seen.asked[:_MOST_CHECKS]))}"
+        f"{', ...' if len(seen.asked) > _MOST_CHECKS else ''}"
+    )
+
+
 def _gate(checks: Sequence[GateCheck]) -> Iterator[str]:
     refused = [check for check in checks if not check.passed]
     yield f"gate: {len(checks) - len(refused)} of {len(checks)} checks passed"
@@ -117,6 +149,14 @@ def _failure(record: Record) -> Iterator[str]:
 
 def _rest(items: Sequence[object], most: int, what: str) -> str:
     return f"\nand {len(items) - most} more {what}" if len(items) > most else ""
+
+
+def _seconds(value: float | UnsetType | None) -> str:
+    return units.seconds(value) if isinstance(value, int | float) else units.UNKNOWN
+
+
+def _count(value: int | UnsetType | None) -> str:
+    return units.count(value) if isinstance(value, int) else units.UNKNOWN
 
 
 def _size(value: int | UnsetType | None) -> str:

@@ -5,11 +5,12 @@ import re
 
 import pytest
 from example_records import json_of, make_record
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from runner.cli.main import main
 from runner.records.measured import GateCheck
 from runner.records.record import record_of, seal
+from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.records.store import Store
 from runner.report.record_page import record_page
 from runner.system.errors import UsageError
@@ -137,3 +138,31 @@ def test_a_page_stays_one_screen_whatever_a_record_holds(value):
     page = record_page(record_of(seal(data)))
     assert page.count("\n") < 60
     assert max(map(len, page.splitlines())) <= 201
+
+
+def test_what_the_referee_saw_stands_on_the_page():
+    window = WindowFacts(
+        repetitions=100,
+        seconds=0.25,
+        cpu_seconds=0.24,
+        between_seconds=0.01,
+        preemptions=7,
+        stolen_seconds=0.0,
+    )
+    referee = RefereeFacts(
+        nonce="9f1e2e6dcd540ab7",
+        asked=(137, 181),
+        windows=(structs.replace(window, repetitions=1, preemptions=UNSET, stolen_seconds=None), window),
+        void_windows=2,
+        channel_seconds=4e-4,
+        ready_seconds=1.5,
+        vmhwm_bytes=2**20,
+    )
+    lines = record_page(structs.replace(GOOD, referee=referee)).splitlines()
+    (ranked,) = [line.split() for line in lines if line.startswith("ranked")]
+    assert ranked == ["ranked", "100", "250", "ms", "240", "ms", "10.0", "ms", "7", "0", "ns"]
+    (first,) = [line for line in lines if line.startswith("round 1")]
+    assert first.split()[-2:] == ["unknown", "unknown"]
+    assert any("nonce 9f1e2e6dcd540ab7" in line and "2 windows opened again" in line for line in lines)
+    assert "outputs asked for of repetitions 137, 181" in lines
+    assert not any(line.startswith("ranked") for line in record_page(GOOD).splitlines())

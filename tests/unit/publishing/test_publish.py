@@ -16,12 +16,14 @@ from verify.made import DOUBLER, small_matrix
 from runner.cli.commands import base
 from runner.cli.main import main
 from runner.executors.local import LocalExecutor
+from runner.matrix import load_matrix
 from runner.publishing.check import nonces_of, standing_of
 from runner.publishing.pages import pages_of
 from runner.publishing.plans import plans_of
 from runner.records.ledger.file import read_ledger
 from runner.records.ledger.lines import LaunchLine
 from runner.records.publication import FACTS, Publication
+from runner.records.record import content_hash
 from runner.records.store import Store
 from runner.system.errors import DamagedLedger, DamagedRecord, NoSpace, NotPublishable, UsageError
 from tools import pack_publication
@@ -364,6 +366,29 @@ def test_a_plan_that_is_left_out_of_the_list_is_found(ran):
     with pytest.raises(DamagedRecord) as found:
         standing(ran)
     assert "plans" in found.value.why
+
+
+def test_a_publication_states_the_definitions_of_its_records(ran):
+    assert ran.publish()[0] == 0
+    facts = Publication.at(ran.folder).facts
+    matrix = load_matrix(ran.root / "matrix.yaml")
+    stated = {each["definition"]["implementation"]: each for each in facts["definitions"]}
+    assert stated.keys() == {"plain", "other", "wrong"}
+    for name, each in stated.items():
+        implementation = matrix.benchmarks["double"].implementations[name]
+        assert each["definition"]["command"] == list(implementation.command)
+        assert each["sha256"] == content_hash(each["definition"])
+    assert sum(each["records"] for each in stated.values()) == facts["counts"]["records"]
+
+
+def test_altered_definitions_of_a_publication_are_found(ran):
+    assert ran.publish()[0] == 0
+    path = ran.folder / FACTS
+    facts = json.loads(path.read_text())
+    facts["definitions"][0]["definition"]["headline"] = "wall_seconds"
+    path.write_text(json.dumps(facts, indent=1) + "\n")
+    with pytest.raises(DamagedRecord, match="definitions"):
+        standing(ran)
 
 
 def test_a_publication_that_loses_its_plans_is_not_taken_for_an_old_one(ran):
