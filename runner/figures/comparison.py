@@ -90,6 +90,17 @@ def image_of(record: Record) -> tuple[str, str]:
     return target, record.image.execution_hash
 
 
+def one_run(base: Iterable[Record], against: Iterable[Record]) -> bool:
+    """Whether records of two implementations were measured in one run: a nonce is drawn for each run.
+
+    Of records without a referee nothing tells their run, and they may be compared.
+    """
+    sides = [
+        {record.referee.nonce if record.referee else None for record in side} for side in (base, against)
+    ]
+    return sides[0] == sides[1]
+
+
 def processes(records: Iterable[Record], metric: str) -> tuple[tuple[float, ...], ...]:
     """The values of ``metric``, one tuple of repetitions per record; records without it are left out."""
     return tuple(values for record in records if (values := record.values(metric)))
@@ -290,11 +301,9 @@ def _compare_one(
     metric: str,
     subject: str,
 ) -> Comparison | None:
-    sides = [
-        processes((record for record in members if record.implementation == name), metric)
-        for name in (base, against)
-    ]
-    if not all(sides):
+    own = [[record for record in members if record.implementation == name] for name in (base, against)]
+    sides = [processes(records, metric) for records in own]
+    if not all(sides) or not one_run(*own):
         return None
     try:
         ratio = improvement(sides[0], sides[1], metric)
@@ -380,7 +389,7 @@ def _refuse_apart(ranked: Sequence[Record], names: Sequence[str], metric: str, s
         )
     raise NothingToCompare(
         what=f"{subject}: the records of {' and '.join(names)} may not be compared",
-        why="they differ in platform, machine, image, inputs, toolchain, limits or parameters",
+        why="they differ in platform, machine, image, inputs, toolchain, limits or parameters, or are of two runs",
         fix="run both with the same profile on the same machine: python -m runner --only "
         + shlex.quote(subject.split(maxsplit=1)[0]),
     )

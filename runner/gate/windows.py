@@ -11,7 +11,7 @@ def check_window(account: Account, plan: Plan) -> Check:
     Args:
         account: of the last window.
         plan: how it was repeated. One repetition of an operation shows that the work is right: it may take any window.
-            So may a training that is too short to be judged, and therefore unranked.
+            So may a training whose window is too short to say anything. Such a window ranks nothing.
     """
     judged = plan.repeated or (plan.training and account.telling)
     faults = account.faults if judged else ("more is claimed than passed",) * account.overdrawn

@@ -16,6 +16,7 @@ from runner.planning.key_differences import Earlier
 from runner.records import references
 from runner.records.execution import Execution
 from runner.records.key import Content, newest_key_version
+from runner.records.ledger.interrupted import Interrupted, interrupted_plan
 from runner.records.record import Record, content_hash
 from runner.records.store import Store, newest_by_key
 from runner.referee.nonce import Handed
@@ -149,6 +150,7 @@ def make_plan(
         for keyed, parts in every
     ]
     planned = _keep_reference_outputs(_leave_out_the_incomparable(planned, store), store, known)
+    planned = _measure_together(planned, executions, known, interrupted_plan(store.ledger_path))
     return Plan(
         profile=selection.profile,
         cells=tuple(planned),
@@ -199,7 +201,7 @@ def _contents(
 ) -> Iterable[tuple[Cell, Mapping[int, Content]]]:
     """Each selected cell with the contents of its keys. ``hashes`` gains the hash of each new image."""
     fingerprint = machine.fingerprint(executor.machine())
-    for cell in _with_references(list(select(matrix, selection, executions))):
+    for cell in _with_references(list(select(matrix, selection, executions)), executions):
         image = (cell.implementation.image.name, cell.toolchain.name, cell.platform.name)
         if image not in hashes:
             hashes[image] = executor.identify(cell.implementation.image, cell.toolchain, cell.platform)
@@ -229,19 +231,26 @@ def _keyed(cell: Cell, parts: Mapping[int, Content], known: Mapping[str, Record]
     return KeyedCell(cell=cell, key=keys[newest], key_version=newest)
 
 
-def _with_references(cells: Sequence[Cell]) -> list[Cell]:
-    """The cells, and for each benchmark and platform the reference's cell at its first seed, which the gate needs."""
+def _with_references(cells: Sequence[Cell], executions: Mapping[str, Execution]) -> list[Cell]:
+    """The cells, and for each room the reference's cell at its first seed, which the gate needs.
+
+    Where a ratio is of one run, the reference is measured at each seed of the others.
+    """
     result: list[Cell] = []
     for _, group in groupby(cells, key=_room):
         members = list(group)
         first_seed = members[0].seed
         reference = members[0].benchmark.reference
         present = {(each.implementation.name, each.case.name, each.seed) for each in members}
-        missing: dict[str, Cell] = {}
+        missing: dict[tuple[str, int], Cell] = {}
+        together = _is_measured_together(members[0], executions)
         for each in members:
-            if (reference.name, each.case.name, first_seed) not in present:
-                missing.setdefault(each.case.name, replace(each, implementation=reference, seed=first_seed))
-        result += [*missing.values(), *members]
+            for seed in (first_seed, each.seed) if together else (first_seed,):
+                if (reference.name, each.case.name, seed) not in present:
+                    name = (each.case.name, seed)
+                    missing.setdefault(name, replace(each, implementation=reference, seed=seed))
+        # The first seed's come first: gates compare with them.
+        result += [*sorted(missing.values(), key=lambda each: each.seed != first_seed), *members]
     return result
 
 
@@ -321,6 +330,68 @@ def _keep_reference_outputs(
             each = replace(each, decision=Decision.RUN, why=why)  # noqa: PLW2901 (it is kept below)
         result.append(each)
     return result
+
+
+def _measure_together(
+    planned: Sequence[PlannedCell],
+    executions: Mapping[str, Execution],
+    known: Mapping[str, Record],
+    interrupted: Interrupted,
+) -> list[PlannedCell]:
+    """Run a room again whole where a cell of it is new, or its reference runs: a ratio is of one run.
+
+    Without this a ratio would compare two days, and a competitor would get inputs whose nonce is known already. An
+    interrupted run goes on: what it measured counts, and what it was to measure beside that is measured. Rooms without a
+    referee, and those whose times are not ranked, stay as they are.
+    """
+    result: list[PlannedCell] = []
+    for _, group in groupby(planned, key=lambda each: _room(each.cell)):
+        members = list(group)
+        if _is_measured_together(members[0].cell, executions):
+            members = _beside_new(_going_on(members, interrupted), known, interrupted)
+        result += members
+    return result
+
+
+def _is_measured_together(cell: Cell, executions: Mapping[str, Execution]) -> bool:
+    """Whether ratios of a cell's room are formed, and a nonce tells which run they are of."""
+    return cell.benchmark.refereed and executions[cell.platform.name].ranked
+
+
+def _going_on(room: Sequence[PlannedCell], interrupted: Interrupted) -> list[PlannedCell]:
+    """Run what an interrupted run was to measure in a room that it had begun, or that it has to begin."""
+    begun = any(each.key in interrupted.done for each in room)
+    asked = any(each.decision is Decision.RUN and each.key in interrupted.left for each in room)
+    why = "the interrupted run was to measure it beside others"
+    return [
+        _run_again(each, why) if (begun or asked) and each.key in interrupted.left else each for each in room
+    ]
+
+
+def _beside_new(
+    room: Sequence[PlannedCell], known: Mapping[str, Record], interrupted: Interrupted
+) -> list[PlannedCell]:
+    """Run all of a room where a cell of it runs that has no record yet, or that others are compared with."""
+    new = next(
+        (
+            each.cell
+            for each in room
+            if each.decision is Decision.RUN
+            and each.key not in interrupted.planned
+            and (each.is_compared_with or each.key not in known)
+        ),
+        None,
+    )
+    if new is None:
+        return list(room)
+    why = f"measured beside {new.implementation.name} {new.case.name} seed {new.seed}, which runs"
+    return [_run_again(each, why) for each in room]
+
+
+def _run_again(planned: PlannedCell, why: str) -> PlannedCell:
+    if planned.decision is not Decision.REUSE:
+        return planned
+    return replace(planned, decision=Decision.RUN, why=why)
 
 
 def _is_kept(store: Store, key: str, record: Record | None) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 
 from runner.executors.channel import UNSEEN, Channel, Seen
 from runner.records.failure import Failure, FailureKind
-from runner.records.refereed import MOST_VOID, TIMES_THE_CHANNEL, numbered
+from runner.records.refereed import MOST_VOID, numbered
 from runner.referee import messages
 from runner.referee.claims import Account, Claims
 from runner.referee.messages import Done, Message, Progress, Ready, Written
@@ -274,11 +274,10 @@ class Dialogue:
                 channel_seconds=self.channel_seconds,
                 between_seconds=assignment.between_seconds,
             )
-            says = account.sound and window.seconds >= TIMES_THE_CHANNEL * self.channel_seconds
             again = longer(size)
             last = void == MOST_VOID or size >= most or again * window.seconds_each > _MOST_SECONDS
             # More claimed than passed is no noise.
-            if says or account.overdrawn or not plan.repeated or last:
+            if account.sound or account.overdrawn or not plan.repeated or last:
                 return window, void
             void, size = void + 1, again
 

@@ -49,7 +49,8 @@ def dialogue_of(
 
 
 def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment:
-    kept, cell = _kept_draw(planned, store), planned.cell
+    # What gates compare with is drawn anew each time it runs; what is kept beside it is for its competitors.
+    kept, cell = None if planned.is_compared_with else _kept_draw(planned, store), planned.cell
     new = draw(secret, benchmark=cell.benchmark.name, case=cell.case.name, seed=planned.reference.cell.seed)
     drawn = kept.draw if kept else new
     if planned.handed is not None:

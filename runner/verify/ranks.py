@@ -6,7 +6,7 @@ judged by its own two intervals. It is reproduced where both exclude 1 on the sa
 
 from collections.abc import Sequence
 
-from runner.figures.comparison import improvement, processes
+from runner.figures.comparison import improvement, one_run, processes
 from runner.figures.statistics import LEAST_PROCESSES, Interval
 from runner.figures.statistics import Verdict as Place
 from runner.figures.statistics import verdict as place_of
@@ -26,6 +26,8 @@ def rank(own: Sequence[Pair], reference: Sequence[Pair]) -> Finding | None:
     sides = [_passed(own), _passed(reference)]
     work = own[0].old.work
     if not work or not all(sides) or not all(old.ranked for old, _ in sides[0]):
+        return None
+    if not one_run(*([old for old, _ in side] for side in sides)):
         return None
     obstacle = next(
         filter(None, (_obstacle(pairs, side) for pairs, side in zip((own, reference), sides, strict=True))),

@@ -255,7 +255,7 @@ def _verify(record: Record) -> None:
     if lacks(record) is None:
         pairs += [Pair(old=record, new=other, why_not=None, likeness=Likeness.SAME) for other in others]
         pairs += [Pair(old=other, new=record, why_not=None, likeness=Likeness.REBUILT) for other in others]
-    report = Report(judged=judge_pairs(pairs), stand_ins=(), launches=1, machine="x")
+    report = Report(judged=judge_pairs(pairs), stand_ins=(), launches=1, machine="x", foreign={})
     json.loads(verification_as_json(report))
     told = VerificationDiffers(what="x", why=first_difference(report), fix="x")
     for text in (verification_as_text(report), str(told)):

@@ -30,7 +30,7 @@ def read_ledger(path: Path) -> Chain:
     """
     try:
         return chain_of(read_bounded(path, LARGEST))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Chain(lines=())
     except (OSError, ValueError) as error:
         raise damaged(path, str(error)) from error

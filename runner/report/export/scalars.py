@@ -18,6 +18,7 @@ _SHORTER = {
     "cell.": "",
     "launch.limits.": "launch.",
     "launch.state.": "state.",
+    "launch.state_after.": "state_after.",
     "measurement.memory.": "memory.",
 }
 # Each entry is one value, or a part with all of its values. Fields that are not named here come last.
@@ -37,6 +38,7 @@ _ORDER = (
     "launch",
     "launch.limits",
     "launch.state",
+    "launch.state_after",
     "measurement.memory",
 )
 # These fields are left out: the work, names that are in other columns, and a log.

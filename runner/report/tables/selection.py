@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from runner.executors.instructions import left_out
-from runner.figures.comparison import improvement, machine_of, newest_work, processes
+from runner.figures.comparison import improvement, machine_of, newest_work, one_run, processes
 from runner.figures.statistics import Interval, figure_interval
 from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile, Side
 from runner.matrix.toolchain import Toolchain
@@ -120,7 +120,7 @@ class Room:
         """How many times faster ``against`` is than ``base``; None where no ratio is possible or allowed."""
         if not self.ranked or base is None or base is against or not (base.same_work and against.same_work):
             return None
-        if not (base.judged and against.judged):
+        if not (base.judged and against.judged) or not one_run(base.passed, against.passed):
             return None
         sides = [row.processes(self.benchmark.headline) for row in (base, against)]
         if not all(sides):

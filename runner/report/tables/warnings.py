@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
+from runner.figures.comparison import one_run
 from runner.figures.statistics import LEAST_PROCESSES, outliers
 from runner.records.record import Record
 from runner.report.tables import units
@@ -136,6 +137,16 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
             yield (
                 f"{room.benchmark.name}: some windows were too short for the referee to judge, so these have no ratio: "
                 f"{', '.join(sorted(short))}."
+            )
+        apart = {
+            row.implementation.name
+            for row in room.rows
+            if row.passed and not one_run(row.passed, room.reference(row.case.name).passed or row.passed)
+        }
+        if apart and room.ranked:
+            yield (
+                f"{room.benchmark.name}: measured in another run than the reference, so these have no ratio: "
+                f"{', '.join(sorted(apart))}. To do: --fresh --only {room.benchmark.name}."
             )
         if room.outdated:
             yield (

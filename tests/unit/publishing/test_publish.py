@@ -15,6 +15,7 @@ from verify.made import DOUBLER, small_matrix
 
 from runner.cli.commands import base
 from runner.cli.main import main
+from runner.executors import outside
 from runner.executors.local import LocalExecutor
 from runner.matrix import load_matrix
 from runner.publishing.check import nonces_of, standing_of
@@ -87,6 +88,9 @@ def make_project(monkeypatch, capsys) -> Callable[[Path], Project]:
     def make(root: Path) -> Project:
         monkeypatch.setattr(base, "ROOT", root)
         monkeypatch.setattr(LocalExecutor, "state", lambda _: dict(IDLE))
+        # Other tests run beside this one, and take its CPUs.
+        monkeypatch.setattr(outside, "_preemptions", lambda _: 0)
+        monkeypatch.setattr(outside, "_stolen_seconds", lambda _: 0.0)
 
         def read() -> tuple[str, str]:
             captured = capsys.readouterr()
