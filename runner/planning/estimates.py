@@ -14,7 +14,7 @@ from runner.records.record import Record
 from runner.system import machine
 
 if TYPE_CHECKING:
-    from runner.planning.plan import Launch
+    from runner.planning.planned import Launch
 
 # The median of the newest few launches counts, because a developer makes an implementation faster or slower.
 _NEWEST = 5

@@ -14,7 +14,7 @@ from runner.matrix.images import CORE
 from runner.matrix.toolchain import ARCHITECTURES
 from runner.planning.cells import Cell
 from runner.planning.input_key import inputs_key
-from runner.planning.plan import Decision, Launch, Plan, PlannedCell
+from runner.planning.planned import Decision, Launch, Plan, PlannedCell
 from runner.records import references
 from runner.records.record import Record
 from runner.records.store import Store

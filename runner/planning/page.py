@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from runner.planning.estimates import Durations, duration
 from runner.planning.footprint import Files, ImageNeed, size
-from runner.planning.plan import Decision, Launch, Plan, PlannedCell
+from runner.planning.planned import Decision, Launch, Plan, PlannedCell
 from runner.system.terminal import wrap
 
 _MOST_NAMES = 3

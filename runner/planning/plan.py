@@ -1,127 +1,25 @@
-"""The plan: which selected cells run, in which launches and in which order, and why the others do not."""
+"""The plan: which selected cells run, and why the others do not."""
 
-import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from runner.executors import instructions
 from runner.executors.base import Executor
-from runner.matrix import Kind, Matrix
-from runner.matrix.images import CORE, ImageTarget
+from runner.matrix import Matrix
 from runner.planning.cells import Cell, Selection, contents, select
 from runner.planning.cpu_differences import other_cpus
 from runner.planning.key_differences import Earlier
+from runner.planning.launches import launches_of
+from runner.planning.planned import Decision, ImageKey, KeyedCell, Plan, PlannedCell, room_of
+from runner.planning.together import is_measured_together, measure_together
 from runner.records import references
 from runner.records.execution import Execution
 from runner.records.key import Content, newest_key_version
-from runner.records.ledger.interrupted import Interrupted, interrupted_plan
+from runner.records.ledger.interrupted import interrupted_plan
 from runner.records.record import Record, content_hash
 from runner.records.store import Store, newest_by_key
-from runner.referee.nonce import Handed
 from runner.system import machine
-
-ImageKey = tuple[str, str, str]
-
-
-class Decision(Enum):
-    """Whether a cell runs, is reused or is left out."""
-
-    RUN = "run"
-    REUSE = "reuse"
-    LEAVE_OUT = "leave out"
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeyedCell:
-    """A cell and its content key, made by the rules of ``key_version``."""
-
-    cell: Cell
-    key: str
-    key_version: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlannedCell:
-    """A cell, its content key, and the decision with its reason.
-
-    ``reference`` is the cell whose outputs the gate compares with; a reference may be its own. ``record`` is the
-    identifier of the record that is reused, has failed, or is compared with in ``why``. ``handed`` is what an earlier
-    run's referee drew for it.
-    """
-
-    cell: Cell
-    key: str
-    key_version: int
-    reference: KeyedCell
-    decision: Decision
-    why: str
-    record: str | None = None
-    handed: Handed | None = None
-
-    @property
-    def kept_as(self) -> str:
-        """The name under which the store keeps the outputs that it is compared with: those of one nonce, if any."""
-        return (
-            self.reference.key
-            if self.handed is None
-            else content_hash([self.reference.key, self.handed.nonce])
-        )
-
-    @property
-    def is_compared_with(self) -> bool:
-        """Whether gates compare with the outputs of this exact cell."""
-        return self.key == self.reference.key
-
-
-@dataclass(frozen=True, kw_only=True)
-class Launch:
-    """One process in one container: all cases of an operation, or one training."""
-
-    cells: tuple[PlannedCell, ...]
-    execution: Execution
-    deadline_seconds: float
-
-    @property
-    def first(self) -> Cell:
-        """One cell of the launch; its cells differ only in the case."""
-        return self.cells[0].cell
-
-    def __str__(self) -> str:
-        cell = self.first
-        return f"{cell.benchmark.name} {cell.implementation.name} {cell.place} seed {cell.seed}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """All selected cells with their decisions, and the launches in their order.
-
-    ``executions`` go by a platform's name, and ``execution_hashes`` by an image's target, toolchain and platform.
-    ``records`` are the store's records at the time of planning, oldest first.
-    """
-
-    profile: str
-    cells: tuple[PlannedCell, ...]
-    launches: tuple[Launch, ...]
-    executions: Mapping[str, Execution]
-    execution_hashes: Mapping[ImageKey, str] = field(default_factory=dict)
-    records: tuple[Record, ...] = ()
-
-    def keys(self) -> frozenset[str]:
-        """The content keys of all cells that are not left out."""
-        return frozenset(each.key for each in self.cells if each.decision is not Decision.LEAVE_OUT)
-
-    def images(self) -> tuple[tuple[ImageTarget, Cell], ...]:
-        """The image targets that the cells need, each with a cell that names its toolchain and platform."""
-        needed: dict[ImageKey, tuple[ImageTarget, Cell]] = {}
-        for each in self.cells:
-            if each.decision is not Decision.LEAVE_OUT:
-                cell = each.cell
-                for target in (CORE, cell.implementation.image):
-                    key = (target.name, cell.toolchain.name, cell.platform.name)
-                    needed.setdefault(key, (target, cell))
-        return tuple(needed.values())
 
 
 def make_plan(
@@ -150,7 +48,7 @@ def make_plan(
         for keyed, parts in every
     ]
     planned = _keep_reference_outputs(_leave_out_the_incomparable(planned, store), store, known)
-    planned = _measure_together(planned, executions, known, interrupted_plan(store.ledger_path))
+    planned = measure_together(planned, executions, known, interrupted_plan(store.ledger_path))
     return Plan(
         profile=selection.profile,
         cells=tuple(planned),
@@ -237,13 +135,13 @@ def _with_references(cells: Sequence[Cell], executions: Mapping[str, Execution])
     Where a ratio is of one run, the reference is measured at each seed of the others.
     """
     result: list[Cell] = []
-    for _, group in groupby(cells, key=_room):
+    for _, group in groupby(cells, key=room_of):
         members = list(group)
         first_seed = members[0].seed
         reference = members[0].benchmark.reference
         present = {(each.implementation.name, each.case.name, each.seed) for each in members}
         missing: dict[tuple[str, int], Cell] = {}
-        together = _is_measured_together(members[0], executions)
+        together = is_measured_together(members[0], executions)
         for each in members:
             for seed in (first_seed, each.seed) if together else (first_seed,):
                 if (reference.name, each.case.name, seed) not in present:
@@ -332,117 +230,15 @@ def _keep_reference_outputs(
     return result
 
 
-def _measure_together(
-    planned: Sequence[PlannedCell],
-    executions: Mapping[str, Execution],
-    known: Mapping[str, Record],
-    interrupted: Interrupted,
-) -> list[PlannedCell]:
-    """Run a room again whole where a cell of it is new, or its reference runs: a ratio is of one run.
-
-    Without this a ratio would compare two days, and a competitor would get inputs whose nonce is known already. An
-    interrupted run goes on: what it measured counts, and what it was to measure beside that is measured. Rooms without a
-    referee, and those whose times are not ranked, stay as they are.
-    """
-    result: list[PlannedCell] = []
-    for _, group in groupby(planned, key=lambda each: _room(each.cell)):
-        members = list(group)
-        if _is_measured_together(members[0].cell, executions):
-            members = _beside_new(_going_on(members, interrupted), known, interrupted)
-        result += members
-    return result
-
-
-def _is_measured_together(cell: Cell, executions: Mapping[str, Execution]) -> bool:
-    """Whether ratios of a cell's room are formed, and a nonce tells which run they are of."""
-    return cell.benchmark.refereed and executions[cell.platform.name].ranked
-
-
-def _going_on(room: Sequence[PlannedCell], interrupted: Interrupted) -> list[PlannedCell]:
-    """Run what an interrupted run was to measure in a room that it had begun, or that it has to begin."""
-    begun = any(each.key in interrupted.done for each in room)
-    asked = any(each.decision is Decision.RUN and each.key in interrupted.left for each in room)
-    why = "the interrupted run was to measure it beside others"
-    return [
-        _run_again(each, why) if (begun or asked) and each.key in interrupted.left else each for each in room
-    ]
-
-
-def _beside_new(
-    room: Sequence[PlannedCell], known: Mapping[str, Record], interrupted: Interrupted
-) -> list[PlannedCell]:
-    """Run all of a room where a cell of it runs that has no record yet, or that others are compared with."""
-    new = next(
-        (
-            each.cell
-            for each in room
-            if each.decision is Decision.RUN
-            and each.key not in interrupted.planned
-            and (each.is_compared_with or each.key not in known)
-        ),
-        None,
-    )
-    if new is None:
-        return list(room)
-    why = f"measured beside {new.implementation.name} {new.case.name} seed {new.seed}, which runs"
-    return [_run_again(each, why) for each in room]
-
-
-def _run_again(planned: PlannedCell, why: str) -> PlannedCell:
-    if planned.decision is not Decision.REUSE:
-        return planned
-    return replace(planned, decision=Decision.RUN, why=why)
-
-
 def _is_kept(store: Store, key: str, record: Record | None) -> bool:
     """Whether the outputs under a key are kept unaltered, and are those of its record where there is one."""
     found = references.kept(store, key)
     return found is not None and (found.intact if record is None else found.are(record.outputs))
 
 
-def launches_of(
-    planned: Sequence[PlannedCell],
-    executions: Mapping[str, Execution],
-    deadline_seconds: Callable[[Cell], float],
-) -> Iterable[Launch]:
-    """Launches in a seeded, interleaved order, so that drift of the machine affects all implementations alike.
-
-    Within each room (benchmark, platform, limits, toolchain) seeds follow one another. Within each seed the
-    implementations are shuffled again. The first launch of a room is its reference, which every gate waits for.
-
-    Args:
-        planned: all cells, room by room. The cells that run are put into launches.
-        executions: how each platform executes here, by its name.
-        deadline_seconds: of a launch, given its first cell.
-    """
-    for room, group in groupby(planned, key=lambda each: _room(each.cell)):
-        launches: dict[tuple[int, str, str], list[PlannedCell]] = {}
-        for each in group:
-            if each.decision is Decision.RUN:
-                # Each training is one launch; the cases of an operation share a launch.
-                case = each.cell.case.name if each.cell.benchmark.kind is Kind.TRAINING else ""
-                launches.setdefault((each.cell.seed, each.cell.implementation.name, case), []).append(each)
-        order = list(launches.values())
-        random.Random(" ".join(room)).shuffle(order)  # noqa: S311 (an order, not a secret)
-        seeds = list(dict.fromkeys(each.cell.seed for each in planned if _room(each.cell) == room))
-        first_keys = {each[0].reference.key for each in order}
-        order.sort(key=lambda each: (each[0].key not in first_keys, seeds.index(each[0].cell.seed)))
-        for cells in order:
-            yield Launch(
-                cells=tuple(cells),
-                execution=executions[cells[0].cell.platform.name],
-                deadline_seconds=deadline_seconds(cells[0].cell),
-            )
-
-
-def _room(cell: Cell) -> tuple[str, str, str, str]:
-    """The room of a cell: within it one reference serves all gates, and times are comparable."""
-    return (cell.toolchain.name, cell.limits.name, cell.platform.name, cell.benchmark.name)
-
-
 def _comparison(cell: Cell) -> tuple[tuple[str, str, str, str], str]:
     """The room and case of a cell, which share one reference."""
-    return (_room(cell), cell.case.name)
+    return (room_of(cell), cell.case.name)
 
 
 def _references(cells: Iterable[KeyedCell]) -> dict[tuple[tuple[str, str, str, str], str], KeyedCell]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
-from runner.planning.plan import Decision, Launch, Plan
+from runner.planning.planned import Decision, Launch, Plan
 from runner.records.image import ImageFacts
 from runner.records.ledger.file import append, read_ledger
 from runner.records.ledger.lines import EndLine, LaunchLine, PlanLine, PlannedLaunch

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from runner.executors.base import Executor, LaunchRequest
 from runner.matrix.images import CORE
-from runner.planning.plan import ImageKey, Launch, PlannedCell
+from runner.planning.planned import ImageKey, Launch, PlannedCell
 from runner.records import references
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts

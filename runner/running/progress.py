@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from runner.planning.estimates import Durations, duration
-from runner.planning.plan import Launch
+from runner.planning.planned import Launch
 from runner.records.record import Record
 from runner.system import terminal
 from runner.system.printable import one_line

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType, convert
 from msgspec.structs import replace
 
 from runner.executors.base import AppliedLimits
-from runner.planning.plan import PlannedCell
+from runner.planning.planned import PlannedCell
 from runner.planning.recipe import work_of
 from runner.records.audit import audit, contradictions_in_words
 from runner.records.failure import Failure, FailureKind

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.matrix import Kind
-from runner.planning.plan import Launch, PlannedCell
+from runner.planning.planned import Launch, PlannedCell
 from runner.records import references
 from runner.records.store import Store
 from runner.referee.claims import Claims

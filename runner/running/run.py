@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.executors.base import Executor
-from runner.planning.plan import ImageKey, Plan
+from runner.planning.planned import ImageKey, Plan
 from runner.records.image import ImageFacts
 from runner.records.record import Record
 from runner.records.store import Store

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.executors.base import LaunchResult
-from runner.planning.plan import Launch
+from runner.planning.planned import Launch
 from runner.records.image import ImageFacts
 from runner.referee.dialogue import Dialogue
 from runner.referee.protocol import Reader

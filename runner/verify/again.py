@@ -11,7 +11,8 @@ from runner.matrix.images import CORE, ImageTarget
 from runner.matrix.model import ByExecution
 from runner.matrix.toolchain import Toolchain
 from runner.planning.cells import Cell, content_key
-from runner.planning.plan import Decision, ImageKey, KeyedCell, Launch, Plan, PlannedCell, launches_of
+from runner.planning.launches import launches_of
+from runner.planning.planned import Decision, ImageKey, KeyedCell, Launch, Plan, PlannedCell
 from runner.planning.recipe import Work
 from runner.records.execution import Execution
 from runner.records.image import ImageFacts

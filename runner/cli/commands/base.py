@@ -17,7 +17,8 @@ from runner.executors.local import LocalExecutor
 from runner.matrix import Matrix, load_matrix
 from runner.matrix.source import MOST_BYTES
 from runner.planning.cells import Selection
-from runner.planning.plan import Plan, make_plan
+from runner.planning.plan import make_plan
+from runner.planning.planned import Plan
 from runner.records.order import future_in_words
 from runner.records.publication import Publication, is_publication
 from runner.records.record import Record

@@ -12,7 +12,7 @@ from runner.cli.words.options import SELECTION
 from runner.planning.estimates import Durations
 from runner.planning.footprint import files_of, images_needed
 from runner.planning.page import CostedPlan, plan_page
-from runner.planning.plan import Decision, Launch, PlannedCell
+from runner.planning.planned import Decision, Launch, PlannedCell
 from runner.system.terminal import width_of
 
 

@@ -8,7 +8,8 @@ from runner.cli.commands.base import Command, Context
 from runner.cli.commands.show import show
 from runner.cli.words.options import EVERY_COMMON
 from runner.planning.cells import Selection
-from runner.planning.plan import Decision, Plan, content_keys
+from runner.planning.plan import content_keys
+from runner.planning.planned import Decision, Plan
 from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.running.run import run

@@ -10,7 +10,8 @@ from example_records import make_record
 from runner.executors.local import LocalExecutor
 from runner.matrix import load_matrix
 from runner.planning.cells import Selection
-from runner.planning.plan import Launch, make_plan
+from runner.planning.plan import make_plan
+from runner.planning.planned import Launch
 from runner.records.store import Store
 from runner.running.progress import Progress
 
