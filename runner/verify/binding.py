@@ -14,8 +14,9 @@ from runner.matrix.faults import did_you_mean
 from runner.matrix.model import ByExecution
 from runner.planning.cells import Cell
 from runner.planning.definition import definition_of
+from runner.system.printable import one_line
 
-_LONGEST_VALUE = 120
+_LONGEST_VALUE, _LONGEST = 120, 400
 _MOST_DIFFERENCES = 3
 
 
@@ -109,7 +110,8 @@ def _unequal(said: Any, ours: Any, path: str = "") -> Iterator[str]:
         for index, (one, other) in enumerate(zip(said, ours, strict=True)):
             yield from _unequal(one, other, f"{path}.{index}")
     elif said != ours:
-        yield f"{path} is {_brief(said)} in the record, and {_brief(ours)} in the matrix"
+        # A record may hold any text, and this goes to a terminal.
+        yield one_line(f"{path} is {_brief(said)} in the record, and {_brief(ours)} in the matrix", _LONGEST)
 
 
 def _are_tables(said: Any, ours: Any) -> bool:
