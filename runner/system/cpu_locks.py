@@ -21,7 +21,7 @@ from runner.system.printable import one_line
 
 # Names another directory. Runners with different directories do not wait for each other.
 DIRECTORY_VARIABLE = "FORGE_BENCH_CPU_LOCKS"
-_NAME = "forge-bench-cpus"
+DIRECTORY_NAME = "forge-bench-cpus"
 _LOOK_SECONDS = 0.1
 # A holder ends this long after its deadline at the latest. One that says no deadline gets as long as any launch.
 _GRACE_SECONDS = 60.0
@@ -73,7 +73,7 @@ def _directory() -> Path:
         OSError: it cannot be used, or is another user's trap.
     """
     named = os.environ.get(DIRECTORY_VARIABLE)
-    path = Path(named) if named else Path(tempfile.gettempdir()) / _NAME
+    path = Path(named) if named else Path(tempfile.gettempdir()) / DIRECTORY_NAME
     with contextlib.suppress(FileExistsError):
         path.mkdir()
         # Not by mkdir, whose mode is less the umask. Nobody can remove the files of others.

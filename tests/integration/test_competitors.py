@@ -10,6 +10,8 @@ import turns
 from conftest import HOST, ROOT, docker, forge_bench
 from test_matrix import record_of
 
+from runner.system.errors import NothingDecided, OtherWork
+
 OWN_PROGRAM = re.compile(r"<!-- own program -->\n```yaml\n(.*?)```", re.DOTALL)
 README_COMPETITOR = re.compile(r"<!-- competitor -->\n```yaml\n(.*?)```", re.DOTALL)
 
@@ -128,8 +130,11 @@ def test_a_competitor_brings_its_own_program_with_a_dockerfile_and_three_lines_o
     assert "building" not in again.stderr
 
     record_file = next((tmp_path / "r" / "records" / "gae").glob(f"{record['id']}.json"))
-    verified = forge_bench("verify", str(record_file))
-    assert verified.returncode == 0, verified.stdout + verified.stderr[-4000:]
+    # One process gives bytes, and no time that could be judged.
+    verified = forge_bench("verify", str(record_file), "--matrix", str(with_own_program))
+    assert verified.returncode == NothingDecided.exit_code, verified.stdout + verified.stderr[-4000:]
+    elsewhere = forge_bench("verify", str(record_file))
+    assert elsewhere.returncode == OtherWork.exit_code, "the shipped matrix has no such competitor"
 
     program = tmp_path / "examples" / "own-program" / "gae.c"
     program.write_text(program.read_text(encoding="utf-8").replace('"1.0', '"1.1'), encoding="utf-8")

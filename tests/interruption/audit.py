@@ -1,5 +1,6 @@
 """What must hold, whatever struck: looked at during the run, after it, and after the next call."""
 
+import fcntl
 import hashlib
 import os
 import re
@@ -15,6 +16,7 @@ from runner.executors.sweep import OWNER_LABEL
 from runner.records.ledger.file import read_ledger
 from runner.records.record import Record
 from runner.records.store import Store, newest_by_key
+from runner.system.cpu_locks import DIRECTORY_NAME
 from runner.system.errors import ForgeBenchError
 from runner.system.hashes import file_hashes
 from runner.system.orphans import OWNER_VARIABLE
@@ -147,9 +149,16 @@ def check_processes(owners: Iterable[Owner]) -> Iterable[str]:
 
 
 def check_temporary(directory: Path) -> Iterable[str]:
-    """Nothing lies about in the temporary directory."""
+    """Nothing lies about in the temporary directory. The locks of CPUs stay, and nobody holds one."""
     for path in directory.glob("forge-bench-*"):
-        yield f"left behind: {path.name}"
+        if path.name != DIRECTORY_NAME:
+            yield f"left behind: {path.name}"
+    for path in directory.glob(f"{DIRECTORY_NAME}/*"):
+        with path.open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield f"left behind: the lock {path.name} is held"
 
 
 class DaemonAudit:
