@@ -11,8 +11,9 @@ where the value and the advantage after the last step are 0. Each call has a gam
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ LAMBDA = 0.95
 LAST_VALUE = 0.0
 # The data are the same whatever the process's seed, which orders the cases alone.
 _DATA_SEED = 42
+# Arrays below this size are copied into one before they are summed.
+_SHORT_BYTES = 2**15
 
 # From a gamma to advantages and returns, arrays of the implementation's own: batch x length elements, the time last.
 Outputs = tuple[Any, Any]
@@ -70,7 +73,7 @@ def run(options: argparse.Namespace, prepare: Prepare) -> None:
             calls=parameters.calls,
             inputs=gammas,
             run=calling(prepare(arrays)),
-            digested=lambda outputs: [_as_shape_of(like, array) for each in outputs for array in each],
+            digested=lambda outputs: _digested(like, outputs),
             write=write,
             counts={"elements": like.size},
         )
@@ -99,6 +102,19 @@ def _inputs(request: protocol.Request, case: protocol.Case, parameters: Paramete
                 "make the inputs again with baselines.inputs"
             )
     return arrays
+
+
+def _digested(like: NDArray[np.float64], outputs: Sequence[Outputs]) -> list[NDArray[np.float64]]:
+    """The arrays of all calls, in one where that is faster: of 64 short calls a check of each would take longer than all.
+
+    The digest is a sum, so neither order nor shape counts.
+    """
+    if like.nbytes >= _SHORT_BYTES:
+        return [_as_shape_of(like, array) for each in outputs for array in each]
+    joined = np.concatenate([*chain.from_iterable(outputs)])
+    if joined.dtype != np.float64:
+        raise TypeError(f"the implementation computed in {joined.dtype}, not in float64")
+    return [joined]
 
 
 def _as_shape_of(like: NDArray[np.float64], output: Any) -> NDArray[np.float64]:

@@ -96,7 +96,7 @@ def claims(record: Record) -> Iterator[Contradiction]:
     if not check.detail.startswith(words) or (check.passed and check.detail != words):
         yield contradiction(f'the gate says "{check.detail}" of the window, and it is "{words}"', *_WINDOW)
     if check.passed:
-        yield from _fits(record, record.referee, timed)
+        yield from _fits(record.referee, timed)
 
 
 def rates(record: Record) -> Iterator[Contradiction]:
@@ -114,17 +114,11 @@ def rates(record: Record) -> Iterator[Contradiction]:
             )
 
 
-def _fits(record: Record, seen: RefereeFacts, timed: float) -> Iterator[Contradiction]:
+def _fits(seen: RefereeFacts, timed: float) -> Iterator[Contradiction]:
     last = seen.windows[-1]
     if timed + last.between_seconds > last.seconds * ROUNDING:
         yield contradiction(
             f"{timed + last.between_seconds:.6g} s are claimed of a window of {last.seconds:.6g} s", *_WINDOW
-        )
-    several = record.parameters.get("repetitions", 1)
-    if isinstance(several, int | float) and several > 1 and not seen.telling:
-        yield contradiction(
-            f"the window of {last.seconds:.6g} s passed, and a round trip took {seen.channel_seconds:.6g} s",
-            *("referee.windows", "referee.channel_seconds", "gate"),
         )
 
 
