@@ -5,11 +5,12 @@ A competitor gets what its reference got. So a nonce lies beside the outputs tha
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from runner.matrix import Kind
+from runner.planning.cells import Cell
 from runner.planning.planned import Launch, PlannedCell
 from runner.records import references
 from runner.records.store import Store
@@ -59,8 +60,14 @@ def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment
         draw=drawn,
         plan=Plan.of(cell.parameters, training=cell.benchmark.kind is Kind.TRAINING),
         claims=Claims.of(cell.benchmark.headline, cell.parameters),
-        reference=None if planned.is_compared_with else kept.reference if kept else Reference(),
+        reference=None if planned.is_compared_with else _known_of_reference(cell, kept),
     )
+
+
+def _known_of_reference(cell: Cell, kept: KeptDraw | None) -> Reference:
+    """What is kept of the reference. At its other seeds it is not bounded by itself: it hides nothing from itself."""
+    known = kept.reference if kept else Reference()
+    return replace(known, between_seconds=None) if cell.implementation.reference else known
 
 
 def _kept_draw(planned: PlannedCell, store: Store) -> KeptDraw | None:

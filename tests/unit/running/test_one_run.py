@@ -1,6 +1,7 @@
 """A ratio is of one run: a reference and its competitors are measured together, or they have no ratio."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,22 @@ def test_an_interrupted_run_of_a_new_competitor_ends_with_all_of_its_room_in_one
     assert len(bench.nonces()) == 6
     assert len(set(bench.nonces().values())) == 1
     assert bench.run() == 0
+
+
+def test_a_reference_that_works_long_beside_its_timed_parts_passes_at_each_seed(bench, tmp_path):
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        f"import sys, time\nsys.path.insert(0, {str(redteam.HOSTILE)!r})\nfrom program import Honest\n\n\n"
+        "class Slow(Honest):\n"
+        "    def prepare(self, factors):\n"
+        "        time.sleep(0.01)\n\n\n"
+        "Slow().serve()\n"
+    )
+    for implementation in bench.sine["implementations"].values():
+        implementation["command"] = [sys.executable, str(slow)]
+    assert bench.call("--executor", "local")[0] == 3
+    failed = {each.implementation: each.failure.kind for each in bench.records() if each.failure}
+    assert failed == {"first": "unaccounted-time"}, "a competitor could hide its work there"
 
 
 def refereed(record: Record, nonce: str) -> Record:
