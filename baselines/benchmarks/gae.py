@@ -33,7 +33,7 @@ LAST_VALUE = 0.0
 # The data are the same whatever the process's seed, which orders the cases alone.
 _DATA_SEED = 42
 # Arrays below this size are copied into one before they are summed.
-_SHORT_BYTES = 2**13
+_SHORT_BYTES = 2**15
 
 # From a gamma to advantages and returns, arrays of the implementation's own: batch x length elements, the time last.
 Outputs = tuple[Any, Any]
