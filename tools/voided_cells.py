@@ -77,10 +77,10 @@ def _git(*words: str) -> None:
 def _keys_here() -> dict[str, str]:
     """The keys of the checkout in the working directory, whose runner is the one that is imported."""
     from runner.images.identity import identify  # noqa: PLC0415 (of the other checkout, perhaps)
-    from runner.images.spec import ImageSpec  # noqa: PLC0415
-    from runner.matrix import load_matrix  # noqa: PLC0415
-    from runner.planning.cells import Selection, content_key, select  # noqa: PLC0415
-    from runner.records.execution import Execution, ExecutionKind  # noqa: PLC0415
+    from runner.images.spec import ImageSpec  # noqa: PLC0415 (as above)
+    from runner.matrix import load_matrix  # noqa: PLC0415 (as above)
+    from runner.planning.cells import Selection, content_key, select  # noqa: PLC0415 (as above)
+    from runner.records.execution import Execution, ExecutionKind  # noqa: PLC0415 (as above)
 
     root = Path.cwd()
     matrix = load_matrix(root / "matrix.yaml")

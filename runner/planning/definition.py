@@ -8,7 +8,6 @@ from typing import Any
 
 from runner.matrix.images import OURS
 from runner.planning.cells import Cell
-from runner.records.record import content_hash
 
 
 def definition_of(cell: Cell) -> dict[str, Any]:
@@ -38,11 +37,6 @@ def definition_of(cell: Cell) -> dict[str, Any]:
             "determinism": reference.determinism.value,
         },
     }
-
-
-def definition_hash(cell: Cell) -> str:
-    """SHA-256 of the definition."""
-    return content_hash(definition_of(cell))
 
 
 def _words(command: tuple[str, ...] | None) -> list[str] | None:

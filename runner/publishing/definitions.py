@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from runner.planning.definition import definition_hash, definition_of
+from runner.planning.definition import definition_of
 from runner.planning.recipe import load_work
-from runner.records.record import Record
+from runner.records.record import Record, content_hash
 
 
 def definitions_of(records: Iterable[Record]) -> list[dict[str, Any]]:
@@ -16,8 +16,8 @@ def definitions_of(records: Iterable[Record]) -> list[dict[str, Any]]:
     """
     found: dict[str, dict[str, Any]] = {}
     for record in records:
-        cell = load_work(record).cell
-        entry = found.setdefault(definition_hash(cell), {"definition": definition_of(cell), "records": 0})
+        definition = definition_of(load_work(record).cell)
+        entry = found.setdefault(content_hash(definition), {"definition": definition, "records": 0})
         entry["records"] += 1
     ordered = sorted(
         found.items(),

@@ -1,5 +1,6 @@
 """The words of a verification: old and new records in pairs, and the findings on them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -72,3 +73,13 @@ class Judged:
     def processes(self) -> int:
         """How many processes gave the old figures."""
         return len({pair.old.seed for pair in self.pairs})
+
+
+def passed(pairs: Iterable[Pair]) -> list[tuple[Record, Record]]:
+    """The old and the new records that passed on both sides, one pair for each seed."""
+    found = {
+        pair.old.seed: (pair.old, pair.new)
+        for pair in pairs
+        if pair.new is not None and not pair.old.failed and not pair.new.failed
+    }
+    return list(found.values())

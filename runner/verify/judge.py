@@ -7,7 +7,7 @@ from runner.figures.statistics import LEAST_PROCESSES, Interval, Processes, figu
 from runner.matrix import Determinism
 from runner.records.failure import FailureKind
 from runner.records.record import Record, content_hash
-from runner.verify.findings import TOLERANCE, Finding, Judged, Pair, Verdict
+from runner.verify.findings import TOLERANCE, Finding, Judged, Pair, Verdict, passed
 from runner.verify.images import Likeness
 from runner.verify.obstacles import (
     MODEL,
@@ -73,14 +73,10 @@ def exact(pair: Pair) -> tuple[Finding, ...]:
 
 def by_interval(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
     """Times and peak memory of one cell, over the processes that passed on both sides."""
-    both = {
-        pair.old.seed: (pair.old, pair.new)
-        for pair in pairs
-        if pair.new is not None and not pair.old.failed and not pair.new.failed
-    }
+    both = passed(pairs)
     if not both:
         return ()
-    olds, news = [old for old, _ in both.values()], [new for _, new in both.values()]
+    olds, news = [old for old, _ in both], [new for _, new in both]
     obstacle = why_no_times(pairs, olds[0], news)
     headline = olds[0].work.headline if olds[0].work else None
     found = []

@@ -12,7 +12,7 @@ from runner.figures.statistics import Verdict as Place
 from runner.figures.statistics import verdict as place_of
 from runner.records.record import Record
 from runner.report.tables.units import bounds, significant
-from runner.verify.findings import Finding, Pair, Verdict
+from runner.verify.findings import Finding, Pair, Verdict, passed
 from runner.verify.obstacles import loaded, why_no_times
 
 
@@ -23,7 +23,7 @@ def rank(own: Sequence[Pair], reference: Sequence[Pair]) -> Finding | None:
         own: the cell's records with their new ones.
         reference: those of the reference, of the same case and place.
     """
-    sides = [_passed(own), _passed(reference)]
+    sides = [passed(own), passed(reference)]
     work = own[0].old.work
     if not work or not all(sides) or not all(old.ranked for old, _ in sides[0]):
         return None
@@ -75,16 +75,6 @@ def _finding(verdict: Verdict, why: str, then: Interval, now: Interval | None) -
 def _improvement(sides: Sequence[Sequence[tuple[Record, Record]]], moment: int, headline: str) -> Interval:
     own, reference = (processes([pair[moment] for pair in side], headline) for side in sides)
     return improvement(reference, own, headline)
-
-
-def _passed(pairs: Sequence[Pair]) -> list[tuple[Record, Record]]:
-    """The old and the new records that passed on both sides, one pair for each seed."""
-    found = {
-        pair.old.seed: (pair.old, pair.new)
-        for pair in pairs
-        if pair.new is not None and not pair.old.failed and not pair.new.failed
-    }
-    return list(found.values())
 
 
 def _obstacle(pairs: Sequence[Pair], side: Sequence[tuple[Record, Record]]) -> str | None:

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 from runner.figures.comparison import one_run
 from runner.figures.statistics import LEAST_PROCESSES, outliers
 from runner.records.record import Record
+from runner.records.refereed import WindowFacts
 from runner.report.tables import units
 from runner.report.tables.machines import by_machine
 from runner.report.tables.selection import Room
@@ -181,14 +182,18 @@ def _pressed(record: Record) -> bool:
     return pressure is not None and pressure > _HIGH_PRESSURE
 
 
+def _ranked_window(record: Record) -> WindowFacts | None:
+    return record.referee.windows[-1] if record.referee else None
+
+
 def _robbed(record: Record) -> bool:
-    window = record.referee.windows[-1] if record.referee else None
+    window = _ranked_window(record)
     stolen = _known(window.stolen_seconds) if window else None
     return window is not None and stolen is not None and stolen > _HIGH_STEAL * max(1.0, window.seconds)
 
 
 def _preempted(record: Record) -> bool:
-    window = record.referee.windows[-1] if record.referee else None
+    window = _ranked_window(record)
     times = _known(window.preemptions) if window else None
     # An emulated launch has threads of the emulator's.
     if window is None or times is None or record.execution.emulated:

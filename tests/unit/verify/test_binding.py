@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from runner.matrix import load_matrix
-from runner.planning.definition import definition_hash
+from runner.planning.definition import definition_of
 from runner.planning.recipe import load_work
+from runner.records.record import content_hash
 from runner.system.errors import NothingDecided, OtherWork
 from runner.verify.binding import allowed, deadlines, differences
 from verify.made import DOUBLER, Forge, program, steered
@@ -155,7 +156,7 @@ def test_a_record_decides_neither_limits_nor_deadline_of_this_machine(forge):
 
 def test_one_definition_has_one_hash_whoever_holds_it(forge):
     cells = [load_work(record).cell for record in forge.store.records()]
-    by_name = {(cell.implementation.name, definition_hash(cell)) for cell in cells}
+    by_name = {(cell.implementation.name, content_hash(definition_of(cell))) for cell in cells}
     assert {name for name, _ in by_name} == {"plain", "other"}
     assert len(by_name) == 2, "cases of one implementation have one definition"
 
