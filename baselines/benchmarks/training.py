@@ -20,6 +20,7 @@ import torch
 from safetensors.torch import load_file, save
 from torch import Tensor
 
+from baselines.benchmarks.action_log import ActionLog, arrays_of
 from baselines.contract import protocol
 from baselines.contract.conversation import Round, answer
 from baselines.contract.numbers import digest
@@ -67,6 +68,8 @@ class Trained:
     weights: Mapping[str, Tensor]
     trace: Mapping[str, Tensor]
     """Facts that the run collected about itself, for the gate: which step did what, from which weights."""
+    logs: Sequence[ActionLog]
+    """Of each environment, in their order. None where the environments are another library's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,7 +264,8 @@ class _Run(Generic[Parameters]):
             given: reads the tensors of the parity updates; None leaves those updates out.
             process_start: when the process began, as read from `time.perf_counter`.
         """
-        self._variant, self._parameters, self._seed, self._given = variant, parameters, seed, given
+        self._variant, self._parameters, self._given = variant, parameters, given
+        self._seed = seed
         self._process_start = process_start
         self._ready = process_start
         self._trained: Trained | None = None
@@ -274,18 +278,21 @@ class _Run(Generic[Parameters]):
         """Begin to wait for the order to train."""
         self._ready = time.perf_counter()
 
-    def train(self) -> Round:
+    def train(self, seed: int | None = None) -> Round:
         """Seed and train.
+
+        Args:
+            seed: the one that the referee said; None for that of the command line.
 
         Returns:
             What is claimed. The time of initialisation is that from the process's start until it was ready, and from
             the order until the training loop began.
         """
         ordered = time.perf_counter()
-        seed_generators(self._seed)
-        trained = self._trained = self._or_refused(
-            lambda parameters: self._variant.train(parameters, self._seed)
-        )
+        self._trained = None
+        seeded = self._seed if seed is None else seed
+        seed_generators(seeded)
+        trained = self._trained = self._or_refused(lambda parameters: self._variant.train(parameters, seeded))
         initialisation = self._ready - self._process_start + trained.started - ordered
         training = trained.ended - trained.started
         metrics = {
@@ -297,16 +304,17 @@ class _Run(Generic[Parameters]):
             metrics["compile_seconds"] = self._compile_seconds
         counts = {"environment_steps": trained.environment_steps, "gradient_steps": trained.gradient_steps}
         weights = [weight.detach().contiguous().numpy() for weight in trained.weights.values()]
-        return Round(metrics=metrics, counts=counts, digests=[digest(weights)], timed_seconds=training)
+        arrays = [*weights, *arrays_of(trained.logs).values()]
+        return Round(metrics=metrics, counts=counts, digests=[digest(arrays)], timed_seconds=training)
 
-    def round(self, nonce: str, first: int, repetitions: int) -> Round:
-        """Train once, or not at all. What the public seed decides does not depend on the nonce."""
+    def round(self, nonce: str, first: int, repetitions: int, seed: int | None = None) -> Round:
+        """Train once, or not at all. What the seed decides does not depend on the nonce."""
         del nonce, first
         if not repetitions:
             return Round(metrics={}, counts={}, digests=[], timed_seconds=0.0)
         if repetitions > 1:
             protocol.refuse("a training has one repetition; ask for one")
-        return self.train()
+        return self.train(seed)
 
     def write(self, nonce: str, repetition: int, folder: Path) -> None:
         """Write what the last training left behind."""
@@ -323,6 +331,9 @@ class _Run(Generic[Parameters]):
         ]
         (folder / "episodes.json").write_text(json.dumps(episodes) + "\n", encoding="utf-8")
         write(folder / "weights.safetensors", trained.weights)
+        if trained.logs:
+            logs = {name: torch.from_numpy(array.copy()) for name, array in arrays_of(trained.logs).items()}
+            write(folder / "actions.safetensors", logs)
         if self._variant.parity is None:
             return
         write(folder / "trace.safetensors", trained.trace)

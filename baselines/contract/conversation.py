@@ -31,8 +31,8 @@ class Round:
 class Case(Protocol):
     """One case that a referee may ask for."""
 
-    def round(self, nonce: str, first: int, repetitions: int) -> Round:
-        """Do so many repetitions from the first on. None may be asked for."""
+    def round(self, nonce: str, first: int, repetitions: int, **training: int) -> Round:
+        """Do so many repetitions from the first on. None may be asked for. A training is also given its ``seed``."""
 
     def write(self, nonce: str, repetition: int, folder: Path) -> None:
         """Write the outputs of a repetition."""
@@ -46,7 +46,8 @@ def answer(request: protocol.Request, cases: Mapping[str, Case]) -> None:
         order = json.loads(line)
         name = order["case"]
         if order["event"] == "go":
-            done = cases[name].round(order["nonce"], order["first"], order["repetitions"])
+            training = {"seed": order["seed"]} if "seed" in order else {}
+            done = cases[name].round(order["nonce"], order["first"], order["repetitions"], **training)
             protocol.print_line(_done(name, done, heard))
         else:
             _write(request, name, cases[name], order)

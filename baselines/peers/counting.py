@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium as gym
 import torch
 
+from baselines.benchmarks.action_log import Logged
 from baselines.benchmarks.training import Episode
 
 
@@ -48,7 +49,7 @@ class Finished:
 
 def recorded(name: str, seed: int, steps: int) -> gym.wrappers.RecordEpisodeStatistics[Any, Any]:
     """An environment that keeps every episode of so many steps, for a library that resets it without a seed."""
-    environment = gym.wrappers.RecordEpisodeStatistics(gym.make(name), buffer_length=steps)
+    environment = gym.wrappers.RecordEpisodeStatistics(Logged(gym.make(name)), buffer_length=steps)
     environment.action_space.seed(seed)
     environment.reset(seed=seed)
     return environment

@@ -13,6 +13,7 @@ import gymnasium as gym
 from rlox.algorithms.dqn import DQN
 
 from baselines.benchmarks import training
+from baselines.benchmarks.action_log import log_of
 from baselines.peers import counting, serving
 from baselines.references import dqn as reference
 
@@ -51,6 +52,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         episodes=counting.episodes_of([environment.length_queue], [environment.return_queue]),
         weights=agent.q_network.state_dict(),
         trace={},
+        logs=[log_of(environment)],
     )
 
 

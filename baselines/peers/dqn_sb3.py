@@ -16,13 +16,14 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.benchmarks import training
+from baselines.benchmarks.action_log import Logged, log_of
 from baselines.peers import counting, serving
 from baselines.references import dqn as reference
 
 
 def train(parameters: reference.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
-    monitor = Monitor(gym.make(parameters.environment))
+    monitor = Monitor(Logged(gym.make(parameters.environment)))
     model = DQN(
         "MlpPolicy",
         DummyVecEnv([lambda: monitor]),
@@ -56,6 +57,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         episodes=counting.episodes_of([monitor.get_episode_lengths()], [monitor.get_episode_rewards()]),
         weights=model.q_net.state_dict(),
         trace={},
+        logs=[log_of(monitor)],
     )
 
 

@@ -9,24 +9,27 @@ import time
 
 FIRST_LINE = time.perf_counter()
 
+import gymnasium as gym
 import torch
 from tensordict.nn import TensorDictSequential
 from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import Composite, LazyTensorStorage, TensorDictReplayBuffer
 from torchrl.envs import RewardSum, StepCounter, TransformedEnv
-from torchrl.envs.libs.gym import GymEnv
+from torchrl.envs.libs.gym import GymWrapper
 from torchrl.modules import MLP, EGreedyModule, QValueActor
 from torchrl.objectives import DQNLoss, HardUpdate
 
 from baselines.benchmarks import training
+from baselines.benchmarks.action_log import Logged
 from baselines.peers import counting, serving
 from baselines.references import dqn as reference
 
 
 def train(parameters: reference.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
-    environment = TransformedEnv(GymEnv(parameters.environment))
+    logged = Logged(gym.make(parameters.environment))
+    environment = TransformedEnv(GymWrapper(logged))
     environment.append_transform(RewardSum())
     environment.append_transform(StepCounter())
     environment.set_seed(seed)
@@ -87,6 +90,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         episodes=finished.episodes(),
         weights=network.state_dict(),
         trace={},
+        logs=[logged.log],
     )
 
 

@@ -81,6 +81,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         episodes=environments.episodes(),
         weights=agent.policy.state_dict(),
         trace={},
+        logs=[],
     )
 
 

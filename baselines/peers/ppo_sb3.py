@@ -16,13 +16,14 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.benchmarks import training
+from baselines.benchmarks.action_log import Logged, log_of
 from baselines.peers import counting, serving
 from baselines.references import ppo as reference
 
 
 def train(parameters: reference.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
-    monitors = [Monitor(gym.make(parameters.environment)) for _ in range(parameters.environments)]
+    monitors = [Monitor(Logged(gym.make(parameters.environment))) for _ in range(parameters.environments)]
 
     def learning_rate(remaining: float) -> float:
         """Its progress is read after a rollout, when that share of the steps is gone already."""
@@ -65,6 +66,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         ),
         weights=model.policy.state_dict(),
         trace={},
+        logs=[log_of(monitor) for monitor in monitors],
     )
 
 

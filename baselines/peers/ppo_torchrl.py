@@ -9,25 +9,31 @@ import time
 
 FIRST_LINE = time.perf_counter()
 
+import gymnasium as gym
 import torch
 from tensordict.nn import TensorDictModule
 from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, SamplerWithoutReplacement, TensorDictReplayBuffer
 from torchrl.envs import ExplorationType, RewardSum, SerialEnv, StepCounter, TransformedEnv
-from torchrl.envs.libs.gym import GymEnv
+from torchrl.envs.libs.gym import GymWrapper
 from torchrl.modules import OneHotCategorical, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 from baselines.benchmarks import training
+from baselines.benchmarks.action_log import Logged
 from baselines.peers import counting, serving
 from baselines.references import ppo as reference
 
 
 def train(parameters: reference.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
-    environment = TransformedEnv(SerialEnv(parameters.environments, lambda: GymEnv(parameters.environment)))
+    logged = [Logged(gym.make(parameters.environment)) for _ in range(parameters.environments)]
+    # It makes one more than it steps, to see what they are like.
+    environment = TransformedEnv(
+        SerialEnv(parameters.environments, [lambda each=each: GymWrapper(each) for each in logged])
+    )
     environment.append_transform(RewardSum())
     environment.append_transform(StepCounter())
     environment.set_seed(seed)
@@ -100,6 +106,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         episodes=finished.episodes(),
         weights=agent.state_dict(),
         trace={},
+        logs=[each.log for each in logged],
     )
 
 

@@ -12,6 +12,7 @@ FIRST_LINE = time.perf_counter()
 from rlox.algorithms.sac import SAC
 
 from baselines.benchmarks import training
+from baselines.benchmarks.action_log import log_of
 from baselines.peers import counting, serving
 from baselines.references import sac as reference
 
@@ -43,6 +44,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         episodes=counting.episodes_of([environment.length_queue], [environment.return_queue]),
         weights=agent.actor.state_dict(),
         trace={},
+        logs=[log_of(environment)],
     )
 
 

@@ -16,13 +16,14 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.benchmarks import training
+from baselines.benchmarks.action_log import Logged, log_of
 from baselines.peers import counting, serving
 from baselines.references import sac as reference
 
 
 def train(parameters: reference.Parameters, seed: int) -> training.Trained:
     """Train one agent; a gradient step is one of the critics'."""
-    monitor = Monitor(gym.make(parameters.environment))
+    monitor = Monitor(Logged(gym.make(parameters.environment)))
     model = SAC(
         "MlpPolicy",
         DummyVecEnv([lambda: monitor]),
@@ -54,6 +55,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         episodes=counting.episodes_of([monitor.get_episode_lengths()], [monitor.get_episode_rewards()]),
         weights=model.actor.state_dict(),
         trace={},
+        logs=[log_of(monitor)],
     )
 
 

@@ -23,10 +23,11 @@ FIRST_LINE = time.perf_counter()
 import gymnasium as gym
 import numpy as np
 import torch
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from torch import Tensor, nn
 
 from baselines.benchmarks import training
+from baselines.benchmarks.action_log import Logged, logs_of
 from baselines.benchmarks.training import Trained, Variant
 from baselines.contract import protocol
 from baselines.references.replay_buffer import Batch, ReplayBuffer, Truncations
@@ -66,27 +67,23 @@ class Parameters(training.Case):
             raise ValueError("'steps' and 'train_frequency' must be at least 1, 'learning_starts' at least 0")
 
 
-# Observations, actions and flags as NumPy arrays with an axis of environments in front.
-Environments = VectorEnv[Any, Any, Any]
-
-
-def make_environments(name: str, seed: int) -> Environments:
+def make_environments(name: str, seed: int) -> SyncVectorEnv:
     """One environment as a vector of one, beginning the next episode in the step that ends the last."""
 
     def make() -> gym.Env[Any, Any]:
-        environment = gym.wrappers.RecordEpisodeStatistics(gym.make(name))
+        environment = gym.wrappers.RecordEpisodeStatistics(Logged(gym.make(name)))
         environment.action_space.seed(seed)
         return environment
 
     return SyncVectorEnv([make], autoreset_mode=AutoresetMode.SAME_STEP)
 
 
-def observation_shape(environments: Environments) -> tuple[int, ...]:
+def observation_shape(environments: SyncVectorEnv) -> tuple[int, ...]:
     """The shape of one observation: (4,) on CartPole."""
     return tuple(environments.single_observation_space.shape or ())
 
 
-def action_count(environments: Environments) -> int:
+def action_count(environments: SyncVectorEnv) -> int:
     """How many discrete actions there are."""
     space = environments.single_action_space
     if not isinstance(space, gym.spaces.Discrete):
@@ -243,6 +240,7 @@ def train(parameters: Parameters, seed: int) -> Trained:
         episodes=episodes,
         weights=online.state_dict(),
         trace=trace.tensors() | truncated.tensors() | bounds,
+        logs=logs_of(environments),
     )
 
 

@@ -22,12 +22,13 @@ FIRST_LINE = time.perf_counter()
 import gymnasium as gym
 import numpy as np
 import torch
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions.categorical import Categorical
 
 from baselines.benchmarks import training
+from baselines.benchmarks.action_log import Logged, logs_of
 from baselines.benchmarks.training import Trained, Variant
 from baselines.contract import protocol
 
@@ -72,10 +73,6 @@ class Parameters(training.Case):
     def rollout_rows(self) -> int:
         """Steps of all environments in one rollout."""
         return self.environments * self.rollout_steps
-
-
-# Observations, actions and flags as NumPy arrays with an axis of environments in front.
-Environments = VectorEnv[Any, Any, Any]
 
 
 class Rollout(NamedTuple):
@@ -145,16 +142,16 @@ def act(
     return actions, distribution.log_prob(actions), distribution.entropy(), agent["critic"](observations)
 
 
-def make_environments(name: str, count: int) -> Environments:
+def make_environments(name: str, count: int) -> SyncVectorEnv:
     """A vector whose environments begin the next episode in the step that ends the last."""
 
     def make() -> gym.Env[Any, Any]:
-        return gym.wrappers.RecordEpisodeStatistics(gym.make(name))
+        return gym.wrappers.RecordEpisodeStatistics(Logged(gym.make(name)))
 
     return SyncVectorEnv([make] * count, autoreset_mode=AutoresetMode.SAME_STEP)
 
 
-def sizes_of(environments: Environments) -> tuple[int, int]:
+def sizes_of(environments: SyncVectorEnv) -> tuple[int, int]:
     """Numbers in one observation, and discrete actions: (4, 2) on CartPole."""
     space = environments.single_action_space
     if not isinstance(space, gym.spaces.Discrete):
@@ -348,6 +345,7 @@ def train(parameters: Parameters, seed: int) -> Trained:
         episodes=episodes,
         weights=agent.state_dict(),
         trace=trace.tensors() | initial,
+        logs=logs_of(environments),
     )
 
 

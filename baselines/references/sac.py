@@ -22,11 +22,12 @@ FIRST_LINE = time.perf_counter()
 import gymnasium as gym
 import numpy as np
 import torch
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from torch import Tensor, nn
 from torch.distributions.normal import Normal
 
 from baselines.benchmarks import training
+from baselines.benchmarks.action_log import Logged, logs_of
 from baselines.benchmarks.training import Trained, Variant
 from baselines.contract import protocol
 from baselines.references.replay_buffer import Batch, ReplayBuffer, Truncations
@@ -74,10 +75,6 @@ class Parameters(training.Case):
             raise ValueError("'steps' and 'batch' must be at least 1, 'learning_starts' at least 0")
 
 
-# Observations, actions and flags as NumPy arrays with an axis of environments in front.
-Environments = VectorEnv[Any, Any, Any]
-
-
 class Bounds(NamedTuple):
     """What turns a number between -1 and 1 into an action: (actions,) each."""
 
@@ -102,18 +99,18 @@ class Optimizers(NamedTuple):
     temperature: torch.optim.Adam
 
 
-def make_environments(name: str, seed: int) -> Environments:
+def make_environments(name: str, seed: int) -> SyncVectorEnv:
     """One environment as a vector of one, beginning the next episode in the step that ends the last."""
 
     def make() -> gym.Env[Any, Any]:
-        environment = gym.wrappers.RecordEpisodeStatistics(gym.make(name))
+        environment = gym.wrappers.RecordEpisodeStatistics(Logged(gym.make(name)))
         environment.action_space.seed(seed)
         return environment
 
     return SyncVectorEnv([make], autoreset_mode=AutoresetMode.SAME_STEP)
 
 
-def action_space_of(environments: Environments) -> gym.spaces.Box:
+def action_space_of(environments: SyncVectorEnv) -> gym.spaces.Box:
     """The space of one environment's actions."""
     space = environments.single_action_space
     if not isinstance(space, gym.spaces.Box):
@@ -374,6 +371,7 @@ def train(parameters: Parameters, seed: int) -> Trained:
         episodes=episodes,
         weights=networks.state_dict() | {"log_alpha": temperature.log_alpha},
         trace=trace.tensors() | truncated.tensors() | initial,
+        logs=logs_of(environments),
     )
 
 

@@ -7,6 +7,7 @@ import gymnasium as gym
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from numpy.typing import NDArray
 
+from baselines.benchmarks.action_log import ActionLog
 from baselines.benchmarks.training import Episode
 
 
@@ -20,6 +21,7 @@ class DirectEnvironment:
             environment = environment.env
         self.environment = environment
         self.limit = math.inf if limit is None else limit
+        self.log = ActionLog(environment.action_space)
         self.length = 0
         self.value = 0.0
 
@@ -30,12 +32,14 @@ class DirectEnvironment:
 
     def reset(self, seed: int | None = None) -> NDArray[Any]:
         """The first observation of the next episode."""
+        self.log.reset(seed)
         self.length, self.value = 0, 0.0
         observation: NDArray[Any] = self.environment.reset(seed=seed)[0]
         return observation
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool]:
         """Observation, reward, termination, and whether the episode ended, truncation included."""
+        self.log.step(action)
         observation, reward, terminated, truncated, _ = self.environment.step(action)
         self.length += 1
         self.value += float(reward)

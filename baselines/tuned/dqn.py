@@ -147,6 +147,7 @@ def train(make_learner: type[Learner], parameters: dqn.Parameters, seed: int) ->
         episodes=episodes,
         weights=online.state_dict(),
         trace=trace.tensors() | truncated.tensors() | bounds,
+        logs=[environment.log],
     )
 
 

@@ -224,6 +224,7 @@ def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) ->
         episodes=episodes,
         weights=agent.state_dict(),
         trace=trace.tensors() | initial,
+        logs=[each.log for each in environments],
     )
 
 

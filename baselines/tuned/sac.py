@@ -311,6 +311,7 @@ def train(make_learner: type[Learner], parameters: sac.Parameters, seed: int) ->
         episodes=episodes,
         weights=networks.state_dict() | {"log_alpha": log_alpha},
         trace=trace.tensors() | truncated.tensors() | initial,
+        logs=[environment.log],
     )
 
 

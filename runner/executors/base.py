@@ -1,6 +1,6 @@
 """The interface of every executor, and the input and result of one launch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,6 +28,23 @@ _MAY_BE_THE_CALLERS = _NOT_DELIVERED | {
 
 
 @dataclass(frozen=True, kw_only=True)
+class Examination:
+    """What a trusted program made of a launch's output files.
+
+    ``exit_code`` is None where there is no such program. The program's own image is the core image, so nothing that it
+    says is the implementation's word.
+    """
+
+    exit_code: int | None
+    stdout: str = ""
+    stderr: str = ""
+
+
+# From the folder of the outputs, as the program sees it, to the commands that read them.
+Examine = Callable[[str], Sequence[tuple[str, ...]]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class LaunchRequest:
     """One process to start.
 
@@ -36,7 +53,8 @@ class LaunchRequest:
     ``on_line`` gets each line of stdout and the time at which it was read. With an ``on_open`` stdin stays open, and
     ``on_open`` gets the channel to it once the process has started.
     ``keeper_image`` is an image that holds ``sleep``; None where ``image`` holds it. ``executable_tmp`` is whether
-    the launch may execute what it writes to /tmp.
+    the launch may execute what it writes to /tmp. ``examine`` gives trusted commands that read the outputs of a launch
+    that ended well.
     """
 
     name: str
@@ -51,6 +69,7 @@ class LaunchRequest:
     on_open: Callable[[Channel], None] | None = None
     keeper_image: ImageFacts | None = None
     executable_tmp: bool = False
+    examine: Examine | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +119,7 @@ class LaunchResult:
         refused: why its output files are refused; the output directory is empty then.
         stderr: the end of it.
         caller_limits: what the runner's caller limited below what the matrix gives, in words: a failure may be due to it.
+        examined: what trusted programs made of the outputs, in the order of the request.
     """
 
     limits: AppliedLimits
@@ -111,6 +131,7 @@ class LaunchResult:
     refused: Failure | None = None
     stderr: str = ""
     caller_limits: tuple[str, ...] = ()
+    examined: tuple[Examination, ...] = ()
 
     @property
     def failure(self) -> Failure | None:

@@ -21,7 +21,7 @@ from runner.daemon.enforced_limits import enforced_by
 from runner.daemon.whereabouts import Whereabouts, architecture_of, machine_of_daemon, whereabouts
 from runner.executors import instructions, threads
 from runner.executors.attached import Output, Witness, connection_broke, in_one_line
-from runner.executors.base import AppliedLimits, LaunchRequest, LaunchResult
+from runner.executors.base import AppliedLimits, Examination, LaunchRequest, LaunchResult
 from runner.executors.container_stdin import ContainerStdin
 from runner.executors.containers import create_container
 from runner.executors.keeper import INPUTS, OUTPUTS, Keeper, keeper
@@ -247,9 +247,12 @@ def _run(
         state = container.attrs["State"]
         exit_code = _exit_code(int(state["ExitCode"]))
         refused = None
+        examined: tuple[Examination, ...] = ()
         if beside is not None and request.output_directory is not None:
             ended_well = exit_code == 0 and stopped is None
             refused = beside.fetch(request.output_directory) if ended_well else beside.full()
+            if ended_well and refused is None and request.examine is not None:
+                examined = tuple(beside.examine(command) for command in request.examine(OUTPUTS))
     except APIError as error:
         _raise_of_host(error)
         # Another program removed the container, or its keeper, during the launch.
@@ -266,6 +269,7 @@ def _run(
         stopped=stopped,
         refused=refused,
         stderr=output.stderr,
+        examined=examined,
     )
 
 

@@ -1,7 +1,8 @@
 """The keeper: a second container beside a launch's, which holds the volumes of its inputs and outputs.
 
-It runs only ``sleep``, in an image that has it, because the launch's image need not hold another program. It is held to
-a CPU that the launch does not have. The keeper gives the launch its inputs read-only, although the daemon writes them.
+It runs only ``sleep``, in an image that has it, because the launch's image need not hold another program. When the
+launch has ended well, trusted programs of that image examine the outputs. It is held to a CPU that the launch does not
+have. The keeper gives the launch its inputs read-only, although the daemon writes them.
 It also gives the launch a bounded output directory. This directory is a file system in memory, whose size and number of
 files the kernel bounds. No bound on an anonymous volume on the daemon's disk works everywhere. A stopped container
 loses a temporary file system of its own; the keeper's stays while the keeper lives. Its pages count within the memory
@@ -23,6 +24,7 @@ from docker.types import DriverConfig, Mount
 
 import docker
 from runner.daemon.connection import BROKEN_CONNECTION
+from runner.executors.base import Examination
 from runner.executors.containers import USER, create_container
 from runner.executors.outputs import MOST_FILES, Intake, empty, most_bytes
 from runner.matrix import Limits
@@ -69,6 +71,14 @@ class Keeper:
                     if overfull is not None:
                         return overfull
         return None
+
+    def examine(self, command: Sequence[str]) -> Examination:
+        """Run a program of this keeper's image on the launch's output files."""
+        said: tuple[int | None, tuple[bytes | None, bytes | None]]
+        said = self._container.exec_run(list(command), demux=True)  # type: ignore[assignment]  # by demux
+        code, streams = said
+        texts = [(each or b"").decode("utf-8", "replace") for each in streams]
+        return Examination(exit_code=code, stdout=texts[0], stderr=texts[1])
 
     def fetch(self, directory: Path) -> Failure | None:
         """Unpack the launch's output files into ``directory``; or leave it empty and return why they are refused.

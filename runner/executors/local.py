@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.executors import instructions, threads
-from runner.executors.base import AppliedLimits, LaunchRequest, LaunchResult
+from runner.executors.base import AppliedLimits, Examination, LaunchRequest, LaunchResult
 from runner.executors.inherited import inherited
 from runner.executors.modules import missing_modules
 from runner.executors.outputs import empty, most_bytes, overfull_directory, refuse_directory
@@ -50,6 +50,8 @@ _OOM_SCORE = Path("/proc/self/oom_score_adj")
 EXECUTION_VARIABLE = "FORGE_BENCH_EXECUTION"
 _GRACE_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
+# Trusted programs take a second for the longest training.
+_EXAMINATION_SECONDS = 120.0
 # Less free space than this at the end of a launch is a full disk: its output files may be cut off.
 _ROOM_BYTES = 2**20
 # The system errors that stop every program from starting, and say nothing about this one.
@@ -174,8 +176,15 @@ class LocalExecutor:
         result = replace(result, caller_limits=limits_below(_needed(request.limits)))
         # Only now no process writes there any more.
         result = result if result.not_started is not None else _with_outputs(request, result)
+        result = replace(result, examined=self._examined(request, result))
         result.require_own(result.failure)
         return result
+
+    def _examined(self, request: LaunchRequest, result: LaunchResult) -> tuple[Examination, ...]:
+        if request.examine is None or request.output_directory is None or result.failure is not None:
+            return ()
+        commands = request.examine(str(request.output_directory))
+        return tuple(_examine(command, self._environment()) for command in commands)
 
     def _environment(self) -> dict[str, str]:
         return inherited(os.environ, root=self._root, inside_image=self.inside_image)
@@ -349,6 +358,26 @@ def _with_outputs(request: LaunchRequest, result: LaunchResult) -> LaunchResult:
     if full and refused is None:
         raise no_space("a launch had no room for its outputs", f"the disk of {tempfile.gettempdir()} is full")
     return replace(result, refused=refused)
+
+
+def _examine(command: Sequence[str], environment: Mapping[str, str]) -> Examination:
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_EXAMINATION_SECONDS,
+        )
+    except FileNotFoundError:
+        # On a bare host the program may be missing: then nobody examines anything.
+        return Examination(exit_code=None)
+    except subprocess.TimeoutExpired:
+        return Examination(exit_code=-1, stderr=f"no answer within {_EXAMINATION_SECONDS:g} s")
+    return Examination(exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr)
 
 
 def _take_outputs(request: LaunchRequest, *, ended_well: bool) -> Failure | None:

@@ -12,6 +12,7 @@ from runner.figures.statistics import Interval, Processes, Verdict, figure_inter
 from runner.records.execution import ExecutionKind
 from runner.records.order import Age, age, oldest_first
 from runner.records.record import Record, content_hash
+from runner.records.verdicts import AUDITS
 from runner.system import machine
 from runner.system.errors import NothingToCompare
 
@@ -115,6 +116,21 @@ def newest_work(records: Sequence[Record]) -> list[Record]:
     return list({(record.case, record.implementation, record.seed): record for record in kept}.values())
 
 
+def believed(records: Sequence[Record]) -> list[Record]:
+    """Without the passed cells of an implementation whose audited launch failed its audit.
+
+    One launch of several is audited. What it shows is true of all of them.
+    """
+    caught = {
+        (record.case, record.implementation)
+        for record in records
+        if any(each.check in AUDITS and not each.passed for each in record.gate)
+    }
+    return [
+        record for record in records if record.failed or (record.case, record.implementation) not in caught
+    ]
+
+
 def same_work(records: Sequence[Record]) -> list[Record]:
     """The records of a benchmark (oldest first) that belong together.
 
@@ -189,7 +205,7 @@ def compare(
     names = tuple(dict.fromkeys((base, against)))
     places = f" on {' and '.join(architectures)}" if architectures else ""
     subject = f"{benchmark}{f' {case}' if case else ''}{places}"
-    groups = {setting: newest_work(members) for setting, members in _by_setting(found).items()}
+    groups = {setting: believed(newest_work(members)) for setting, members in _by_setting(found).items()}
     _require_ranked(found, [record for members in groups.values() for record in members], names, subject)
     best: dict[tuple[str, str, str, str], tuple[tuple[bool, Age], Comparison]] = {}
     for setting, members in groups.items():

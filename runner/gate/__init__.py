@@ -9,7 +9,7 @@ from runner.system.caller_limits import require_addresses
 require_addresses()
 
 from runner.gate.check import Check  # noqa: E402 (NumPy is not read before there is room for it)
-from runner.gate.hearing import Hearing  # noqa: E402 (as above)
+from runner.gate.hearing import Examined, Hearing  # noqa: E402 (as above)
 from runner.gate.judge import Judgement, expected_counts, judge  # noqa: E402 (as above)
 
-__all__ = ["Check", "Hearing", "Judgement", "expected_counts", "judge"]
+__all__ = ["Check", "Examined", "Hearing", "Judgement", "expected_counts", "judge"]

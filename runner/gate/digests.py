@@ -36,18 +36,24 @@ def digest(arrays: Iterable[Array]) -> str:
     return f"{sum(map(_words, arrays)) % 2**64:016x}"
 
 
-def digested(gate: Gate, folder: Path, files: Mapping[str, Mapping[str, Array]]) -> Iterator[Array]:
+def digested(
+    gate: Gate, folder: Path, files: Mapping[str, Mapping[str, Array]], *, same_work: bool = True
+) -> Iterator[Array]:
     """The arrays of a repetition that its digest covers.
 
     Args:
         gate: of the benchmark.
         folder: where the repetition's files lie.
         files: the arrays of those that were read already.
+        same_work: False for an implementation whose work differs. It may have environments of its own, of which
+            nothing is logged.
 
     Raises:
         Refused: a file is missing or holds no arrays.
     """
     for file, pattern in gate.digested.items():
+        if not same_work and gate.replay and file == gate.replay.actions and not (folder / file).exists():
+            continue
         arrays = files[file] if file in files else read_output(folder / file)
         yield from (array for name, array in arrays.items() if fnmatchcase(name, pattern))
 

@@ -11,23 +11,30 @@ from runner.gate.digests import check_digest, digested
 from runner.gate.episodes import check_episodes, read_episodes
 from runner.gate.hearing import Hearing
 from runner.gate.outputs import compare, read_output
+from runner.gate.replays import judge_replays
 from runner.gate.windows import check_window
 from runner.matrix import Benchmark, Kind
 from runner.matrix.expressions import evaluate
 from runner.records.failure import Failure, FailureKind
 from runner.records.measured import Episode
-from runner.records.verdicts import counts_verdict, times_verdict
+from runner.records.refereed import FinalWeights
+from runner.records.verdicts import audit_verdict, counts_verdict, times_verdict
 from runner.referee.claims import Claims
+from runner.referee.dialogue import Audit
 from runner.referee.sizes import Plan
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """All checks of one cell, the episodes that were read on the way, and the failure if there is one."""
+    """All checks of one cell, and the failure if there is one.
+
+    ``episodes`` were read on the way, and ``final_weights`` is what they earned when they were played.
+    """
 
     checks: tuple[Check, ...]
     episodes: tuple[Episode, ...] | None
     failure: Failure | None
+    final_weights: FinalWeights | None = None
 
 
 def expected_counts(benchmark: Benchmark, parameters: Mapping[str, Any]) -> dict[str, int]:
@@ -66,6 +73,7 @@ def judge(
     ]
     kinds = [FailureKind.WRONG_COUNTS, FailureKind.IMPOSSIBLE_TIME]
     episodes: tuple[Episode, ...] | None = None
+    weights: FinalWeights | None = None
     try:
         _require_headline(benchmark, measurement)
         compared: dict[str, Check] = {}
@@ -92,14 +100,34 @@ def judge(
                 )
             )
             kinds.append(FailureKind.WRONG_OUTPUT)
-            if not checks[-1].passed:
+            if checks[-1].passed and hearing is not None:
+                replayed = judge_replays(
+                    benchmark,
+                    parameters=parameters,
+                    outputs=outputs,
+                    episodes=episodes,
+                    same_work=same_work,
+                    hearing=hearing,
+                )
+                weights = replayed.final_weights
+                checks += replayed.checks
+                kinds += [FailureKind.WRONG_OUTPUT] * len(replayed.checks)
+            elif not checks[-1].passed:
                 # A record keeps only episodes that passed the checks.
                 episodes = None
+        if hearing is not None and hearing.refereed.audit is not None:
+            checks.append(_audit(benchmark, parameters, hearing, hearing.refereed.audit))
+            kinds.append(FailureKind.PREPARED_WORK)
     except Refused as refused:
         # Wrong counts explain more than the wrong files that they cause.
         failure = _first_failure(kinds, checks) or refused.failure
         return Judgement(checks=tuple(checks), episodes=episodes, failure=failure)
-    return Judgement(checks=tuple(checks), episodes=episodes, failure=_first_failure(kinds, checks))
+    return Judgement(
+        checks=tuple(checks),
+        episodes=episodes,
+        failure=_first_failure(kinds, checks),
+        final_weights=weights,
+    )
 
 
 def _outputs(
@@ -116,7 +144,7 @@ def _outputs(
         theirs = mine if reference is None else read_output(reference / output.file)
         yield from compare(output, mine, theirs)
     if hearing is not None and int(folder.name) in hearing.refereed.ranked.repetitions:
-        yield _digest(benchmark, hearing, folder, files)
+        yield _digest(benchmark, hearing, folder, files, same_work=same_work)
 
 
 def _folders(hearing: Hearing | None) -> Sequence[str]:
@@ -133,12 +161,35 @@ def _window(benchmark: Benchmark, parameters: Mapping[str, Any], hearing: Hearin
     return check_window(account, Plan.of(parameters, training=benchmark.kind is Kind.TRAINING))
 
 
+def _audit(benchmark: Benchmark, parameters: Mapping[str, Any], hearing: Hearing, audit: Audit) -> Check:
+    """Whether the training with an unknown seed took no longer, and its claims fit its window."""
+    claims = Claims.of(benchmark.headline, parameters)
+    account = audit.window.account(
+        claims, channel_seconds=hearing.channel_seconds, between_seconds=hearing.between_seconds
+    )
+    verdict = audit_verdict(
+        seed=audit.seed,
+        timed=account.timed,
+        known=claims.seconds(hearing.refereed.ranked.done),
+        telling=account.telling,
+    )
+    faults = account.faults if account.telling else ()
+    return Check(
+        check="audit", passed=verdict.passed and not faults, detail="; ".join((verdict.detail, *faults))
+    )
+
+
 def _digest(
-    benchmark: Benchmark, hearing: Hearing, folder: Path, files: Mapping[str, Mapping[str, Array]]
+    benchmark: Benchmark,
+    hearing: Hearing,
+    folder: Path,
+    files: Mapping[str, Mapping[str, Array]],
+    *,
+    same_work: bool,
 ) -> Check:
     return check_digest(
         hearing.refereed.ranked.digest_of(int(folder.name)),
-        digested(benchmark.gate, folder, files),
+        digested(benchmark.gate, folder, files, same_work=same_work),
         repetition=int(folder.name),
     )
 

@@ -382,7 +382,25 @@ def _headline_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
         yield fault("headline", message=message)
 
 
+def _replay_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
+    gate = benchmark["gate"]
+    if "replay" not in gate:
+        return
+    if benchmark["kind"] != "training" or not benchmark.get("refereed"):
+        yield fault("gate", "replay", message="a referee replays trainings alone; drop this")
+    for key, file in gate["replay"].items():
+        if file not in gate.get("digest", {}):
+            # Else it could be computed after the window.
+            yield fault("gate", "replay", key, message=f"gate.digest must cover {file}; name it there")
+    if "environment_steps" not in benchmark["counts"]:
+        yield fault("gate", "replay", message="counts must say how many environment_steps there are")
+    for case, parameters in benchmark["cases"].items():
+        if not isinstance(parameters.get("environment"), str):
+            yield fault("gate", "replay", message=f"the case {case} names no environment to replay")
+
+
 def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
+    yield from _replay_faults(benchmark, fault)
     if "digest" in benchmark["gate"] and not benchmark.get("refereed"):
         yield fault(
             "gate", "digest", message="only a referee asks for digests; say refereed: true, or leave it out"
@@ -526,6 +544,7 @@ def _benchmark(name: str, value: dict[str, Any], images: Mapping[str, ImageTarge
             outputs=tuple(_output(file, check) for file, check in value["gate"]["outputs"].items()),
             episodes=value["gate"].get("episodes"),
             digest=value["gate"].get("digest", {}),
+            replay=model.Replay(**value["gate"]["replay"]) if "replay" in value["gate"] else None,
         ),
         returns=_returns(returns) if returns else None,
         cases={key: model.Case(name=key, parameters=case) for key, case in value["cases"].items()},

@@ -1,7 +1,7 @@
 """The types that a valid matrix becomes. This module reads no file and checks nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
@@ -144,16 +144,29 @@ class OutputCheck:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Replay:
+    """What the referee plays again of a training.
+
+    ``actions`` is the output file that logs each reset and action of its environments. ``weights`` is the one of its
+    final weights.
+    """
+
+    actions: str
+    weights: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Gate:
     """The checks that an implementation passes before its times count.
 
     ``digest`` says what a referee's digest covers: output files, each with the pattern of its tensors' names. All
-    ``outputs`` are covered where it is empty.
+    ``outputs`` are covered where it is empty. ``replay`` says what is played again of a training (None: nothing).
     """
 
     outputs: tuple[OutputCheck, ...]
     episodes: str | None
     digest: Mapping[str, str] = field(default_factory=dict)
+    replay: Replay | None = None
 
     def facts(self) -> dict[str, Any]:
         """The rules that influence a verdict, as content keys and records hold them."""
@@ -161,7 +174,11 @@ class Gate:
             "outputs": [output.facts() for output in self.outputs],
             "episodes": self.episodes,
         }
-        return facts | ({"digest": dict(self.digest)} if self.digest else {})
+        newer = {
+            "digest": dict(self.digest) if self.digest else None,
+            "replay": asdict(self.replay) if self.replay else None,
+        }
+        return facts | {name: value for name, value in newer.items() if value is not None}
 
     @property
     def digested(self) -> Mapping[str, str]:

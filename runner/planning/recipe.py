@@ -18,6 +18,7 @@ from runner.matrix import (
     Limits,
     OutputCheck,
     Platform,
+    Replay,
 )
 from runner.matrix.expressions import ExpressionError, evaluate
 from runner.matrix.images import CORE, OURS, ImageTarget
@@ -25,7 +26,15 @@ from runner.matrix.toolchain import ARCHITECTURES, Toolchain
 from runner.planning.cells import Cell
 from runner.records.image import ImageFacts
 from runner.records.record import Record
-from runner.records.work import WorkFacts, WorkGate, WorkInputs, WorkLimits, WorkOutput, WorkReference
+from runner.records.work import (
+    WorkFacts,
+    WorkGate,
+    WorkInputs,
+    WorkLimits,
+    WorkOutput,
+    WorkReference,
+    WorkReplay,
+)
 from runner.system.errors import StoreError
 
 
@@ -64,6 +73,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
             outputs=tuple(_output(each) for each in benchmark.gate.outputs),
             episodes=benchmark.gate.episodes,
             digest=dict(benchmark.gate.digest) or UNSET,
+            replay=_replay(benchmark.gate.replay),
         ),
         reference=WorkReference(
             implementation=benchmark.reference.name,
@@ -86,6 +96,10 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
         refereed=True if benchmark.refereed else UNSET,
         differs=cell.implementation.differs or UNSET,
     )
+
+
+def _replay(replay: Replay | None) -> WorkReplay | UnsetType:
+    return UNSET if replay is None else WorkReplay(actions=replay.actions, weights=replay.weights)
 
 
 def _output(rule: OutputCheck) -> WorkOutput:
@@ -196,6 +210,7 @@ def _benchmark(name: str, work: WorkFacts, implementations: Mapping[str, Impleme
             outputs=tuple(OutputCheck(**output.plain()) for output in work.gate.outputs),
             episodes=work.gate.episodes,
             digest=work.gate.digest or {},
+            replay=Replay(**work.gate.replay.plain()) if work.gate.replay else None,
         ),
         returns=None,
         cases={

@@ -14,7 +14,10 @@ _FAILS_AS = {
     "counts": FailureKind.WRONG_COUNTS.value,
     "times": FailureKind.IMPOSSIBLE_TIME.value,
     "window": FailureKind.UNACCOUNTED_TIME.value,
+    "audit": FailureKind.PREPARED_WORK.value,
 }
+# What the gate judges after all outputs, in this order.
+_LAST = ("window", "episodes", "replay", "audit replay", "gymnasium", "audit")
 # What the gate refuses before it could compare.
 _REFUSED = frozenset(
     kind.value
@@ -127,7 +130,7 @@ def outputs(record: Record) -> Iterator[Contradiction]:
 
 
 def others(record: Record) -> Iterator[Contradiction]:
-    """Where the cell passed, windows and episodes were judged if the work has them, and only then."""
+    """Where the cell passed, windows, episodes and audits were judged if there are any, and only then."""
     if not record.work or record.failure:
         return
     names = [each.check for each in record.gate]
@@ -135,16 +138,21 @@ def others(record: Record) -> Iterator[Contradiction]:
         "window": record.work.refereed is True,
         "digest": record.work.refereed is True,
         "episodes": record.work.gate.episodes is not None,
+        "audit": bool(record.referee and record.referee.audit),
     }
     for name, is_due in due.items():
         if (name in names) != is_due:
             yield contradiction(
                 f"the cell passed, and its {name} {'was not' if is_due else 'was'} judged",
-                *("gate", "work.gate.episodes" if name == "episodes" else "work.refereed"),
+                *("gate", _DECIDES[name]),
             )
-    last = [each for each in names if each in ("window", "episodes")]
-    if last and (names[-len(last) :] != last or last != sorted(last, reverse=True)):
-        yield contradiction("the gate judges windows and episodes last", "gate")
+    if not record.work.gate.replay and {*names} & {*_REPLAYS}:
+        yield contradiction(
+            "the gate replayed a training that its work does not ask it to", "gate", "work.gate.replay"
+        )
+    last = [each for each in names if each in _LAST]
+    if last and (names[-len(last) :] != last or last != sorted(last, key=_LAST.index)):
+        yield contradiction(f"the gate judges {', '.join(_LAST)} last, in this order", "gate")
 
 
 def of_itself(record: Record) -> Iterator[Contradiction]:
@@ -161,6 +169,13 @@ def of_itself(record: Record) -> Iterator[Contradiction]:
 
 
 _COMPARED = ("gate", "work.gate.outputs")
+_REPLAYS = ("replay", "audit replay", "gymnasium")
+_DECIDES = {
+    "window": "work.refereed",
+    "digest": "work.refereed",
+    "episodes": "work.gate.episodes",
+    "audit": "referee.audit",
+}
 
 
 def _is_reference(record: Record, work: WorkFacts) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from runner.records.contradiction import ROUNDING, Contradiction, Rule, contradiction
 from runner.records.record import Record
-from runner.records.refereed import MOST_VOID, SIZES, RefereeFacts, numbered
-from runner.records.verdicts import calls_of, claimed_seconds, window_words
+from runner.records.refereed import MOST_VOID, SIZES, TIMES_THE_CHANNEL, RefereeFacts, numbered
+from runner.records.verdicts import audit_verdict, calls_of, claimed_seconds, replay_words, window_words
 
 # Of one implementation, from round to round; a busy machine takes a ranked round ten times as long as another.
 _TIMES_AS_FAST = 100
@@ -27,6 +27,7 @@ def windows(record: Record) -> Iterator[Contradiction]:
     if not seen:
         return
     whole = sum(each.seconds for each in seen.windows) + seen.ready_seconds + seen.channel_seconds
+    whole += seen.audit.seconds if seen.audit else 0
     if whole > record.launch.wall_seconds * ROUNDING:
         yield contradiction(
             f"windows, start and channel add up to {whole:.6g} s, and the launch lived "
@@ -99,6 +100,45 @@ def claims(record: Record) -> Iterator[Contradiction]:
         yield from _fits(record.referee, timed)
 
 
+def audited(record: Record) -> Iterator[Contradiction]:
+    """The gate's word on a training with an unknown seed follows from what was seen of it."""
+    seen = record.referee
+    if not seen or not seen.audit or record.failure or not record.work:
+        return
+    audit = seen.audit
+    verdict = audit_verdict(
+        seed=audit.seed,
+        timed=audit.timed_seconds,
+        known=claimed_seconds(record.metrics.get(record.work.headline), calls=1),
+        telling=audit.seconds >= TIMES_THE_CHANNEL * seen.channel_seconds,
+    )
+    check = next((each for each in record.gate if each.check == "audit"), None)
+    if check is not None and (not verdict.passed or check.detail != verdict.detail):
+        yield contradiction(
+            f'the gate says "{check.detail}" of the audit, and it is "{verdict.detail}"', *_AUDIT
+        )
+    if audit.timed_seconds + audit.between_seconds > audit.seconds * ROUNDING:
+        yield contradiction(
+            f"{audit.timed_seconds + audit.between_seconds:.6g} s are claimed of an audit of {audit.seconds:.6g} s",
+            *_AUDIT,
+        )
+
+
+def replayed(record: Record) -> Iterator[Contradiction]:
+    """The gate's word on a replay follows from the episodes, and from what the final weights earned."""
+    weights = (record.referee and record.referee.final_weights) or None
+    check = next((each for each in record.gate if each.check == "replay"), None)
+    if check is None or not check.passed:
+        if weights is not None:
+            yield contradiction("the final weights were played, and nothing was replayed", *_REPLAY)
+        return
+    words = replay_words(
+        steps=record.expected_counts.get("environment_steps", 0), episodes=len(record.played), weights=weights
+    )
+    if record.episodes is not None and check.detail != words:
+        yield contradiction(f'the gate says "{check.detail}" of the replay, and it is "{words}"', *_REPLAY)
+
+
 def rates(record: Record) -> Iterator[Contradiction]:
     """A repetition does the same work in each round, so that no round is many times as fast as the ranked one."""
     if not record.referee or not record.work or record.failure:
@@ -125,6 +165,8 @@ def _fits(seen: RefereeFacts, timed: float) -> Iterator[Contradiction]:
 _WORK = ("work.refereed", "failure")
 _ASKED = ("referee.asked",)
 _WINDOW = ("gate", "referee.windows", "measurement.metrics")
+_AUDIT = ("gate", "referee.audit", "measurement.metrics")
+_REPLAY = ("gate", "referee.final_weights", "episodes")
 
 
 RULES: tuple[Rule, ...] = (
@@ -132,5 +174,7 @@ RULES: tuple[Rule, ...] = (
     windows,
     asked,
     claims,
+    audited,
+    replayed,
     rates,
 )

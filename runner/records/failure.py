@@ -115,6 +115,12 @@ class FailureKind(Enum):
         "or too much work was done between the timed repetitions.",
         "Do all work between `go` and `done`, time all of it, and wait for results that are computed asynchronously.",
     )
+    PREPARED_WORK = (
+        "prepared-work",
+        "A training took much longer with a seed that nobody knew than with the known one: part of its work had been "
+        "done before `go`.",
+        "Make everything that the seed decides after `go`; let imports and compiling depend on no seed.",
+    )
     WRONG_COUNTS = (
         "wrong-counts",
         "The amount of work differs from what the runner computes from the parameters.",

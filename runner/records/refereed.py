@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from runner.records.part import Amount, Figure, Part, Positive
+from runner.records.part import Amount, AnyFigure, Figure, Part, Positive
 
 # Only these sizes of a ranked round occur, so that a reference can be asked beforehand for what its competitors will be
 # asked for.
@@ -13,6 +13,8 @@ SIZES = (1, 5, 20, 100, 500, 2000, 10_000)
 MOST_VOID = 4
 # Below so many times the channel's slowest round trip a window says nothing.
 TIMES_THE_CHANNEL = 20
+# A training with a seed that nobody knew may take so many times as long as the one that is ranked.
+MOST_TIMES_THE_KNOWN = 1.5
 
 
 class WindowFacts(Part, frozen=True, kw_only=True):
@@ -32,6 +34,27 @@ class WindowFacts(Part, frozen=True, kw_only=True):
     stolen_seconds: Figure | UnsetType | None = UNSET
 
 
+class AuditFacts(Part, frozen=True, kw_only=True):
+    """A training with a seed that nobody knew before its window opened, in the process of the ranked one.
+
+    ``seconds`` passed between `go` and `done`; ``timed_seconds`` and ``between_seconds`` are claimed.
+    """
+
+    seed: Amount
+    seconds: Figure
+    timed_seconds: Figure
+    between_seconds: Figure
+
+
+class FinalWeights(Part, frozen=True, kw_only=True):
+    """What the referee earned with the final weights: greedy episodes of a seed that no training has."""
+
+    episodes: Positive
+    seed: Amount
+    mean: AnyFigure
+    deviation: Figure
+
+
 class RefereeFacts(Part, frozen=True, kw_only=True):
     """What the referee drew and saw.
 
@@ -44,6 +67,8 @@ class RefereeFacts(Part, frozen=True, kw_only=True):
         ready_seconds: From the start of the process until it was ready.
         vmhwm_bytes: The peak resident set of the launch's processes when the last window closed, read from outside;
             null where it cannot be.
+        audit: A second training, with a seed that nobody knew; absent where there was none.
+        final_weights: The returns of a training's final weights, played by the referee; absent where it did not.
     """
 
     nonce: Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
@@ -53,6 +78,8 @@ class RefereeFacts(Part, frozen=True, kw_only=True):
     channel_seconds: Figure
     ready_seconds: Figure
     vmhwm_bytes: Positive | None
+    audit: AuditFacts | UnsetType = UNSET
+    final_weights: FinalWeights | UnsetType = UNSET
 
     @property
     def telling(self) -> bool:

@@ -8,9 +8,17 @@ from operator import attrgetter, ge
 from typing import Any, NamedTuple
 
 from runner.records.measured import Episode
+from runner.records.refereed import MOST_TIMES_THE_KNOWN, FinalWeights
 
+# Checks of a training with a seed that nobody knew.
+AUDITS = frozenset({"audit", "audit replay", "gymnasium"})
 # Checks that are of no output file.
-OF_NO_FILE = frozenset({"counts", "times", "digest", "window", "episodes"})
+OF_NO_FILE = frozenset(
+    {
+        *("counts", "times", "digest", "window", "episodes"),
+        *("replay", *AUDITS),
+    }
+)
 # A repetition is the difference of two readings of a clock of whole nanoseconds. Dividing by the number of calls may
 # have rounded it down.
 _LEAST_SECONDS = 1e-9 * (1 - 1e-6)
@@ -81,6 +89,20 @@ def episodes_verdict(episodes: Sequence[Episode], *, environments: int, total: i
 def window_words(*, timed: float, between: float, window: float) -> str:
     """What an implementation claims of a window."""
     return f"{timed:.3g} s timed and {between:.3g} s between, in a window of {window:.3g} s"
+
+
+def replay_words(*, steps: int, episodes: int, weights: FinalWeights | None) -> str:
+    """What was seen when a training's environments were stepped again."""
+    words = f"{steps} environment steps made again: {episodes} episodes, all as told"
+    if weights is None:
+        return words
+    return f"{words}; final weights earn {weights.mean:.6g} ± {weights.deviation:.3g}"
+
+
+def audit_verdict(*, seed: int, timed: float, known: float, telling: bool) -> Verdict:
+    """Whether a training took as long with a seed that nobody knew as with the known one."""
+    words = f"{timed:.3g} s with seed {seed}, which nobody knew, and {known:.3g} s with the known one"
+    return Verdict(not telling or timed <= MOST_TIMES_THE_KNOWN * known, words)
 
 
 def bound_of(scaled: float | None, tensors: Mapping[str, float], name: str) -> float:

@@ -47,16 +47,24 @@ class WorkOutput(Part, frozen=True, kw_only=True):
     rms: PositiveBound | UnsetType = UNSET
 
 
+class WorkReplay(Part, frozen=True, kw_only=True):
+    """The files that the referee plays again: the log of resets and actions, and the final weights."""
+
+    actions: FileName
+    weights: FileName
+
+
 class WorkGate(Part, frozen=True, kw_only=True):
     """The checks that the cell's outputs must pass.
 
     ``digest`` names the files that a referee's digest covers, and the patterns of their tensors; absent where it covers
-    all outputs.
+    all outputs. ``replay`` is what the referee plays again of a training; absent where it plays nothing.
     """
 
     outputs: Annotated[tuple[WorkOutput, ...], Meta(min_length=1)]
     episodes: FileName | None
     digest: dict[FileName, str] | UnsetType = UNSET
+    replay: WorkReplay | UnsetType = UNSET
 
 
 class WorkReference(Part, frozen=True, kw_only=True):

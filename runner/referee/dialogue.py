@@ -5,7 +5,7 @@ It holds the clock: a window lasts from just before `go` is written to the momen
 
 import json
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ import msgspec
 
 from runner.executors.channel import UNSEEN, Channel, Seen
 from runner.records.failure import Failure, FailureKind
-from runner.records.refereed import MOST_VOID, numbered
+from runner.records.refereed import MOST_TIMES_THE_KNOWN, MOST_VOID, numbered
 from runner.referee import messages
 from runner.referee.claims import Account, Claims
 from runner.referee.messages import Done, Message, Progress, Ready, Written
@@ -24,6 +24,8 @@ from runner.referee.sizes import REHEARSED, Plan, longer
 ROUND_TRIPS = 100
 # A window that says nothing is opened again, each time longer, where it would end in this time.
 _MOST_SECONDS = 30.0
+# So many trainings with unknown seeds may be slow before the implementation is called a cheat.
+_MOST_AUDITS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +51,16 @@ class Assignment:
         claims: how its claims are read.
         reference: what is known of the reference; None for the reference itself, with whose outputs gates compare. It
             is asked for all that its competitors may be asked for.
+        seed: of a training, which is told it when its window opens; None for an operation.
+        audit_seed: of a second training that nobody could prepare; None where there is none.
     """
 
     draw: Draw
     plan: Plan
     claims: Claims
     reference: Reference | None
+    seed: int | None = None
+    audit_seed: int | None = None
 
     @property
     def between_seconds(self) -> float | None:
@@ -104,6 +110,19 @@ class Window:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Audit:
+    """A training with a seed that nobody could know, after the one that is ranked.
+
+    Attributes:
+        seed: that seed.
+        window: its only round.
+    """
+
+    seed: int
+    window: Window
+
+
+@dataclass(frozen=True, kw_only=True)
 class Refereed:
     """What the referee saw of one case.
 
@@ -115,6 +134,7 @@ class Refereed:
         asked: the repetitions whose outputs were asked for.
         most_repetitions: of the largest round for which outputs were asked for.
         after: what was seen from outside after the last window.
+        audit: the training with an unknown seed; None where there was none.
     """
 
     draw: Draw
@@ -123,6 +143,7 @@ class Refereed:
     asked: tuple[int, ...]
     most_repetitions: int
     after: Seen
+    audit: Audit | None = None
 
     @property
     def ranked(self) -> Window:
@@ -234,9 +255,8 @@ class Dialogue:
         sizes = self._sizes(assignment, ranked)
         asked = {each for size in sizes for each in assignment.draw.repetitions_of(numbered(size))}
         asked |= {*assignment.draw.handed}
-        channel.send(messages.outputs(name, assignment.draw.nonce, sorted(asked)))
-        written, _ = yield from _expect(Written)
-        _require_case(written.case, name)
+        yield from self._ask(channel, name, assignment, sorted(asked))
+        audit = yield from self._audit(channel, name, assignment, ranked)
         return Refereed(
             draw=assignment.draw,
             windows=(*windows, ranked),
@@ -244,7 +264,36 @@ class Dialogue:
             asked=tuple(sorted(asked)),
             most_repetitions=max(sizes),
             after=after,
+            audit=audit,
         )
+
+    def _ask(
+        self, channel: Channel, name: str, assignment: Assignment, repetitions: Sequence[int]
+    ) -> Generator[None, _Heard, None]:
+        """Have the outputs of some repetitions written."""
+        channel.send(messages.outputs(name, assignment.draw.nonce, repetitions))
+        written, _ = yield from _expect(Written)
+        _require_case(written.case, name)
+
+    def _audit(
+        self, channel: Channel, name: str, assignment: Assignment, ranked: Window
+    ) -> Generator[None, _Heard, Audit | None]:
+        """A training with another seed, which takes as long where nothing was prepared for the known one.
+
+        A busy machine may make it slow: it is then done again, with one more seed.
+        """
+        if assignment.audit_seed is None:
+            return None
+        known = assignment.claims.seconds(ranked.done)
+        audit = None
+        for attempt in range(_MOST_AUDITS):
+            number, seed = ranked.repetitions.stop + attempt, assignment.audit_seed + attempt
+            window = yield from self._round(channel, name, assignment, range(number, number + 1), seed)
+            yield from self._ask(channel, name, assignment, [number])
+            audit = Audit(seed=seed, window=window)
+            if assignment.claims.seconds(window.done) <= MOST_TIMES_THE_KNOWN * known:
+                break
+        return audit
 
     def _rehearse(
         self, channel: Channel, name: str, assignment: Assignment
@@ -290,10 +339,16 @@ class Dialogue:
         return tuple(sorted({*sizes, len(ranked.repetitions)}))
 
     def _round(
-        self, channel: Channel, name: str, assignment: Assignment, repetitions: range
+        self,
+        channel: Channel,
+        name: str,
+        assignment: Assignment,
+        repetitions: range,
+        audit_seed: int | None = None,
     ) -> Generator[None, _Heard, Window]:
+        seed = assignment.seed if audit_seed is None else audit_seed
         before = channel.look() if repetitions else UNSEEN
-        began = channel.send(messages.go(name, assignment.draw.nonce, repetitions))
+        began = channel.send(messages.go(name, assignment.draw.nonce, repetitions, seed=seed))
         done, ended = yield from _expect(Done)
         after = channel.look() if repetitions else UNSEEN
         _require_case(done.case, name)

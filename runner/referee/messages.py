@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -81,10 +81,11 @@ def parse(text: str) -> Message | Failure:
     return message
 
 
-def go(case: str, nonce: str, repetitions: range) -> str:
-    """The line that opens a window."""
-    event = {"event": "go", "case": case, "nonce": nonce}
-    return json.dumps({**event, "first": repetitions.start, "repetitions": len(repetitions)})
+def go(case: str, nonce: str, repetitions: range, *, seed: int | None = None) -> str:
+    """The line that opens a window. A training is told its seed."""
+    event: dict[str, Any] = {"event": "go", "case": case, "nonce": nonce}
+    event |= {"first": repetitions.start, "repetitions": len(repetitions)}
+    return json.dumps(event if seed is None else {**event, "seed": seed})
 
 
 def outputs(case: str, nonce: str, repetitions: Sequence[int]) -> str:

@@ -22,6 +22,7 @@ from runner.referee.dialogue import Dialogue
 from runner.referee.protocol import REFEREE, Reader, arguments
 from runner.running.alone import alone
 from runner.running.bookkeeping import Book
+from runner.running.examining import examiner_of
 from runner.running.inputs import ensure_inputs, inputs_of_launch
 from runner.running.progress import Progress
 from runner.running.recording import sealed_record
@@ -83,6 +84,7 @@ def _prepare(launch: Launch, around: Surroundings) -> PreparedLaunch:
         say=around.progress.say,
     )
     cases = _shuffled_cases(launch)
+    listener = _listener(launch, list(cases), around)
     return PreparedLaunch(
         launch=launch,
         name=f"{cell.benchmark.name}-{cell.implementation.name}-{cell.platform.name}-s{cell.seed}-{uuid4().hex[:8]}",
@@ -91,7 +93,8 @@ def _prepare(launch: Launch, around: Surroundings) -> PreparedLaunch:
         software=software,
         core=core,
         inputs=inputs,
-        listener=_listener(launch, list(cases), around),
+        listener=listener,
+        examiner=examiner_of(cell, listener, ranked=launch.execution.ranked),
     )
 
 
@@ -163,6 +166,7 @@ def _request(prepared: PreparedLaunch, scratch: Path) -> LaunchRequest:
         on_line=listener.heard if isinstance(listener, Dialogue) else listener.line,
         on_open=listener.opened if isinstance(listener, Dialogue) else None,
         keeper_image=prepared.core,
+        examine=None if prepared.examiner is None else prepared.examiner.commands,
         executable_tmp=cell.implementation.image.executable_tmp,
     )
 
@@ -219,19 +223,23 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
         outputs=ended.outputs / case,
         reference=reference,
         same_work=same_work,
-        hearing=_hearing(case, listener),
+        hearing=_hearing(planned, ended),
     )
     return replace(judgement, failure=result.explain(judgement.failure))
 
 
-def _hearing(case: str, listener: Reader | Dialogue) -> "Hearing | None":
+def _hearing(planned: PlannedCell, ended: EndedLaunch) -> "Hearing | None":
     """What the referee saw of a case, for the gate; None where there was no referee."""
     # As in `_judge`: only where there is a cell to judge.
     from runner.gate import Hearing  # noqa: PLC0415 (as the comment says)
 
+    case, prepared = planned.cell.case.name, ended.prepared
+    listener, examiner = prepared.listener, prepared.examiner
     if not isinstance(listener, Dialogue):
         return None
     return Hearing(
+        seed=planned.cell.seed,
+        examined=None if examiner is None else examiner.said(ended.result.examined),
         refereed=listener.seen[case],
         channel_seconds=listener.channel_seconds,
         between_seconds=listener.cases[case].between_seconds,

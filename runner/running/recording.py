@@ -16,8 +16,9 @@ from runner.records.failure import Failure, FailureKind
 from runner.records.measured import CellFailure, GateCheck, Measurement
 from runner.records.place import LaunchFacts, LimitsInForce, Machine, MachineState
 from runner.records.record import SCHEMA_VERSION, UNSEALED, CellNames, Record, sealed
-from runner.records.refereed import RefereeFacts, WindowFacts
-from runner.referee.dialogue import Dialogue
+from runner.records.refereed import AuditFacts, FinalWeights, RefereeFacts, WindowFacts
+from runner.referee.claims import Claims
+from runner.referee.dialogue import Audit, Dialogue
 from runner.referee.protocol import Reader
 from runner.running.stages import EndedLaunch
 from runner.system.errors import StoreError
@@ -75,7 +76,7 @@ def sealed_record(
             inputs=_below(ended.input_hashes, case),
             outputs=_below(ended.output_hashes, case),
             measurement=convert(prepared.listener.measurement(case), Measurement | None),
-            referee=_referee(prepared.listener, case),
+            referee=_referee(prepared.listener, case, judgement.final_weights),
             episodes=judgement.episodes,
             expected_counts=expected_counts(cell.benchmark, cell.parameters),
             gate=convert(judgement.checks, tuple[GateCheck, ...], from_attributes=True),
@@ -109,7 +110,9 @@ def _sound(record: Record) -> Record:
     return refused
 
 
-def _referee(listener: Reader | Dialogue, case: str) -> RefereeFacts | UnsetType:
+def _referee(
+    listener: Reader | Dialogue, case: str, final_weights: FinalWeights | None
+) -> RefereeFacts | UnsetType:
     if not isinstance(listener, Dialogue) or case not in listener.seen:
         return UNSET
     refereed = listener.seen[case]
@@ -132,6 +135,18 @@ def _referee(listener: Reader | Dialogue, case: str) -> RefereeFacts | UnsetType
         channel_seconds=listener.channel_seconds,
         ready_seconds=listener.ready_seconds,
         vmhwm_bytes=refereed.after.vmhwm_bytes,
+        audit=UNSET if refereed.audit is None else _audit(refereed.audit, listener.cases[case].claims),
+        final_weights=UNSET if final_weights is None else final_weights,
+    )
+
+
+def _audit(audit: Audit, claims: Claims) -> AuditFacts:
+    window = audit.window
+    return AuditFacts(
+        seed=audit.seed,
+        seconds=window.seconds,
+        timed_seconds=claims.seconds(window.done),
+        between_seconds=window.done.between_seconds,
     )
 
 

@@ -16,7 +16,7 @@ from runner.records import references
 from runner.records.store import Store
 from runner.referee.claims import Claims
 from runner.referee.dialogue import Assignment, Dialogue, Refereed, Reference
-from runner.referee.nonce import Draw, draw
+from runner.referee.nonce import Draw, audit_seed, draw
 from runner.referee.sizes import Plan
 from runner.system.bounded_reading import read_bounded
 from runner.system.files import write_atomically
@@ -44,24 +44,38 @@ def dialogue_of(
         on_progress: gets the share of the work that is done.
     """
     return Dialogue(
-        cases={each.cell.case.name: _assignment(each, store, secret) for each in launch.cells},
+        cases={
+            each.cell.case.name: _assignment(each, store, secret, ranked=launch.execution.ranked)
+            for each in launch.cells
+        },
         on_progress=on_progress,
     )
 
 
-def _assignment(planned: PlannedCell, store: Store, secret: bytes) -> Assignment:
+def _assignment(planned: PlannedCell, store: Store, secret: bytes, *, ranked: bool) -> Assignment:
     # What gates compare with is drawn anew each time it runs; what is kept beside it is for its competitors.
     kept, cell = None if planned.is_compared_with else _kept_draw(planned, store), planned.cell
     new = draw(secret, benchmark=cell.benchmark.name, case=cell.case.name, seed=planned.reference.cell.seed)
     drawn = kept.draw if kept else new
     if planned.handed is not None:
         drawn = Draw(nonce=planned.handed.nonce, asked=drawn.asked, handed=planned.handed.repetitions)
+    training = cell.benchmark.kind is Kind.TRAINING
     return Assignment(
         draw=drawn,
-        plan=Plan.of(cell.parameters, training=cell.benchmark.kind is Kind.TRAINING),
+        plan=Plan.of(cell.parameters, training=training),
         claims=Claims.of(cell.benchmark.headline, cell.parameters),
         reference=None if planned.is_compared_with else _known_of_reference(cell, kept),
+        seed=cell.seed if training else None,
+        audit_seed=_audit_seed(planned, secret) if training and ranked else None,
     )
+
+
+def _audit_seed(planned: PlannedCell, secret: bytes) -> int | None:
+    """One launch of each implementation in a room is audited, where its times are ranked; no run for `verify` is."""
+    cell = planned.cell
+    if planned.handed is not None or cell.seed != planned.reference.cell.seed:
+        return None
+    return audit_seed(secret, benchmark=cell.benchmark.name, case=cell.case.name)
 
 
 def _known_of_reference(cell: Cell, kept: KeptDraw | None) -> Reference:

@@ -11,6 +11,7 @@ from runner.planning.planned import Launch
 from runner.records.image import ImageFacts
 from runner.referee.dialogue import Dialogue
 from runner.referee.protocol import Reader
+from runner.running.examining import Examiner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,7 @@ class PreparedLaunch:
         core: the image that made the inputs and ran the reference.
         inputs: the directory with the input files of all cases of the benchmark.
         listener: hears what the process prints; a referee also answers.
+        examiner: has a training played again afterwards; None where nothing is.
     """
 
     launch: Launch
@@ -36,6 +38,7 @@ class PreparedLaunch:
     core: ImageFacts
     inputs: Path
     listener: Reader | Dialogue
+    examiner: Examiner | None
 
 
 @dataclass(frozen=True, kw_only=True)

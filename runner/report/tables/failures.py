@@ -50,6 +50,13 @@ def failures(room: Room) -> Failures:
 def _group(room: Room, members: Sequence[tuple[Record, CellFailure]]) -> FailedCells:
     records = [record for record, _ in members]
     first, failure = members[0]
+    others = _distinct(
+        str(record.seed)
+        for row in room.rows
+        if (row.case.name, row.implementation.name) == (first.case, first.implementation)
+        for record in row.disbelieved
+    )
+    told = f"; its other seeds, {', '.join(others)}, do not count" if others else ""
     cases = _distinct(record.case for record in records)
     everywhere = len(cases) > 1 and len(cases) == len({row.case.name for row in room.rows})
     seeds = _distinct(str(record.seed) for record in sorted(records, key=lambda record: record.seed))
@@ -57,7 +64,7 @@ def _group(room: Room, members: Sequence[tuple[Record, CellFailure]]) -> FailedC
         implementation=first.implementation,
         where=f"{'all cases' if everywhere else ', '.join(cases)}, seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}",
         kind=failure.kind,
-        detail=failure.detail,
+        detail=failure.detail + told,
         log=f"logs/{first.launch.id}.log",
         tail=_tail(first.launch.stderr_tail),
     )

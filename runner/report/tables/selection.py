@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from runner.executors.instructions import left_out
-from runner.figures.comparison import improvement, machine_of, newest_work, one_run, processes
+from runner.figures.comparison import believed, improvement, machine_of, newest_work, one_run, processes
 from runner.figures.statistics import Interval, figure_interval
 from runner.matrix import Benchmark, Case, Implementation, Limits, Matrix, Platform, Profile, Side
 from runner.matrix.toolchain import Toolchain
@@ -25,7 +25,8 @@ from runner.records.record import Record
 class Row:
     """One implementation at one case: its processes, one record for each seed.
 
-    ``missing`` holds the profile's seeds that have no record. ``outdated`` says that records of another machine,
+    ``missing`` holds the profile's seeds that have no record. ``disbelieved`` are records that passed, of an
+    implementation that another launch caught. ``outdated`` says that records of another machine,
     image or matrix were left out. ``left_out`` says why the matrix excludes the cell.
     """
 
@@ -37,6 +38,7 @@ class Row:
     missing: tuple[int, ...]
     outdated: bool
     left_out: str | None
+    disbelieved: tuple[Record, ...] = ()
 
     @property
     def same_work(self) -> bool:
@@ -224,15 +226,17 @@ def _row(
         ]
 
     found = sorted(mine(current), key=lambda record: record.seed)
+    kept = believed(found)
     return Row(
         case=case,
         implementation=implementation,
         side=implementation.side,
-        passed=tuple(record for record in found if not record.failed),
+        passed=tuple(record for record in kept if not record.failed),
         failed=tuple(record for record in found if record.failed),
         missing=tuple(seed for seed in seeds if seed not in {record.seed for record in found}),
         outdated=not found and bool(mine(here)),
         left_out=implementation.left_out(platform.name, case.name, limits.name) or left_out(limits, platform),
+        disbelieved=tuple(record for record in found if record not in kept),
     )
 
 

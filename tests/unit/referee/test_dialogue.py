@@ -72,7 +72,14 @@ class Process:
             dialogue.heard(*self._pending.pop(0))
 
 
-def dialogue(*cases: str, plan: Plan | None = None, reference: bool = False, most: int = 10_000) -> Dialogue:
+def dialogue(
+    *cases: str,
+    plan: Plan | None = None,
+    reference: bool = False,
+    most: int = 10_000,
+    seed: int | None = None,
+    audit_seed: int | None = None,
+) -> Dialogue:
     sizes = plan or Plan(warmup=5, repetitions=100)
     return Dialogue(
         cases={
@@ -81,6 +88,8 @@ def dialogue(*cases: str, plan: Plan | None = None, reference: bool = False, mos
                 plan=sizes,
                 claims=Claims(headline="seconds", calls=1),
                 reference=None if reference else Reference(between_seconds=1e-5, most_repetitions=most),
+                seed=seed,
+                audit_seed=audit_seed,
             )
             for case in cases
         },
@@ -197,6 +206,53 @@ def test_a_training_is_one_window_and_never_opened_again() -> None:
     process.lead(referee)
     assert [order["repetitions"] for order in process.orders[ROUND_TRIPS:]] == [1, [1]]
     assert referee.seen["a"].void_windows == 0
+
+
+def audited() -> Dialogue:
+    return dialogue("a", plan=Plan(training=True), seed=3, audit_seed=77)
+
+
+def test_a_training_is_told_its_seed_and_an_operation_none() -> None:
+    process, referee = Process(), dialogue("a", plan=Plan(training=True), seed=3)
+    process.lead(referee)
+    assert {order.get("seed") for order in process.orders if order["event"] == "go"} == {3}
+    assert referee.seen["a"].audit is None
+    operation = Process()
+    operation.lead(dialogue("a"))
+    assert not [order for order in operation.orders if "seed" in order]
+
+
+def test_an_audit_follows_the_ranked_training_with_a_seed_that_nobody_knew() -> None:
+    process, referee = Process(), audited()
+    process.lead(referee)
+    orders = process.orders[ROUND_TRIPS:]
+    assert [order["event"] for order in orders] == ["go", "outputs", "go", "outputs"]
+    assert [orders[0]["seed"], orders[2]["seed"]] == [3, 77]
+    # The outputs of each are asked for before the next begins, as a program keeps those of one alone.
+    assert orders[1]["repetitions"] == [orders[0]["first"]]
+    assert orders[3]["repetitions"] == [orders[2]["first"]] != orders[1]["repetitions"]
+    audit = referee.seen["a"].audit
+    assert audit is not None
+    assert (audit.seed, audit.window.repetitions) == (77, range(2, 3))
+    assert len(referee.seen["a"].windows) == 1
+
+
+def test_a_slow_audit_is_made_again_with_other_seeds_and_the_last_one_counts() -> None:
+    def slow(times: int) -> Callable[[Order, Order], Order]:
+        def bend(order: Order, answer: Order) -> Order:
+            if 77 <= order.get("seed", 0) < 77 + times:
+                answer["metrics"]["seconds"] = [2e-3]
+            return answer
+
+        return bend
+
+    for times, seeds in ((0, [77]), (1, [77, 78]), (2, [77, 78, 79]), (9, [77, 78, 79])):
+        process, referee = Process(bend=slow(times)), audited()
+        process.lead(referee)
+        assert [order["seed"] for order in process.orders if order.get("seed", 0) > 3] == seeds
+        audit = referee.seen["a"].audit
+        assert audit is not None
+        assert audit.seed == seeds[-1]
 
 
 def test_one_repetition_is_one_window_without_warming_up() -> None:

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use torchforge_nn::{MOST_THREADS, SimdPath};
 
 use crate::backend::{Kernels, Library};
-use crate::{Algorithm, Backend, Evaluation, Failure, Standalone};
+use crate::{Algorithm, Backend, Evaluation, Failure, Replay, Standalone};
 
 pub(crate) const USAGE: &str = "\
 Usage: torchforge gae|env-step|update|act|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
@@ -20,6 +20,7 @@ Usage: torchforge gae|env-step|update|act|dqn|ppo|sac --case ID --parameters JSO
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
        torchforge evaluate --weights FILE --environment ID [--episodes N] [--seed N] [--epsilon P] [--stochastic]
                           [--simd ...]
+       torchforge replay --actions FILE --environment ID --most-steps N [--weights FILE [--episodes N] [--seed N]]
        torchforge oracle dqn|ppo|sac PARITY.safetensors UPDATE.safetensors
        torchforge version | sleep
 
@@ -28,6 +29,8 @@ a table. --checkpoint writes the whole state every so many steps (a tenth of all
 from there, in a training of the same options, and ends with the bytes of one that was never stopped.
 evaluate plays episodes with final weights of any of the three: the greedy or likeliest action, unless --epsilon gives
 dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in training.
+replay steps the environments again as a training's actions.safetensors says, and prints the episodes as JSON; with
+weights it also plays episodes of them as evaluate does.
 --simd takes a training through these instructions instead of the processor's best; the bytes stay the same.
 FORGE_BENCH_SIMD is the best that is chosen without it.
 --threads gives a training so many threads (16 at most), or else those that FORGE_BENCH_THREADS allows, or else one; the
@@ -64,6 +67,8 @@ pub enum Command {
     Standalone(Standalone),
     /// Episodes with weights that were learnt.
     Evaluate(Evaluation),
+    /// A training's environments, from its log.
+    Replay(Replay),
     /// One update in `f64`, from one file into another.
     Oracle {
         /// Of this algorithm.
@@ -150,6 +155,7 @@ impl Command {
             "ppo" => Self::training(parser, Algorithm::Ppo, Self::Ppo),
             "sac" => Self::training(parser, Algorithm::Sac, Self::Sac),
             "evaluate" => Evaluation::parse(parser).map(|found| found.map_or(Self::Help, Self::Evaluate)),
+            "replay" => Replay::parse(parser).map(|found| found.map_or(Self::Help, Self::Replay)),
             _ => Err(Failure::Usage(format!(
                 "there is no benchmark {command:?}; the benchmarks are gae, env-step, update, act, dqn, ppo and sac, see `torchforge --help`"
             ))),

@@ -7,6 +7,7 @@ use torchforge_env::{Discrete, Environment};
 use torchforge_nn::{AdamOptions, Error, Mlp, TensorWriter};
 use torchforge_rl::{Dqn, DqnOptions, Episode, Stream, TrainingError};
 
+use crate::action_log::Logged;
 use crate::backend::AnyDqn;
 use crate::environment::discrete;
 use crate::parity::DqnParity;
@@ -67,9 +68,14 @@ where
     let backend = arguments.backend()?;
     let parity = parity(layers(&first), parameters.parity_updates, backend);
     let mut environments = training::environments(arguments, first, environment);
-    let make =
-        || agent(environments()?, options, arguments.seed, backend).map_err(|error| unmade(case, &error));
-    training::run(arguments, Training { case, make, steps: parameters.steps, parity, started })
+    let make = |seed| {
+        let environment = Logged::new(environments()?);
+        let logs = vec![environment.log()];
+        let made = agent(environment, options, seed, backend).map_err(|error| unmade(case, &error))?;
+        Ok(Made { logs, ..made })
+    };
+    let seed = arguments.seed;
+    training::run(arguments, Training { case, make, seed, steps: parameters.steps, parity, started })
 }
 
 /// The sizes of the network for an environment.
@@ -98,7 +104,7 @@ where
     initial.write_bounds("initial.", &mut trace);
     let network =
         AnyDqn::new(backend, &initial, &initial, options.batch, options.gamma, AdamOptions::default())?;
-    Ok(Made { agent: Dqn::new(environment, network, options, seed)?, trace })
+    Ok(Made { agent: Dqn::new(environment, network, options, seed)?, trace, logs: Vec::new() })
 }
 
 impl<E> Agent for Dqn<E, AnyDqn>

@@ -1,7 +1,7 @@
 //! Episodes with weights that a training left behind.
 
 use std::num::NonZeroU64;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use lexopt::prelude::*;
 use torchforge_env::{ContinuousEnvironment, DiscreteEnvironment, Environment};
@@ -80,8 +80,44 @@ fn probability(parser: &mut lexopt::Parser) -> Result<f64, Failure> {
     Err(Failure::Usage(format!("--epsilon is {found} and is a probability; give a number from 0 to 1")))
 }
 
+/// Episodes, how they were played, and whose weights they were played with.
+struct Played {
+    episodes: Vec<Episode>,
+    policy: String,
+    algorithm: Algorithm,
+}
+
 /// Plays the episodes and prints a Markdown table.
 pub(crate) fn run(asked: &Evaluation) -> Result<(), Failure> {
+    let Played { episodes, policy, algorithm } = play(asked)?;
+    let Returns { mean, deviation } = Returns::of(&episodes);
+    let deviation = deviation.map_or("of one episode alone".into(), |deviation| format!("{deviation:.2}"));
+    let steps = episodes.iter().map(|episode| episode.length).sum::<u64>();
+    let rows = [
+        ("environment", asked.environment.clone()),
+        ("policy", policy),
+        ("seed", asked.seed.to_string()),
+        ("episodes", grouped(episodes.len() as u64)),
+        ("environment steps", grouped(steps)),
+        ("return: mean ± std", format!("{mean:.2} ± {deviation}")),
+    ];
+    print_line(&table(&algorithm.name().to_uppercase(), &rows))
+}
+
+/// The returns of so many episodes of a seed, greedily or with the likeliest actions.
+pub(crate) fn greedy_returns(
+    weights: &Path,
+    environment: &str,
+    episodes: NonZeroU64,
+    seed: u64,
+) -> Result<Vec<f64>, Failure> {
+    let (weights, environment) = (weights.to_owned(), environment.to_owned());
+    let (epsilon, stochastic, simd) = (None, false, None);
+    let played = play(&Evaluation { weights, environment, episodes, seed, epsilon, stochastic, simd })?;
+    Ok(played.episodes.iter().map(|episode| episode.total_reward).collect())
+}
+
+fn play(asked: &Evaluation) -> Result<Played, Failure> {
     let unfit = |reason: &dyn std::fmt::Display| {
         Failure::Work(format!(
             "{} cannot be evaluated on {}: {reason}; give the weights.safetensors of a training there",
@@ -99,19 +135,7 @@ pub(crate) fn run(asked: &Evaluation) -> Result<(), Failure> {
         Algorithm::Sac => asked.sac(continuous(&asked.environment).map_err(Failure::Usage)?, &given),
     }
     .map_err(|error| unfit(&error))?;
-
-    let Returns { mean, deviation } = Returns::of(&episodes);
-    let deviation = deviation.map_or("of one episode alone".into(), |deviation| format!("{deviation:.2}"));
-    let steps = episodes.iter().map(|episode| episode.length).sum::<u64>();
-    let rows = [
-        ("environment", asked.environment.clone()),
-        ("policy", policy),
-        ("seed", asked.seed.to_string()),
-        ("episodes", grouped(episodes.len() as u64)),
-        ("environment steps", grouped(steps)),
-        ("return: mean ± std", format!("{mean:.2} ± {deviation}")),
-    ];
-    print_line(&table(&algorithm.name().to_uppercase(), &rows))
+    Ok(Played { episodes, policy, algorithm })
 }
 
 /// Whose weights these are, by their names.
@@ -136,10 +160,10 @@ fn check(asked: &Evaluation, algorithm: Algorithm) -> Result<(), Failure> {
 }
 
 /// Episodes, and how they were played.
-type Played = Result<(Vec<Episode>, String), TrainingError>;
+type Episodes = Result<(Vec<Episode>, String), TrainingError>;
 
 impl Evaluation {
-    fn dqn(&self, environment: DiscreteEnvironment, given: &TensorReader<'_>) -> Played {
+    fn dqn(&self, environment: DiscreteEnvironment, given: &TensorReader<'_>) -> Episodes {
         let network = Mlp::read(&dqn::layers(&environment), "", given)?;
         let (gamma, adam) = (DqnOptions::default().gamma, AdamOptions::default());
         let network =
@@ -149,7 +173,7 @@ impl Evaluation {
         self.play(environment, DqnPolicy::new(network, epsilon, self.seed), &how)
     }
 
-    fn ppo(&self, environment: DiscreteEnvironment, given: &TensorReader<'_>) -> Played {
+    fn ppo(&self, environment: DiscreteEnvironment, given: &TensorReader<'_>) -> Episodes {
         let network = |layers: [usize; 4], name| {
             Mlp::read(&layers, name, given).map(|network| network.with_activation(Activation::Tanh))
         };
@@ -166,7 +190,7 @@ impl Evaluation {
         }
     }
 
-    fn sac(&self, environment: ContinuousEnvironment, given: &TensorReader<'_>) -> Played {
+    fn sac(&self, environment: ContinuousEnvironment, given: &TensorReader<'_>) -> Episodes {
         let [actor, critic] = sac::layers(&environment);
         let networks = SacNetworks::read(&actor, &critic, given)?;
         let range = sac::range(environment.action_space());
@@ -187,7 +211,7 @@ impl Evaluation {
         mut environment: E,
         mut policy: impl Policy<Action = E::Action>,
         how: &str,
-    ) -> Played {
+    ) -> Episodes {
         let episodes = evaluate(&mut environment, &mut policy, self.episodes.get(), self.seed)?;
         Ok((episodes, how.to_owned()))
     }

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod act;
+mod action_log;
 mod arguments;
 mod backend;
 mod conversation;
@@ -32,6 +33,7 @@ mod oracle;
 mod parity;
 mod ppo;
 mod protocol;
+mod replay;
 mod sac;
 mod standalone;
 mod table;
@@ -44,6 +46,7 @@ pub use backend::{Backend, Kernels};
 pub use dqn::run_in as run_dqn_in;
 pub use evaluation::Evaluation;
 pub use failure::Failure;
+pub use replay::Replay;
 pub use standalone::{Algorithm, Standalone};
 pub use version::version;
 
@@ -66,6 +69,7 @@ pub fn run(
         Command::Sac(arguments) => sac::run(&arguments, started),
         Command::Standalone(asked) => standalone::run(&asked),
         Command::Evaluate(asked) => evaluation::run(&asked),
+        Command::Replay(asked) => replay::run(&asked),
         Command::Oracle { of, input, output } => oracle::run(of, &input, &output),
         Command::Sleep => loop {
             std::thread::park();

@@ -7,6 +7,7 @@ use torchforge_env::{AutoresetMode, Discrete, DiscreteEnvironment, Environment, 
 use torchforge_nn::{Activation, AdamOptions, Error, Mlp, PpoLossOptions, TensorWriter};
 use torchforge_rl::{Episode, Ppo, PpoOptions, Stream, TrainingError};
 
+use crate::action_log::Logged;
 use crate::backend::AnyPpo;
 use crate::environment::discrete;
 use crate::parity::PpoParity;
@@ -58,22 +59,35 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     // Before the environments are made, of which there may be too many.
     options.minibatch_rows(parameters.environments).map_err(|error| unmade(case, &error))?;
     let (name, count) = (&parameters.environment, parameters.environments);
-    let environments = || environments(name, count).map_err(|fault| case.fault(&fault));
-    let first = environments()?;
+    let singles = || singles(name, count).map_err(|fault| case.fault(&fault));
+    let first = singles()?;
     let backend = arguments.backend()?;
-    let actions = first.action_space().count as usize;
-    let parity = parity(first.observation_len(), actions, parameters.parity_updates, backend);
+    let actions = first[0].action_space().count as usize;
+    let parity = parity(first[0].observation_len(), actions, parameters.parity_updates, backend);
     let rows = parameters.environments.saturating_mul(parameters.rollout_steps);
     let steps = parameters.iterations.saturating_mul(rows as u64);
-    let mut environments = training::environments(arguments, first, environments);
-    let make =
-        || agent(environments()?, options, arguments.seed, backend).map_err(|error| unmade(case, &error));
-    training::run(arguments, Training { case, make, steps, parity, started })
+    let mut environments = training::environments(arguments, first, singles);
+    let make = |seed| {
+        let environments: Vec<_> = environments()?.into_iter().map(Logged::new).collect();
+        let logs = environments.iter().map(Logged::log).collect();
+        let environments = vector(environments).map_err(|fault| case.fault(&fault))?;
+        let made = agent(environments, options, seed, backend).map_err(|error| unmade(case, &error))?;
+        Ok(Made { logs, ..made })
+    };
+    let seed = arguments.seed;
+    training::run(arguments, Training { case, make, seed, steps, parity, started })
 }
 
 /// So many environments of that name, stepped together; otherwise what is wrong.
 pub(crate) fn environments(name: &str, count: usize) -> Result<VectorEnv<DiscreteEnvironment>, String> {
-    let environments: Vec<_> = (0..count).map(|_| discrete(name)).collect::<Result<_, _>>()?;
+    vector(singles(name, count)?)
+}
+
+fn singles(name: &str, count: usize) -> Result<Vec<DiscreteEnvironment>, String> {
+    (0..count).map(|_| discrete(name)).collect()
+}
+
+fn vector<E: Environment>(environments: Vec<E>) -> Result<VectorEnv<E>, String> {
     VectorEnv::new(environments, AutoresetMode::SameStep).map_err(|error| error.to_string())
 }
 
@@ -119,7 +133,7 @@ where
     let rows = options.minibatch_rows(environments.len())?;
     let loss = PpoLossOptions::default();
     let networks = AnyPpo::new(backend, actor, critic, environments.len(), rows, loss, adam())?;
-    Ok(Made { agent: Ppo::new(environments, networks, options, seed)?, trace })
+    Ok(Made { agent: Ppo::new(environments, networks, options, seed)?, trace, logs: Vec::new() })
 }
 
 impl<E> Agent for Ppo<E, AnyPpo>

@@ -7,6 +7,7 @@ use torchforge_env::{Continuous, Environment};
 use torchforge_nn::{ActionRange, DenseSac, Error, Mlp, SacLossOptions, SacNetworks, TensorWriter};
 use torchforge_rl::{Episode, Sac, SacOptions, Stream, TrainingError};
 
+use crate::action_log::Logged;
 use crate::backend::AnySac;
 use crate::environment::continuous;
 use crate::parity::SacParity;
@@ -69,9 +70,14 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     let backend = arguments.backend()?;
     let parity = parity(&first, parameters.parity_updates, backend);
     let mut environments = training::environments(arguments, first, environment);
-    let make =
-        || agent(environments()?, options, arguments.seed, backend).map_err(|error| unmade(case, &error));
-    training::run(arguments, Training { case, make, steps: parameters.steps, parity, started })
+    let make = |seed| {
+        let environment = Logged::new(environments()?);
+        let logs = vec![environment.log()];
+        let made = agent(environment, options, seed, backend).map_err(|error| unmade(case, &error))?;
+        Ok(Made { logs, ..made })
+    };
+    let seed = arguments.seed;
+    training::run(arguments, Training { case, make, seed, steps: parameters.steps, parity, started })
 }
 
 /// The layers of the actor and of a critic.
@@ -110,7 +116,7 @@ where
     // Before a library takes them over: only our own say how far their weights reach.
     DenseSac::new(networks.clone(), range.clone(), 1, loss)?.write_bounds("initial.", &mut trace);
     let networks = AnySac::new(backend, networks, range, options.batch, loss)?;
-    Ok(Made { agent: Sac::new(environment, networks, options, seed)?, trace })
+    Ok(Made { agent: Sac::new(environment, networks, options, seed)?, trace, logs: Vec::new() })
 }
 
 impl<E> Agent for Sac<E, AnySac>

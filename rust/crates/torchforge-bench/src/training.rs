@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Instant;
 
 use serde::Serialize;
@@ -9,6 +10,7 @@ use torchforge_nn::{Error, TensorWriter};
 use torchforge_referee::{Digest, Figure, Memory, Round, Window, Work};
 use torchforge_rl::{Episode, TrainingError, TruncationTrace};
 
+use crate::action_log::WriteActions;
 use crate::parity::Parity;
 use crate::protocol::{self, Progress};
 use crate::{Arguments, Case, Failure, conversation, files};
@@ -46,6 +48,8 @@ pub(crate) trait Agent {
 pub(crate) struct Made<A> {
     pub(crate) agent: A,
     pub(crate) trace: TensorWriter,
+    /// Of each of its environments, where they are taken down.
+    pub(crate) logs: Vec<Rc<dyn WriteActions>>,
 }
 
 /// A training of this name that failed, and why.
@@ -80,8 +84,10 @@ pub(crate) fn environments<E>(
 /// The training of a case: how it is made, and what it is compared by.
 pub(crate) struct Training<'a, M, P> {
     pub(crate) case: &'a Case,
-    /// Makes a fresh agent, its environment included.
+    /// Makes a fresh agent of a seed, its environment included.
     pub(crate) make: M,
+    /// The seed, unless a referee says another.
+    pub(crate) seed: u64,
     pub(crate) steps: u64,
     pub(crate) parity: P,
     /// When the process began: at its first line (what the loader does before takes about a millisecond).
@@ -92,7 +98,7 @@ pub(crate) struct Training<'a, M, P> {
 pub(crate) fn run<A, M, P>(arguments: &Arguments, training: Training<'_, M, P>) -> Result<(), Failure>
 where
     A: Agent,
-    M: FnMut() -> Result<Made<A>, Failure>,
+    M: FnMut(u64) -> Result<Made<A>, Failure>,
     P: Parity,
 {
     let case = training.case;
@@ -109,12 +115,12 @@ where
 impl<A, M, P> Training<'_, M, P>
 where
     A: Agent,
-    M: FnMut() -> Result<Made<A>, Failure>,
+    M: FnMut(u64) -> Result<Made<A>, Failure>,
     P: Parity,
 {
     /// The whole training, timed: its files and its measurement.
     fn by_hand(mut self, input: &Path, folder: Option<&Path>) -> Result<(), Failure> {
-        let made = (self.make)()?;
+        let made = (self.make)(self.seed)?;
         self.try_files(input, folder)?;
         let trained = self.train(made)?;
         let update = self.parity.of(input)?;
@@ -137,7 +143,7 @@ where
     }
 
     fn train(&self, made: Made<A>) -> Result<Trained<A>, Failure> {
-        let Made { mut agent, trace } = made;
+        let Made { mut agent, trace, logs } = made;
         let mut episodes = Vec::new();
         let mut progress = Progress::new(self.steps, "environment step");
         let began = Instant::now();
@@ -149,7 +155,7 @@ where
         }
         let seconds = began.elapsed().as_secs_f64();
         // Before anything is compared and written, which takes memory too.
-        Ok(Trained { agent, episodes, trace, began, seconds, memory: Memory::now() })
+        Ok(Trained { agent, episodes, trace, logs, began, seconds, memory: Memory::now() })
     }
 }
 
@@ -158,6 +164,7 @@ struct Trained<A> {
     agent: A,
     episodes: Vec<Episode>,
     trace: TensorWriter,
+    logs: Vec<Rc<dyn WriteActions>>,
     began: Instant,
     seconds: f64,
     memory: Memory,
@@ -179,16 +186,27 @@ impl<A: Agent> Trained<A> {
         ]
     }
 
-    /// Over the final weights.
+    /// Over the final weights, and over what was done to the environments.
     fn digest(&self, name: &str) -> Result<Digest, Failure> {
         let (mut weights, mut digest) = (TensorWriter::new(), Digest::default());
         self.agent.write_weights(&mut weights).map_err(|error| failed(name, &error))?;
         weights.data().for_each(|tensor| digest.bytes(tensor));
+        self.actions().data().for_each(|tensor| digest.bytes(tensor));
         Ok(digest)
+    }
+
+    /// What was done to the environments.
+    fn actions(&self) -> TensorWriter {
+        let mut tensors = TensorWriter::new();
+        for (index, log) in self.logs.iter().enumerate() {
+            log.write(index, &mut tensors);
+        }
+        tensors
     }
 
     fn write(&self, folder: &Path, name: &str, update: &[u8]) -> Result<(), Failure> {
         write(folder, name, &self.agent, &self.episodes, self.trace.clone())?;
+        files::write(&folder.join("actions.safetensors"), &self.actions().into_bytes())?;
         files::write(&folder.join("update.safetensors"), update)
     }
 }
@@ -203,13 +221,13 @@ struct Refereed<'a, A, M, P> {
 impl<A, M, P> Refereed<'_, A, M, P>
 where
     A: Agent,
-    M: FnMut() -> Result<Made<A>, Failure>,
+    M: FnMut(u64) -> Result<Made<A>, Failure>,
     P: Parity,
 {
     /// Trains anew, after what the last training left is gone.
-    fn train(&mut self) -> Result<&Trained<A>, Failure> {
+    fn train(&mut self, seed: u64) -> Result<&Trained<A>, Failure> {
         self.last = None;
-        let made = (self.training.make)()?;
+        let made = (self.training.make)(seed)?;
         Ok(self.last.insert(self.training.train(made)?))
     }
 }
@@ -217,7 +235,7 @@ where
 impl<A, M, P> Work for Refereed<'_, A, M, P>
 where
     A: Agent,
-    M: FnMut() -> Result<Made<A>, Failure>,
+    M: FnMut(u64) -> Result<Made<A>, Failure>,
     P: Parity,
 {
     fn round(&mut self, window: &Window) -> Result<Round, torchforge_referee::Error> {
@@ -228,7 +246,7 @@ where
         }
         let before = window.ready - self.training.started;
         let name = &self.training.case.id;
-        let trained = self.train()?;
+        let trained = self.train(window.seed.unwrap_or(self.training.seed))?;
         Ok(Round {
             metrics: trained.metrics((before + (trained.began - window.heard)).as_secs_f64()),
             counts: trained.counts().into(),
@@ -238,10 +256,10 @@ where
         })
     }
 
-    /// Of the last training, whatever its number: a seed gives one training.
+    /// Of the last training, whatever its number: the referee asks before it opens the next window.
     fn outputs(&mut self, _: u64, _: u64, folder: &Path) -> Result<(), torchforge_referee::Error> {
         if self.last.is_none() {
-            self.train()?;
+            self.train(self.training.seed)?;
         }
         let update = self.training.parity.of(&self.input)?;
         let trained = self.last.as_ref().expect("it was trained just now, or before");

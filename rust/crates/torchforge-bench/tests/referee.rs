@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
-use torchforge_nn::TensorReader;
+use torchforge_nn::{TensorReader, TensorWriter};
 
 mod common;
 
@@ -42,6 +42,11 @@ fn go(case: &str, nonce: u64, first: u64, repetitions: u64) -> String {
     format!(
         r#"{{"event":"go","case":"{case}","nonce":"{nonce:016x}","first":{first},"repetitions":{repetitions}}}"#
     )
+}
+
+fn go_with_seed(case: &str, nonce: u64, first: u64, seed: u64) -> String {
+    let order = go(case, nonce, first, 1);
+    format!(r#"{},"seed":{seed}}}"#, order.strip_suffix('}').unwrap())
 }
 
 fn outputs(case: &str, nonce: u64, repetitions: &[u64]) -> String {
@@ -120,6 +125,42 @@ fn is_led(
         assert_eq!(digests(1)[place], found, "{benchmark}: the files of repetition {repetition}");
     }
     said[1].clone()
+}
+
+/// The bytes of each tensor of a log of actions.
+fn log_of(file: &Path, continuous: bool) -> Vec<Vec<u8>> {
+    let bytes = fs::read(file).unwrap();
+    let log = TensorReader::new(&bytes).unwrap();
+    let bytes_of = |name: String| {
+        let shape = log.shape(&name).unwrap();
+        if !name.ends_with(".actions") {
+            return log.i64(&name, &shape).unwrap().into_iter().flat_map(i64::to_le_bytes).collect();
+        }
+        if !continuous {
+            return log.values::<u8>(&name, &shape).unwrap();
+        }
+        log.f32(&name, &shape).unwrap().into_iter().flat_map(f32::to_le_bytes).collect()
+    };
+    log.names().into_iter().map(bytes_of).collect()
+}
+
+/// The digest of all that a training left behind.
+fn of_training(folder: &Path, continuous: bool) -> String {
+    let weights = of_tensors(&folder.join("weights.safetensors"), "");
+    let log = log_of(&folder.join("actions.safetensors"), continuous);
+    let log = digest(log.iter().map(Vec::as_slice));
+    let [weights, log] = [weights, log].map(|text| u64::from_str_radix(&text, 16).unwrap());
+    format!("{:016x}", weights.wrapping_add(log))
+}
+
+/// What `torchforge replay` says.
+fn replayed(folder: &Path, environment: &str, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_torchforge"))
+        .args(["replay", "--environment", environment, "--actions"])
+        .arg(folder.join("actions.safetensors"))
+        .args(words)
+        .output()
+        .unwrap()
 }
 
 #[test]
@@ -257,10 +298,13 @@ fn trainings_are_led_by_a_referee_and_end_as_those_by_hand() {
             outputs(case, 0xaa, &[2]),
             go(case, 0xaa, 1, 1),
             outputs(case, 0xaa, &[3]),
+            go_with_seed(case, 0xaa, 4, 7),
+            outputs(case, 0xaa, &[4]),
         ];
         let said = answers(&words, &orders);
         assert_eq!(said[1]["digests"], serde_json::json!([]));
-        let weights = of_tensors(&folder.join(case).join("weights.safetensors"), "");
+        let continuous = benchmark == "sac";
+        let weights = of_training(&folder.join(case).join("1"), continuous);
         for done in [&said[2], &said[4]] {
             assert_eq!(done["digests"], serde_json::json!([weights]));
             assert_eq!(done["counts"], *counts);
@@ -276,7 +320,78 @@ fn trainings_are_led_by_a_referee_and_end_as_those_by_hand() {
                 assert!(found == wanted, "{benchmark}: {name} of {repetition}");
             }
         }
+        // The seed that the last order said, whatever the words were.
+        let last = folder.join(case).join("4");
+        assert_eq!(said[6]["digests"], serde_json::json!([of_training(&last, continuous)]));
+        let words = [benchmark, "--case", case, "--parameters", &parameters, "--seed", "7"];
+        let words = [&words[..], &["--input", path, "--output", path]].concat();
+        answers(&words, &[go(case, 0xaa, 5, 1), outputs(case, 0xaa, &[5])]);
+        let of_seed = fs::read(folder.join(case).join("5/weights.safetensors")).unwrap();
+        assert!(fs::read(last.join("weights.safetensors")).unwrap() == of_seed);
+        assert!(fs::read(folder.join(case).join("1/weights.safetensors")).unwrap() != of_seed);
+        is_replayed(&last, case, counts["environment_steps"].as_u64().unwrap(), 7);
     }
+}
+
+/// Holds that what was done to the environments gives the episodes that a training tells of.
+fn is_replayed(folder: &Path, case: &str, steps: u64, seed: u64) {
+    let weights = folder.join("weights.safetensors");
+    let words = ["--most-steps", &steps.to_string(), "--episodes", "3", "--seed", "9"];
+    let words = [&words[..], &["--weights", weights.to_str().unwrap()]].concat();
+    let output = replayed(folder, case, &words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["steps"], steps);
+    assert_eq!(found["greedy"].as_array().unwrap().len(), 3);
+    for (index, seeds) in found["seeds"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(*seeds, serde_json::json!([[0, seed + index as u64]]));
+    }
+    let told: Value = serde_json::from_slice(&fs::read(folder.join("episodes.json")).unwrap()).unwrap();
+    let told: Vec<Value> = told
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|episode| serde_json::json!([episode["step"], episode["length"], episode["return"]]))
+        .collect();
+    assert!(!told.is_empty());
+    assert_eq!(found["episodes"], Value::from(told));
+
+    let output = replayed(folder, case, &["--most-steps", &(steps - 1).to_string()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("it has more than"));
+}
+
+#[test]
+fn a_log_that_no_environment_allows_is_refused() {
+    let here = folder("replay-refused");
+    let log = |actions: &[u8], resets: &[i64], seeds: &[i64]| {
+        let mut tensors = TensorWriter::new();
+        tensors.push_vector("0.actions", actions);
+        tensors.push_vector("0.resets", resets);
+        tensors.push_vector("0.seeds", seeds);
+        fs::write(here.join("actions.safetensors"), tensors.into_bytes()).unwrap();
+        let output = replayed(&here, "CartPole-v1", &["--most-steps", "1000"]);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(log(&[0, 1], &[0], &[1]).0, Some(0));
+    let endless = [1; 100];
+    for (actions, resets, seeds, expected) in [
+        (&[0, 1][..], &[][..], &[][..], "step 0 lies outside of an episode"),
+        (&[0, 1], &[1], &[1], "step 0 lies outside of an episode"),
+        (&[0, 1], &[0, 3], &[1, -1], "a reset before step 3 is out of order"),
+        (&[0, 1], &[0, 2, 1], &[1, -1, -1], "a reset before step 1 is out of order"),
+        (&[0, 1], &[0], &[-1], "give its first reset a seed"),
+        (&[0, 7], &[0], &[1], "action 7 does not exist"),
+        (&[0, 1], &[0, 1], &[1], "seeds"),
+        (&endless, &[0], &[1], "lies outside of an episode"),
+    ] {
+        let (code, stderr) = log(actions, resets, seeds);
+        assert_eq!(code, Some(1), "{expected}");
+        assert!(stderr.contains(expected) && stderr.lines().count() == 1, "{expected}: {stderr}");
+    }
+    fs::write(here.join("actions.safetensors"), "none").unwrap();
+    let output = replayed(&here, "CartPole-v1", &["--most-steps", "1"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be replayed"));
 }
 
 #[test]

@@ -15,6 +15,9 @@ pub(crate) enum Order {
         nonce: u64,
         first: u64,
         repetitions: u64,
+        /// Of a training.
+        #[serde(default)]
+        seed: Option<u64>,
     },
     /// Compute some repetitions again and write their outputs.
     Outputs {
@@ -63,7 +66,11 @@ mod tests {
     #[test]
     fn an_order_is_read() {
         let line = r#"{"event":"go","case":"a","nonce":"00000000000000aa","first":7,"repetitions":2}"#;
-        let expected = Order::Go { case: "a".into(), nonce: 0xaa, first: 7, repetitions: 2 };
+        let expected = Order::Go { case: "a".into(), nonce: 0xaa, first: 7, repetitions: 2, seed: None };
         assert_eq!(Order::read(line).unwrap(), expected);
+
+        let line = r#"{"event":"go","case":"a","nonce":"1","first":1,"repetitions":1,"seed":3}"#;
+        let Order::Go { seed, .. } = Order::read(line).unwrap() else { panic!("{line} opens a window") };
+        assert_eq!(seed, Some(3));
     }
 }

@@ -29,8 +29,8 @@ pub fn serve<'a>(
         let line = line?;
         let heard = Instant::now();
         match Order::read(&line)? {
-            Order::Go { case, nonce, first, repetitions } => {
-                let window = Window { nonce, first, repetitions, ready, heard };
+            Order::Go { case, nonce, first, repetitions, seed } => {
+                let window = Window { nonce, first, repetitions, seed, ready, heard };
                 let round = named(&mut cases, &case)?.round(&window)?;
                 done(&mut answers, &case, &round, heard)?;
             }

@@ -26,6 +26,8 @@ pub struct Window {
     pub first: u64,
     /// How many repetitions follow one another; there may be none.
     pub repetitions: u64,
+    /// The seed of a training, said when the window opens.
+    pub seed: Option<u64>,
     /// When this process said that it is ready.
     pub ready: Instant,
     /// When the order was heard.

@@ -102,7 +102,7 @@ impl Course<'_> {
             ("seed", self.asked.seed.to_string()),
             ("options", options),
         ];
-        let Made { agent, trace } = made.map_err(failed)?;
+        let Made { agent, trace, .. } = made.map_err(failed)?;
         let mut run = Run { agent, episodes: Vec::new(), steps };
         if let Some(path) = &self.asked.resume {
             load_checkpoint(path, &training, &mut run).map_err(work)?;

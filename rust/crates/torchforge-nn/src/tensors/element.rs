@@ -40,4 +40,4 @@ macro_rules! element {
     )*};
 }
 
-element!(f32 => F32, f64 => F64, i64 => I64, u32 => U32, u64 => U64);
+element!(u8 => U8, f32 => F32, f64 => F64, i64 => I64, u32 => U32, u64 => U64);

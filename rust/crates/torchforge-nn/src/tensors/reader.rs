@@ -49,7 +49,8 @@ impl<'a> TensorReader<'a> {
         self.values(name, shape)
     }
 
-    fn values<T: Element>(&self, name: &str, shape: &[usize]) -> Result<Vec<T>, Error> {
+    /// The values of a tensor of the given type and shape, row after row.
+    pub fn values<T: Element>(&self, name: &str, shape: &[usize]) -> Result<Vec<T>, Error> {
         let found = entry(&self.header, name, T::DTYPE)?;
         if found.shape != shape {
             return Err(other_kind(name, format!("{:?} {shape:?}", T::DTYPE), found));

@@ -48,6 +48,11 @@ impl TensorWriter {
         self.add(name.to_owned(), vec![values.len()], values.iter().copied());
     }
 
+    /// Adds a tensor in its own type; `values` are its elements, row after row.
+    pub fn push_all<T: Element>(&mut self, name: String, shape: Vec<usize>, values: &[T]) {
+        self.add(name, shape, values.iter().copied());
+    }
+
     fn add<T: Element>(&mut self, name: String, shape: Vec<usize>, values: impl IntoIterator<Item = T>) {
         let values = values.into_iter();
         let mut data = Vec::with_capacity(values.size_hint().0 * size_of::<T>());
