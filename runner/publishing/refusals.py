@@ -41,6 +41,7 @@ def require_publishable(
         *_rows(material.newest, matrix),
         *_images(material.newest, matrix, root),
         *_few(material.newest),
+        *_unaudited(material.newest),
         *(
             f"{flag} To do: run these cells again with --fresh on an idle machine, or give --with-warnings: "
             "every page and the row then say so."
@@ -171,6 +172,23 @@ def _few(records: Iterable[Record]) -> Iterator[str]:
         yield (
             f"Fewer than {LEAST_PROCESSES} processes were run of {names}. "
             "To do: run a profile, or --seeds, with as many."
+        )
+
+
+def _unaudited(records: Iterable[Record]) -> Iterator[str]:
+    """One launch of each training's rows has to be audited, where its times are ranked."""
+    rows: dict[Row, list[Record]] = {}
+    for record in records:
+        if record.execution.ranked and record.work and record.work.refereed and record.episodes is not None:
+            rows.setdefault(_row(record), []).append(record)
+    without = [
+        row for row, found in rows.items() if not any(each.referee and each.referee.audit for each in found)
+    ]
+    if without:
+        names = first_of([" ".join(row[:3]) for row in without], _MOST_NAMED)
+        yield (
+            f"No launch of {names} was audited with a seed that nobody knew. "
+            "To do: run these cells again with --fresh."
         )
 
 

@@ -169,6 +169,8 @@ def _parts(room: Room) -> Table:
 
 
 def _returns(room: Room, returns: Returns) -> Table:
+    # Older records know nothing of it.
+    replayed = any(map(_is_replayed, room.records))
     return Table(
         headers=(
             "case",
@@ -179,22 +181,24 @@ def _returns(room: Room, returns: Returns) -> Table:
             "seeds at the threshold",
             "steps to threshold (median)",
             "seconds to threshold (median)",
+            *(("episodes", "final weights, played by the referee") if replayed else ()),
             "n",
         ),
         rows=tuple(
-            (row.case.name, row.implementation.name, *_returns_of(row, returns))
+            (row.case.name, row.implementation.name, *_returns_of(row, returns, replayed=replayed))
             for row in room.rows
             if row.passed
         ),
     )
 
 
-def _returns_of(row: Row, returns: Returns) -> tuple[str, ...]:
+def _returns_of(row: Row, returns: Returns, *, replayed: bool) -> tuple[str, ...]:
+    again = _played_by_the_referee(row) if replayed else ()
     means = [
         mean for record in row.passed if (mean := mean_of_last(record.played, returns.episodes)) is not None
     ]
     if not means:
-        return (NOTHING,) * 6 + ("0",)
+        return (*(NOTHING,) * 6, *again, "0")
     reached = [(steps, record) for record in row.passed if (steps := _reached(record, returns)) is not None]
     middle = interquartile_mean(means)
     return (
@@ -204,8 +208,24 @@ def _returns_of(row: Row, returns: Returns) -> tuple[str, ...]:
         f"{len(reached)} of {len(means)}" if row.case.name in returns.thresholds else "no threshold",
         # A median over only the seeds that reached the threshold would favour implementations that rarely reach it.
         *(_medians(reached) if len(reached) == len(means) else (NOTHING, NOTHING)),
+        *again,
         str(len(means)),
     )
+
+
+def _is_replayed(record: Record) -> bool:
+    return any(each.check == "replay" for each in record.gate)
+
+
+def _played_by_the_referee(row: Row) -> tuple[str, str]:
+    """Whether the referee played the episodes again, and what it earned with the final weights."""
+    again = "played again" if row.passed and all(map(_is_replayed, row.passed)) else "claimed"
+    weights = [
+        record.referee.final_weights.mean
+        for record in row.passed
+        if record.referee and record.referee.final_weights
+    ]
+    return again, units.mean_and_deviation(spread(weights)) if weights else NOTHING
 
 
 def _reached(record: Record, returns: Returns) -> int | None:

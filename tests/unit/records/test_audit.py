@@ -22,6 +22,7 @@ from runner.records.store import Store
 from runner.system.errors import ContradictoryRecord, NewerRecord
 from tests.fuzz import corpus
 from tests.redteam.test_implementations import matrix as referees_matrix
+from tests.redteam.test_trainings import matrix as trainings_matrix
 
 # The fields that nothing in a record contradicts, each group with its reason. No figure is among them. A group more
 # needs a review: at most ten.
@@ -132,6 +133,11 @@ def of_today(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
     }
     led["benchmarks"]["sine"]["profiles"]["quick"]["native"]["seconds_limit"] = 0.5
     found |= {each.implementation: each for each in run_in(tmp_path_factory.mktemp("led"), led)}
+    trained = trainings_matrix()
+    training = trained["benchmarks"]["walk"]["implementations"].pop("honest")
+    trained["benchmarks"]["walk"]["implementations"] = {"audited": training}
+    trained["profiles"]["quick"]["seeds"]["native"] = [1]
+    found |= {each.implementation: each for each in run_in(tmp_path_factory.mktemp("trained"), trained)}
     return found
 
 
@@ -195,7 +201,7 @@ def test_each_field_of_a_published_record_is_free_or_its_change_is_refused(text:
 
 
 @pytest.mark.parametrize(
-    "name", ["plain", "exits", "silent", "hangs", "miscounts", "honest", "prints-a-nanosecond"]
+    "name", ["plain", "exits", "silent", "hangs", "miscounts", "honest", "prints-a-nanosecond", "audited"]
 )
 def test_each_field_of_a_record_of_today_is_free_or_its_change_is_refused(
     of_today: dict[str, Record], name: str
@@ -213,6 +219,7 @@ def test_the_failures_of_today_are_those_that_are_meant(of_today: dict[str, Reco
         "miscounts": "wrong-counts",
         "honest": None,
         "prints-a-nanosecond": "unaccounted-time",
+        "audited": None,
     }
 
 
