@@ -31,7 +31,7 @@ class Replayed(Part, frozen=True, kw_only=True):
 
 
 class Drawn(Part, frozen=True, kw_only=True):
-    """The answer of ``baselines.replay``: some of the episodes, played in Gymnasium."""
+    """The answer of ``baselines.benchmarks.replay``: some of the episodes, played in Gymnasium."""
 
     episodes: tuple[tuple[int, int, float], ...]
 

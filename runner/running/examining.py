@@ -44,7 +44,7 @@ class Examiner:
         if seen.audit is None:
             return (tuple(ranked),)
         number = seen.audit.window.repetitions.start
-        drawn = ["python3", "-m", "baselines.replay", *self._log(outputs, number)]
+        drawn = ["python3", "-m", "baselines.benchmarks.replay", *self._log(outputs, number)]
         drawn += ["--episodes", str(_EPISODES_IN_GYMNASIUM), "--seed", str(seen.audit.seed)]
         return (tuple(ranked), tuple(self._replayed(outputs, number)), tuple(drawn))
 

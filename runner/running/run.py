@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.executors.base import Executor
+from runner.matrix.images import ImageTarget
+from runner.planning.cells import Cell
 from runner.planning.planned import ImageKey, Plan
 from runner.records.image import ImageFacts
 from runner.records.record import Record
@@ -16,6 +18,7 @@ from runner.running.launch import Surroundings, run_launch
 from runner.running.occasion import UNKNOWN, Occasion
 from runner.running.progress import Progress
 from runner.system.caller_limits import require_addresses
+from runner.system.errors import ImageBuildFailed
 from runner.system.scratch import sweep_scratch
 
 
@@ -85,12 +88,12 @@ def _prepare(
         # The gate computes: what has no room for that is not measured first.
         require_addresses()
     prepared = {
-        (target.name, cell.toolchain.name, cell.platform.name): (
+        key: (
             target,
             cell,
-            executor.prepare(target, cell.toolchain, cell.platform, say),
+            _as_planned(plan, key, executor.prepare(target, cell.toolchain, cell.platform, say)),
         )
-        for target, cell in plan.images()
+        for key, (target, cell) in _needed(plan).items()
     }
     if not plan.launches:
         return {}
@@ -101,3 +104,25 @@ def _prepare(
             software = pins.verified_software(target, cell, image=image, executor=executor, store=store)
         verified[key] = (image, software)
     return verified
+
+
+def _needed(plan: Plan) -> dict[ImageKey, tuple[ImageTarget, Cell]]:
+    return {
+        (target.name, cell.toolchain.name, cell.platform.name): (target, cell)
+        for target, cell in plan.images()
+    }
+
+
+def _as_planned(plan: Plan, key: ImageKey, image: ImageFacts) -> ImageFacts:
+    """The image, if it is made of the files that the plan saw: the keys of its cells hold their hash.
+
+    Raises:
+        ImageBuildFailed: a file changed since.
+    """
+    if image.execution_hash == plan.execution_hashes.get(key, image.execution_hash):
+        return image
+    raise ImageBuildFailed(
+        what=f"the image {image.target} for {image.architecture} is not the one that was planned",
+        why="a file that it is made of changed after this run had begun",
+        fix="leave the checkout alone while images are built, then run again",
+    )

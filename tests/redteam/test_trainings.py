@@ -39,7 +39,7 @@ def matrix() -> dict:
             "digest": {"weights.npy": "*"},
         },
         "returns": {"episodes": 1},
-        "cases": {"walk": {"steps": 100}},
+        "cases": {"walk": {"environment": "CartPole-v1", "steps": 100}},
         "profiles": {"quick": {"native": {}, "emulated": {}}},
         "implementations": {
             "honest": {"command": command("training"), "reference": True, "determinism": "machine"},

@@ -2,13 +2,19 @@
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runner.executors.base import Examination
+from runner.gate.hearing import Examined, Hearing
 from runner.gate.replay import Expected, check_drawn, check_replay
+from runner.gate.replays import Replays, judge_replays
 from runner.records.measured import Episode
+from runner.referee.sizes import Plan
+from tests.fuzz import corpus
+from tests.unit.referee.test_dialogue import Process, dialogue
 
 TOLD = (Episode(step=19, length=20, total=20.0), Episode(step=49, length=30, total=30.0))
 EXPECTED = Expected(steps=60, environments=1, seed=3)
@@ -110,3 +116,38 @@ def test_drawn_episodes_are_as_told_in_gymnasium_too() -> None:
         assert not check_drawn(drawn(wrong), TOLD).passed
     assert check_drawn(drawn(code=1), TOLD).detail == "it broke"
     assert not check_drawn(Examination(exit_code=0, stdout="?"), TOLD).passed
+
+
+def test_a_library_with_environments_of_its_own_is_not_replayed(tmp_path: Path) -> None:
+    found = replays(tmp_path, same_work=False)
+    assert (found.checks, found.final_weights) == ((), None)
+    (tmp_path / "1").mkdir()
+    (tmp_path / "1" / "actions.safetensors").write_bytes(b"")
+    assert [each.check for each in replays(tmp_path, same_work=False).checks] == ["replay"]
+
+
+def test_the_same_work_without_a_log_fails(tmp_path: Path) -> None:
+    (check,) = replays(tmp_path, same_work=True).checks
+    assert not check.passed
+
+
+def replays(outputs: Path, *, same_work: bool) -> Replays:
+    process = Process()
+    listener = dialogue("a", plan=Plan(training=True), seed=3)
+    process.lead(listener)
+    failed = Examination(exit_code=1, stderr="no such file")
+    hearing = Hearing(
+        refereed=listener.seen["a"],
+        channel_seconds=0.0,
+        between_seconds=None,
+        seed=3,
+        examined=Examined(replay=failed, weights_seed=9, audit=None, gymnasium=None),
+    )
+    return judge_replays(
+        corpus.shipped().benchmarks["dqn"],
+        parameters={"steps": 60},
+        outputs=outputs,
+        episodes=TOLD,
+        same_work=same_work,
+        hearing=hearing,
+    )

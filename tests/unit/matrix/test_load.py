@@ -121,6 +121,21 @@ def test_a_headline_that_no_gate_could_judge_is_a_fault(tmp_path, name):
             "benchmarks.ffi.gate.digest: only a referee asks for digests",
         ),
         (
+            "replay: {actions: actions.safetensors",
+            "replay: {actions: action.safetensors",
+            "benchmarks.dqn.gate.replay.actions: gate.digest must cover action.safetensors; name it there",
+        ),
+        (
+            "environment_steps: steps\n",
+            "steps_of_it: steps\n",
+            "benchmarks.dqn.gate.replay: counts must say how many environment_steps there are",
+        ),
+        (
+            "CartPole-v1: &cart-pole {environment: CartPole-v1,",
+            "CartPole-v1: &cart-pole {environment: 1,",
+            "benchmarks.dqn.gate.replay: the case CartPole-v1 names no environment to replay",
+        ),
+        (
             "depends_on: [steps]",
             "depends_on: [stepps]",
             'no profile has the parameter "stepps"; did you mean "steps"?',

@@ -161,6 +161,11 @@ def refused(mutation: Mutation) -> bool:
     return False
 
 
+def ranks_nothing(mutation: Mutation) -> bool:
+    """Whether the change takes a record's rank away: its window is then too short to say anything."""
+    return not parse_record(text_of(mutation.record)).judged
+
+
 def is_of_a_failure(mutation: Mutation, data: dict[str, Any]) -> bool:
     """Whether it is what a referee saw of a cell that failed: nothing is ranked by it."""
     return data["failure"] is not None and mutation.field.startswith("referee/")
@@ -176,7 +181,9 @@ def tried(data: dict[str, Any]) -> tuple[Counter[str], list[str]]:
             counted["refused"] += 1
         elif is_free(each, data["schema"]):
             counted["free"] += 1
-        elif is_figure(each) and (each.how not in GROSS or is_of_a_failure(each, data)):
+        elif is_figure(each) and (
+            each.how not in GROSS or is_of_a_failure(each, data) or ranks_nothing(each)
+        ):
             counted["too small"] += 1
         else:
             believed.append(f"{each.field} {each.how}")

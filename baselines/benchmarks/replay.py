@@ -1,6 +1,6 @@
 """Some episodes of a training, played again in Gymnasium's own environment from the log of its resets and actions.
 
-    python3 -m baselines.replay --environment CartPole-v1 --actions actions.safetensors --episodes 5 --seed 1
+    python3 -m baselines.benchmarks.replay --environment CartPole-v1 --actions actions.safetensors --episodes 5 --seed 1
 
 Prints one line of JSON: the step of all environments together at which each episode ended, its length and its return.
 The episodes before a drawn one are not stepped. That is right for environments that draw numbers in their resets alone,
