@@ -15,6 +15,7 @@ from pathlib import Path
 from textwrap import dedent
 from uuid import uuid4
 
+import msgspec
 import psutil
 import pytest
 import yaml
@@ -30,7 +31,7 @@ from runner.records.record import Record, content_hash, record_of
 from runner.records.schema_text import SCHEMA
 from runner.records.store import Store
 from runner.system.cpus import CpuSet
-from runner.system.errors import CellsFailed, NoSpace
+from runner.system.errors import CellsFailed, ImageBuildFailed, NoSpace
 from runner.system.hashes import file_hash, file_hashes
 
 
@@ -374,6 +375,19 @@ def test_every_command_that_goes_by_age_tells_records_of_the_future(forge, store
     replace_records(store, date_ahead)
     _, _, err = forge(data, *command)
     assert "warning: 4 records are dated after this machine's clock" in err
+
+
+def test_an_image_whose_files_changed_since_the_plan_ends_the_run(forge, store, monkeypatch):
+    prepare = LocalExecutor.prepare
+
+    def changed(self, *arguments):
+        return msgspec.structs.replace(prepare(self, *arguments), execution_hash="0" * 64)
+
+    monkeypatch.setattr(LocalExecutor, "prepare", changed)
+    code, _, err = forge(small_matrix(), "--profile", "smoke")
+    assert code == ImageBuildFailed.exit_code
+    assert "is not the one that was planned" in err
+    assert store.records() == []
 
 
 def test_limits_that_ask_for_more_cpus_than_there_are_are_refused_before_the_run(forge, store):
