@@ -150,6 +150,12 @@ class Refereed:
         """The round whose claims are ranked."""
         return self.windows[-1]
 
+    @property
+    def audited(self) -> range:
+        """The repetitions that an audit had written. They are judged and not kept: no other run makes them again."""
+        end = self.ranked.repetitions.stop
+        return range(end, end if self.audit is None else self.audit.window.repetitions.stop)
+
 
 class _Broken(Exception):
     def __init__(self, failure: Failure) -> None:

@@ -1,6 +1,7 @@
 """One launch of a run, step by step: prepare it, start it, judge each of its cells, store their records."""
 
 import random
+import shutil
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -193,7 +194,10 @@ def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundi
     elif planned.is_compared_with:
         listener = ended.prepared.listener
         if isinstance(listener, Dialogue):
-            keep_draw(listener.seen[planned.cell.case.name], ended.outputs / planned.cell.case.name)
+            refereed = listener.seen[planned.cell.case.name]
+            for repetition in refereed.audited:
+                shutil.rmtree(ended.outputs / planned.cell.case.name / str(repetition), ignore_errors=True)
+            keep_draw(refereed, ended.outputs / planned.cell.case.name)
         references.keep(around.store, planned.kept_as, ended.outputs / planned.cell.case.name)
     return around.store.add(record)
 

@@ -74,7 +74,7 @@ def sealed_record(
             machine=convert(machine, Machine),
             launch=_launch(ended, executor),
             inputs=_below(ended.input_hashes, case),
-            outputs=_below(ended.output_hashes, case),
+            outputs=_kept_outputs(ended, case),
             measurement=convert(prepared.listener.measurement(case), Measurement | None),
             referee=_referee(prepared.listener, case, judgement.final_weights),
             episodes=judgement.episodes,
@@ -181,6 +181,15 @@ def _limits(applied: AppliedLimits) -> LimitsInForce:
 
 def _failure(failure: Failure) -> CellFailure:
     return CellFailure(kind=failure.kind.value, detail=without_host(failure.detail))
+
+
+def _kept_outputs(ended: EndedLaunch, case: str) -> dict[str, str]:
+    """The hashes of a case's output files, without those of an audit."""
+    listener = ended.prepared.listener
+    refereed = listener.seen.get(case) if isinstance(listener, Dialogue) else None
+    audited = {str(each) for each in refereed.audited} if refereed else set()
+    found = _below(ended.output_hashes, case)
+    return {name: value for name, value in found.items() if name.partition("/")[0] not in audited}
 
 
 def _below(hashes: Mapping[str, str], case: str) -> dict[str, str]:

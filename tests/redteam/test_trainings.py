@@ -84,6 +84,15 @@ def test_the_honest_one_passes_and_one_of_its_launches_is_audited(
     assert not second.referee.audit
     assert first.gate[-1].check == "audit"
     assert first.referee.audit.seed not in (1, 2)
+    # What an audit wrote is judged and not kept: no other platform and no verification makes it again.
+    assert {name.partition("/")[0] for name in first.outputs} == {"1"}
+
+
+def test_a_second_call_finds_all_of_it_done(folder: Path) -> None:
+    words = ["--matrix", str(folder / "matrix.yaml"), "--results", str(folder / "results")]
+    before = len(Store(folder / "results").records())
+    main([*words, "--executor", "local", "--only", "walk/honest"])
+    assert len(Store(folder / "results").records()) == before
 
 
 @pytest.mark.parametrize(("name", "verdict"), VERDICTS.items())
