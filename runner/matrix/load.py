@@ -125,6 +125,7 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path 
     """
     data = source.data
     yield from _profile_name_faults(source)
+    yield from _profile_benchmark_faults(source)
     yield from _image_faults(source, broken, folder)
     images = data.get("images")
     known_images = {*OURS, *(images if isinstance(images, dict) else ())}
@@ -174,6 +175,20 @@ def _profile_name_faults(source: Source) -> Iterator[Fault]:
         if not portable(name):
             path = ("profiles", name)
             yield Fault(line=source.line_of(path), key=".".join(path), message=_DEVICE)
+
+
+def _profile_benchmark_faults(source: Source) -> Iterator[Fault]:
+    profiles, known = source.data.get("profiles"), source.data.get("benchmarks")
+    if not isinstance(profiles, dict) or not isinstance(known, dict):
+        return
+    for name, profile in profiles.items():
+        named = profile.get("benchmarks") if isinstance(profile, dict) else None
+        for index, benchmark in enumerate(named if isinstance(named, list) else ()):
+            if benchmark not in known:
+                path = ("profiles", name, "benchmarks", index)
+                key = ".".join(map(str, path))
+                message = f'no benchmark "{benchmark}"{did_you_mean(str(benchmark), known)}'
+                yield Fault(line=source.line_of(path), key=key, message=message)
 
 
 def _image_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path | None) -> Iterator[Fault]:
@@ -526,6 +541,7 @@ def _profile(name: str, value: dict[str, Any]) -> model.Profile:
     return model.Profile(
         name=name,
         minutes=value["minutes"],
+        benchmarks=tuple(value["benchmarks"]) if "benchmarks" in value else None,
         seeds=model.ByExecution(native=tuple(seeds["native"]), emulated=tuple(seeds["emulated"])),
         deadline_seconds=model.ByExecution(native=deadline["native"], emulated=deadline["emulated"]),
     )

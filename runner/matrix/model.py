@@ -99,12 +99,21 @@ class ByExecution(Generic[T]):
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """How much is run. ``minutes`` is the time that the matrix's author expects on two cores."""
+    """How much is run.
+
+    ``minutes`` is the time that the matrix's author expects on two cores. ``benchmarks`` are those that it runs where no
+    selection names any (None: all).
+    """
 
     name: str
     minutes: float
     seeds: ByExecution[tuple[int, ...]]
     deadline_seconds: ByExecution[float]
+    benchmarks: tuple[str, ...] | None = None
+
+    def runs(self, benchmark: str) -> bool:
+        """Whether it runs a benchmark without being asked to."""
+        return self.benchmarks is None or benchmark in self.benchmarks
 
 
 @dataclass(frozen=True, kw_only=True)

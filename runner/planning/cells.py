@@ -100,11 +100,16 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
     profile = matrix.profiles[selection.profile]
     for toolchain in matrix.toolchains.values():
         for limits in matrix.limits.values():
-            for platform in matrix.platforms.values():
+            # The platforms that answer the question come first.
+            for platform in sorted(
+                matrix.platforms.values(), key=lambda each: executions[each.name].emulated
+            ):
                 if selection.architectures and platform.architecture not in selection.architectures:
                     continue
                 for benchmark in matrix.benchmarks.values():
-                    asked_for = bool(selection.only or selection.limits) or not benchmark.on_request
+                    asked_for = bool(selection.only or selection.limits) or (
+                        profile.runs(benchmark.name) and not benchmark.on_request
+                    )
                     if asked_for and limits in selection.limits_of(matrix, benchmark):
                         execution = executions[platform.name]
                         firsts = (next(iter(matrix.toolchains.values())), matrix.limits_of(benchmark)[0])
