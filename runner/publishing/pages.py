@@ -22,7 +22,9 @@ def pages_of(folder: Path, facts: Mapping[str, Any], records: Sequence[Record]) 
     newest = list(newest_by_key(records).values())
     notes = notes_of(facts)
     return {
-        f"tables/{profile}/{page.name}.md": _noted(page.text, notes).encode()
+        f"tables/{profile}/{page.file}": (
+            _noted(page.text, notes) if page.ending == "md" else page.text
+        ).encode()
         for profile in sorted(
             {plan["profile"] for plan in facts["plans"] if plan["commit"] == facts["commit"]}
         )

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from runner.executors.base import Executor
 from runner.matrix.images import ImageTarget
 from runner.planning.cells import Cell
-from runner.planning.planned import ImageKey, Plan
+from runner.planning.planned import ImageKey, Plan, room_of
 from runner.records.image import ImageFacts
 from runner.records.record import Record
 from runner.records.store import Store
@@ -34,8 +35,18 @@ class Summary:
         return tuple(record for record in self.records if record.failed)
 
 
+# Told the first cell of a room whose launches have all ended, and all records of the run so far.
+WhenWhole = Callable[[Cell, Sequence[Record]], None]
+
+
 def run(
-    plan: Plan, executor: Executor, store: Store, progress: Progress, *, occasion: Occasion = UNKNOWN
+    plan: Plan,
+    executor: Executor,
+    store: Store,
+    progress: Progress,
+    *,
+    occasion: Occasion = UNKNOWN,
+    when_whole: WhenWhole = lambda _cell, _records: None,
 ) -> Summary:
     """Run the plan. Every finished cell is in the store and its ledger before the next launch starts.
 
@@ -66,7 +77,10 @@ def run(
                 secret=secret,
                 book=book,
             )
-            records = [record for launch in plan.launches for record in run_launch(launch, around)]
+            for launch, following in zip_longest(plan.launches, plan.launches[1:]):
+                records += run_launch(launch, around)
+                if following is None or room_of(following.first) != room_of(launch.first):
+                    when_whole(launch.first, records)
     progress.end()
     return Summary(records=records)
 

@@ -35,12 +35,12 @@ def _run(context: Context) -> int:
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--benchmark", required=True)
+    parser.add_argument("--benchmark", required=True, help="whose times are compared")
     parser.add_argument("--base", required=True, help="the implementation that counts as 1")
     parser.add_argument("--against", required=True, help="the implementation whose speed is stated")
     parser.add_argument("--case", help="one case instead of all")
     parser.add_argument("--metric", help="another metric than the benchmark's headline")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.add_argument("--format", choices=["text", "json"], default="text", help="text (default), or JSON")
 
 
 COMMAND = Command(

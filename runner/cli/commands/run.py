@@ -7,13 +7,15 @@ from runner.cli.commands import plan as plan_command
 from runner.cli.commands.base import Command, Context
 from runner.cli.commands.show import show
 from runner.cli.words.options import EVERY_COMMON
-from runner.planning.cells import Selection
+from runner.planning.cells import Cell, Selection
 from runner.planning.plan import content_keys
 from runner.planning.planned import Decision, Plan
 from runner.records.order import oldest_first
 from runner.records.record import Record
+from runner.records.store import newest_by_key
 from runner.running.run import run
 from runner.system.errors import CellsFailed
+from runner.system.files import write_atomically
 
 
 def _run(context: Context) -> int:
@@ -23,12 +25,21 @@ def _run(context: Context) -> int:
     plan, store, progress = context.plan, context.store, context.progress
     for name, why in _left_out(plan):
         progress.say(f"left out: {name}: {why}")
-    summary = run(plan, context.executor, store, progress, occasion=context.occasion)
+    summary = run(
+        plan,
+        context.executor,
+        store,
+        progress,
+        occasion=context.occasion,
+        when_whole=lambda cell, made: _tell_of(context, cell, made),
+    )
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
     records = _of_today(context, oldest_first([*plan.records, *summary.records]))
     show(context, records, store.place("tables"), written=context.shown_architectures)
     progress.say(f"tables: {store.tables_directory / context.options.profile}")
+    if summary.records:
+        progress.say(_answer(context, records))
     if summary.failed:
         kinds = {
             f"{each.implementation}: {each.failure.kind}"
@@ -41,6 +52,29 @@ def _run(context: Context) -> int:
             fix=f"read the tables and the logs under {store.root / 'logs'}; a failed cell is run again at the next call",
         )
     return 0
+
+
+def _tell_of(context: Context, cell: Cell, made: Sequence[Record]) -> None:
+    """Write the page of a benchmark as soon as it is whole on a platform, and say what it answers."""
+    # As at the end of a run: the tables' libraries are slow to import.
+    from runner.report.tables.pages import pages_of_benchmark  # noqa: PLC0415
+
+    name, profile = cell.benchmark.name, context.options.profile
+    records = _of_today(context, oldest_first([*context.plan.records, *made]))
+    records = list(newest_by_key(records).values())
+    folder = context.store.place("tables") / profile
+    for page in pages_of_benchmark(context.matrix, records, name, profile=profile):
+        write_atomically(folder / page.file, page.text)
+    context.progress.say(f"{name} on {cell.place}: {folder / name}.md")
+    if not context.plan.executions[cell.platform.name].emulated:
+        context.progress.say(_answer(context, records, benchmark=name))
+
+
+def _answer(context: Context, records: Sequence[Record], benchmark: str | None = None) -> str:
+    from runner.report.tables.pages import render_verdict  # noqa: PLC0415 (as above)
+
+    newest = list(newest_by_key(records).values())
+    return render_verdict(context.matrix, newest, profile=context.options.profile, benchmark=benchmark)
 
 
 def _of_today(context: Context, records: Sequence[Record]) -> list[Record]:

@@ -48,6 +48,8 @@ def show(context: Context, records: Sequence[Record], tables: Path, *, written: 
 
 
 def _print(page: str) -> None:
+    """A terminal shows no plot."""
+    page = "\n".join(line for line in page.split("\n") if not line.startswith("!["))
     print(narrow(page, width_of(sys.stdout)), end="")
 
 

@@ -14,6 +14,7 @@ from runner.report.tables.markdown import Table
 from runner.report.tables.memory import memory_table
 from runner.report.tables.roofline import roofline_table
 from runner.report.tables.selection import Room
+from runner.report.tables.verdict import verdict_in_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,7 @@ class OperationRoom:
 
     heading: str
     execution: str
+    measured: str
     run: bool
     ranked: bool
     times: Table
@@ -41,18 +43,28 @@ class OperationView:
     name: str
     title: str
     profile: str
+    verdict: str
+    plotted: bool
     reference: str
     rooms: tuple[OperationRoom, ...]
 
 
 def operation_view(
-    matrix: Matrix, records: Sequence[Record], benchmark: Benchmark, found: Sequence[Room], *, profile: str
+    matrix: Matrix,
+    records: Sequence[Record],
+    benchmark: Benchmark,
+    found: Sequence[Room],
+    *,
+    profile: str,
+    plotted: bool,
 ) -> OperationView:
     """The page of ``benchmark`` with the rooms ``found``. ``records`` give the machine's best rates."""
     return OperationView(
         name=benchmark.name,
         title=benchmark.title,
         profile=profile,
+        verdict=verdict_in_words(found),
+        plotted=plotted,
         reference=benchmark.reference.name,
         rooms=tuple(_room(matrix, room, found, roofline_table(matrix, records, room)) for room in found),
     )
@@ -62,6 +74,7 @@ def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], roofline: Table
     return OperationRoom(
         heading=texts.heading(matrix, room),
         execution=texts.execution(room),
+        measured=texts.measured(room),
         run=bool(room.records),
         ranked=room.ranked,
         times=headline_table(room, all_rooms, column="time a call", right=True),

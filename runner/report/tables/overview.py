@@ -10,6 +10,7 @@ from runner.records.execution import ExecutionKind
 from runner.report.tables import texts, units
 from runner.report.tables.markdown import Table
 from runner.report.tables.selection import Room, Row
+from runner.report.tables.verdict import verdict_in_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +18,7 @@ class OverviewView:
     """The page: its table and the counts under it."""
 
     profile: str
+    verdict: str
     headlines: Table
     benchmarks: tuple[tuple[str, str], ...]
     passed: int
@@ -32,6 +34,7 @@ def overview_view(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, 
     rows = [row for rooms in benchmark_rooms for room in rooms for row in room.rows]
     return OverviewView(
         profile=profile,
+        verdict=verdict_in_words([room for rooms in benchmark_rooms for room in rooms]),
         headlines=Table(
             headers=("benchmark", "case", *columns),
             rows=tuple(

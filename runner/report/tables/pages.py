@@ -1,10 +1,11 @@
 """All pages of a set of records. The same records in any order give the same bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from runner.matrix import Benchmark, Kind, Matrix
 from runner.records.record import Record
+from runner.report.plots.room import room_plot
 from runner.report.tables.markdown import render
 from runner.report.tables.methodology import methodology_view
 from runner.report.tables.operation import operation_view
@@ -12,20 +13,27 @@ from runner.report.tables.overview import overview_view
 from runner.report.tables.same_returns import same_returns_table
 from runner.report.tables.selection import Room, rooms
 from runner.report.tables.training import training_view
+from runner.report.tables.verdict import verdict_in_words
 
 OVERVIEW, METHODOLOGY = "overview", "methodology"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One page: its name (the file is ``name.md``) and its Markdown."""
+    """One page, or the plot beside it: its name, the ending of its file, and its text."""
 
     name: str
     text: str
+    ending: str = "md"
+
+    @property
+    def file(self) -> str:
+        """The file's name."""
+        return f"{self.name}.{self.ending}"
 
 
 def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> tuple[Page, ...]:
-    """The overview, a page for each benchmark, and the methodology.
+    """The overview, a page for each benchmark with its plot, and the methodology.
 
     Args:
         matrix: the requested cells; a cell without a record is shown as not run.
@@ -35,13 +43,7 @@ def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> 
     benchmark_rooms = _found(matrix, records, profile)
     return (
         _overview(matrix, benchmark_rooms, profile),
-        *(
-            Page(
-                name=each[0].benchmark.name,
-                text=_benchmark(matrix, each[0].benchmark, each, records, profile),
-            )
-            for each in benchmark_rooms
-        ),
+        *(page for each in benchmark_rooms for page in _pages(matrix, each, records, profile)),
         Page(
             name=METHODOLOGY,
             text=render("methodology.md.j2", view=methodology_view(matrix, benchmark_rooms, profile=profile)),
@@ -51,8 +53,16 @@ def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> 
 
 def render_benchmark(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> str:
     """The page of one benchmark alone."""
+    page, *_ = pages_of_benchmark(matrix, records, benchmark, profile=profile)
+    return page.text
+
+
+def pages_of_benchmark(
+    matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str
+) -> tuple[Page, ...]:
+    """The page of one benchmark alone, and its plot where it has one."""
     own_rooms = rooms(matrix, records, benchmark, profile=profile)
-    return _benchmark(matrix, matrix.benchmarks[benchmark], own_rooms, records, profile)
+    return tuple(_pages(matrix, own_rooms, records, profile))
 
 
 def render_overview(matrix: Matrix, records: Sequence[Record], *, profile: str) -> str:
@@ -60,10 +70,26 @@ def render_overview(matrix: Matrix, records: Sequence[Record], *, profile: str) 
     return _overview(matrix, _found(matrix, records, profile), profile).text
 
 
+def render_verdict(
+    matrix: Matrix, records: Sequence[Record], *, profile: str, benchmark: str | None = None
+) -> str:
+    """The answer in words: of one benchmark, or of all."""
+    names = matrix.benchmarks if benchmark is None else [benchmark]
+    return verdict_in_words(
+        [room for name in names for room in rooms(matrix, records, name, profile=profile)]
+    )
+
+
 def _found(matrix: Matrix, records: Sequence[Record], profile: str) -> list[tuple[Room, ...]]:
-    """The rooms of every benchmark. A benchmark that runs on request has rooms only where it was run."""
+    """The rooms of every benchmark. One that the profile does not run by itself has rooms only where it was run."""
     every = [rooms(matrix, records, name, profile=profile) for name in matrix.benchmarks]
-    return [each for each in every if not each[0].benchmark.on_request or any(room.records for room in each)]
+    runs = matrix.profiles[profile].runs
+    return [
+        each
+        for each in every
+        if any(room.records for room in each)
+        or (runs(each[0].benchmark.name) and not each[0].benchmark.on_request)
+    ]
 
 
 def _overview(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile: str) -> Page:
@@ -73,16 +99,40 @@ def _overview(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile
     )
 
 
+def _pages(
+    matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], profile: str
+) -> Iterator[Page]:
+    benchmark, plot = own_rooms[0].benchmark, room_plot(own_rooms)
+    text = _benchmark(matrix, benchmark, own_rooms, records, profile, plotted=plot is not None)
+    yield Page(name=benchmark.name, text=text)
+    if plot is not None:
+        yield Page(name=benchmark.name, text=plot, ending="svg")
+
+
 def _benchmark(
-    matrix: Matrix, benchmark: Benchmark, own_rooms: Sequence[Room], records: Sequence[Record], profile: str
+    matrix: Matrix,
+    benchmark: Benchmark,
+    own_rooms: Sequence[Room],
+    records: Sequence[Record],
+    profile: str,
+    *,
+    plotted: bool,
 ) -> str:
     match benchmark.kind:
         case Kind.OPERATION:
-            operation = operation_view(matrix, records, benchmark, own_rooms, profile=profile)
+            operation = operation_view(
+                matrix, records, benchmark, own_rooms, profile=profile, plotted=plotted
+            )
             return render("operation.md.j2", view=operation)
         case Kind.TRAINING:
             same_returns = same_returns_table(benchmark, records, matrix.profiles[profile])
             view = training_view(
-                matrix, records, benchmark, own_rooms, profile=profile, same_returns=same_returns
+                matrix,
+                records,
+                benchmark,
+                own_rooms,
+                profile=profile,
+                plotted=plotted,
+                same_returns=same_returns,
             )
             return render("training.md.j2", view=view)

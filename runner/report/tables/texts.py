@@ -41,6 +41,18 @@ def execution(room: Room) -> str:
             return "unknown: not ranked"
 
 
+def measured(room: Room) -> str:
+    """The machine by a name that people know, and the days on which it measured; empty where nothing was run."""
+    if not room.records:
+        return ""
+    machine = room.records[0].machine
+    count = machine.logical_cpus
+    cpus = f", {count} CPU{'s' if count != 1 else ''}" if count else ""
+    days = sorted({record.launch.started_at[:10] for record in room.records})
+    when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+    return f"{units.or_unknown(machine.cpu_model)}{cpus}; {when}"
+
+
 def state(row: Row) -> str | None:
     """The text in place of a figure where no record passed; None where a record passed."""
     if row.passed:

@@ -17,6 +17,7 @@ from runner.report.tables.parity import parity_table
 from runner.report.tables.roofline import training_limit_table
 from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING
+from runner.report.tables.verdict import verdict_in_words
 
 _WALL, _INITIALISATION, _TRAINING = "wall_seconds", "initialisation_seconds", "training_seconds"
 _COMPILING = "compile_seconds"
@@ -28,6 +29,7 @@ class TrainingRoom:
 
     heading: str
     execution: str
+    measured: str
     run: bool
     ranked: bool
     times: Table
@@ -49,6 +51,8 @@ class TrainingView:
     name: str
     title: str
     profile: str
+    verdict: str
+    plotted: bool
     reference: str
     episodes: int
     thresholds: str
@@ -64,6 +68,7 @@ def training_view(
     found: Sequence[Room],
     *,
     profile: str,
+    plotted: bool,
     same_returns: Table | None,
 ) -> TrainingView:
     """The page of ``benchmark`` with the rooms ``found``, and the table of all rooms' returns together.
@@ -80,6 +85,8 @@ def training_view(
         name=benchmark.name,
         title=benchmark.title,
         profile=profile,
+        verdict=verdict_in_words(found),
+        plotted=plotted,
         reference=benchmark.reference.name,
         episodes=returns.episodes,
         thresholds=", ".join(f"{case} {value:g}" for case, value in returns.thresholds.items()),
@@ -121,6 +128,7 @@ def _room(
     return TrainingRoom(
         heading=texts.heading(matrix, room),
         execution=texts.execution(room),
+        measured=texts.measured(room),
         run=bool(room.records),
         ranked=room.ranked,
         times=headline_table(room, all_rooms, column=room.benchmark.headline.replace("_", " ")),

@@ -44,7 +44,7 @@ def write_tables(
     # The import stands here so that a call without changes does not load the rendering libraries.
     from runner.report.tables.pages import render_pages  # noqa: PLC0415
 
-    pages = {f"{page.name}.md": page.text for page in render_pages(matrix, records, profile=profile)}
+    pages = {page.file: page.text for page in render_pages(matrix, records, profile=profile)}
     for name, text in pages.items():
         write_atomically(directory / name, text)
     for name in (before.pages if before else {}).keys() - pages.keys():
@@ -94,7 +94,7 @@ def _read_stamp(directory: Path) -> _Stamp | None:
 
 
 def _is_page(name: str) -> bool:
-    return portable(name) and name.endswith(".md")
+    return portable(name) and name.endswith((".md", ".svg"))
 
 
 def _unaltered(directory: Path, stamp: _Stamp) -> bool:

@@ -26,7 +26,8 @@ FEW = examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def page(matrix: Matrix, records: Sequence[Record], name: str, profile: str = "quick") -> str:
-    return next(each.text for each in render_pages(matrix, records, profile=profile) if each.name == name)
+    pages = render_pages(matrix, records, profile=profile)
+    return next(each.text for each in pages if each.file == f"{name}.md")
 
 
 def row(text: str, *starts: str) -> list[str]:
@@ -60,6 +61,27 @@ def test_pages_are_the_golden_ones(
     matrix: Matrix, assert_golden: Callable[[str, str], None], name: str
 ) -> None:
     assert_golden(f"{name}.md", page(matrix, gae_records() + dqn_records(), name))
+
+
+def test_the_plot_beside_a_page_is_the_golden_one(
+    matrix: Matrix, assert_golden: Callable[[str, str], None]
+) -> None:
+    pages = render_pages(matrix, gae_records() + dqn_records(), profile="quick")
+    [plot] = [each.text for each in pages if each.file == "gae.svg"]
+    assert_golden("gae.svg", plot)
+    # A benchmark without a ranked ratio has no plot, and its page shows none.
+    empty = render_pages(matrix, [], profile="quick")
+    assert [each.ending for each in empty] == ["md"] * len(empty)
+    assert "![" not in "".join(each.text for each in empty)
+
+
+def test_a_page_begins_with_its_verdict(matrix: Matrix) -> None:
+    records = gae(1e-3, "numpy") + gae(1e-6, "torchforge") + gae(2e-6, "rlox")
+    title, _, verdict, *_ = page(matrix, records, "gae").splitlines()
+    assert title.startswith("# ")
+    assert verdict == "**Ours is faster than every competitor in 1 of 1 case of operations.**"
+    verdict = page(matrix, records[:7], "gae").splitlines()[2]
+    assert verdict == "**Nothing is ranked yet: a ratio needs five native processes of both sides.**"
 
 
 def test_pages_without_any_record_are_the_golden_ones(
@@ -523,7 +545,7 @@ def test_limits_beside_the_first_have_rows_of_their_own_once_somebody_asked(tmp_
 
 def test_pages_hold_no_html(matrix: Matrix) -> None:
     for each in render_pages(matrix, gae_records() + dqn_records(), profile="quick"):
-        assert not re.search(r"(?<!\\)<", each.text)
+        assert each.ending == "svg" or not re.search(r"(?<!\\)<", each.text)
 
 
 def test_the_bare_kernel_is_never_the_headline_over_python_peers(matrix: Matrix) -> None:

@@ -17,8 +17,10 @@ def modified(directory: Path) -> dict[str, int]:
 
 def test_every_page_becomes_a_file(matrix: Matrix, tmp_path: Path) -> None:
     paths = write_tables(matrix, gae_records(), tmp_path / "tables", profile="quick")
-    assert [path.name for path in paths] == ["overview.md", "gae.md", "dqn.md", "methodology.md"]
-    assert all(path.read_text(encoding="utf-8").startswith("# ") for path in paths)
+    assert [path.name for path in paths] == [
+        *("overview.md", "gae.md", "gae.svg", "dqn.md", "methodology.md")
+    ]
+    assert all(path.read_text(encoding="utf-8").startswith(("# ", "<svg")) for path in paths)
 
 
 def test_nothing_is_written_again_when_nothing_changed(matrix: Matrix, tmp_path: Path) -> None:

@@ -1,0 +1,115 @@
+"""A plot of ratios: a row for each, a dot with its interval on a logarithmic axis, and a line at 1."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from runner.figures.statistics import Interval
+from runner.report.plots.svg import Drawing, Style
+from runner.report.tables import units
+
+_WIDTH = 760
+_LABELS, _VALUES, _LEFT = 230, 190, 14
+_TOP, _ROW, _GAP, _AXIS = 44, 22, 14, 46
+_DOT = 4.5
+# The ticks that a decade has, and the room beside the outermost figure.
+_TICKS = (1, 2, 5)
+_MARGIN = 1.15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratio:
+    """One row.
+
+    Attributes:
+        group: the heading that it stands under; rows of one group follow one another.
+        label: what is compared.
+        interval: how many times faster, above 1 is faster.
+        strong: whether it is drawn with the accent.
+    """
+
+    group: str
+    label: str
+    interval: Interval
+    strong: bool = True
+
+
+def ratio_plot(title: str, axis: str, ratios: Sequence[Ratio]) -> str:
+    """The plot as the text of an SVG file.
+
+    Args:
+        title: what a screen reader says first, and what stands above the plot.
+        axis: what the axis measures.
+        ratios: at least one.
+    """
+    groups = [(name, list(rows)) for name, rows in groupby(ratios, key=lambda each: each.group)]
+    height = _TOP + sum(_GAP + _ROW * (1 + len(rows)) for _, rows in groups) + _AXIS
+    scale = _Scale.over(ratios)
+    drawing = Drawing(width=_WIDTH, height=height, title=title, description=_words(ratios))
+    drawing.text(_LEFT, 24, title, Style.TITLE)
+    bottom = height - _AXIS
+    for tick in scale.ticks():
+        x = scale.x(tick)
+        drawing.line((x, _TOP), (x, bottom), Style.ONE if tick == 1 else Style.GRID)
+        drawing.text(x, bottom + 16, f"{tick:g}x", Style.TICK)
+    drawing.text(scale.middle, height - 10, axis, Style.TICK)
+    y = float(_TOP)
+    for name, rows in groups:
+        y += _GAP + _ROW
+        drawing.text(_LEFT, y - 6, name, Style.GROUP)
+        for row in rows:
+            y += _ROW
+            _draw(drawing, scale, row, y - _ROW / 2)
+    return drawing.svg()
+
+
+def _draw(drawing: Drawing, scale: "_Scale", row: Ratio, y: float) -> None:
+    found = row.interval
+    style = Style.STRONG if row.strong else Style.WEAK
+    drawing.text(_LEFT + 12, y + 4, row.label, Style.LABEL)
+    if found.low is not None and found.high is not None:
+        drawing.line((scale.x(found.low), y), (scale.x(found.high), y), style)
+    drawing.dot((scale.x(found.value), y), _DOT, style)
+    drawing.text(_WIDTH - _VALUES + 12, y + 4, _value(found), Style.LABEL)
+
+
+def _value(found: Interval) -> str:
+    return f"{units.significant(found.value)}x{units.bounds(found)}"
+
+
+def _words(ratios: Sequence[Ratio]) -> str:
+    """All figures as one text, for who cannot see them."""
+    return "; ".join(f"{each.group}, {each.label}: {_value(each.interval)}" for each in ratios)
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """From a ratio to a place on the axis."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, ratios: Sequence[Ratio]) -> "_Scale":
+        ends = [1.0]
+        for each in ratios:
+            found = each.interval
+            ends += [value for value in (found.value, found.low, found.high) if value is not None]
+        return cls(min(ends) / _MARGIN, max(ends) * _MARGIN)
+
+    @property
+    def middle(self) -> float:
+        return (_LABELS + _WIDTH - _VALUES) / 2
+
+    def x(self, ratio: float) -> float:
+        share = math.log(ratio / self.low) / math.log(self.high / self.low)
+        return _LABELS + share * (_WIDTH - _VALUES - _LABELS)
+
+    def ticks(self) -> Iterator[float]:
+        first, last = (math.floor(math.log10(end)) for end in (self.low, self.high))
+        for decade in range(first, last + 1):
+            for tick in _TICKS:
+                value = tick * 10.0**decade
+                if self.low <= value <= self.high:
+                    yield value

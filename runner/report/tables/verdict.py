@@ -1,0 +1,108 @@
+"""The answer in one sentence: what the ranked rooms of a machine say of ours against everything else."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from runner.figures.comparison import natural_order
+from runner.figures.statistics import LEAST_PROCESSES, Interval, Verdict, verdict
+from runner.matrix import Kind, Side
+from runner.report.tables import units
+from runner.report.tables.selection import Room, Row
+
+NOTHING_RANKED = "Nothing is ranked yet: a ratio needs five native processes of both sides."
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Compared:
+    """Ours at one case, against the fastest row that is not ours."""
+
+    room: Room
+    case: str
+    against: Row
+    ratio: Interval
+
+    @property
+    def verdict(self) -> Verdict:
+        return verdict(self.ratio)
+
+    def __str__(self) -> str:
+        figure = f"{units.significant(self.ratio.value)}x{units.bounds(self.ratio)}"
+        return f"{self.room.benchmark.name} {self.case}, {figure} against {self.against.implementation.name}"
+
+
+def verdict_in_words(rooms: Sequence[Room]) -> str:
+    """One paragraph: each training's ratio to the reference's best variant, then how many operations are faster.
+
+    Args:
+        rooms: of all benchmarks, on one machine.
+    """
+    ranked = [room for room in rooms if room.ranked and room.limits.name == _first_limits(room)]
+    parts = [*_of_trainings(ranked), *_of_operations(ranked)]
+    return " ".join(parts) or NOTHING_RANKED
+
+
+def _first_limits(room: Room) -> str:
+    return room.benchmark.limits[0] if room.benchmark.limits else room.limits.name
+
+
+def _of_trainings(rooms: Sequence[Room]) -> Iterator[str]:
+    said: dict[str, list[str]] = {}
+    for room in rooms:
+        if room.benchmark.kind is not Kind.TRAINING:
+            continue
+        ratios = {case: ratio for case in room.benchmark.cases if (ratio := _against_best(room, case))}
+        for case, ratio in ratios.items():
+            where = f" on {case}" if len(ratios) > 1 else ""
+            words = f"{room.benchmark.title}{where} {_how(ratio)}"
+            said.setdefault(room.benchmark.reference.name, []).append(words)
+    for reference, found in said.items():
+        yield f"Our best implementation trains {_listed(found)} than the fastest variant of {reference} that was run."
+
+
+def _against_best(room: Room, case: str) -> Interval | None:
+    """Ours against the fastest variant of the reference; None where that is not ranked."""
+    ours, best = room.fastest(case, [Side.OURS]), room.fastest(case, [Side.REFERENCE])
+    ratio = None if ours is None else room.ratio(best, ours)
+    return None if ratio is None or ratio.n < LEAST_PROCESSES else ratio
+
+
+def _how(ratio: Interval) -> str:
+    figure = f"{units.significant(ratio.value)}x{units.bounds(ratio)}"
+    match verdict(ratio):
+        case Verdict.FASTER | Verdict.SLOWER as said:
+            return f"{figure} {said.value}"
+        case _:
+            return f"{figure}, which is inconclusive, faster"
+
+
+def _of_operations(rooms: Sequence[Room]) -> Iterator[str]:
+    found = [each for room in rooms if room.benchmark.kind is Kind.OPERATION for each in _compared(room)]
+    if not found:
+        return
+    faster = sum(each.verdict is Verdict.FASTER for each in found)
+    cases = "case" if len(found) == 1 else "cases"
+    yield f"Ours is faster than every competitor in {faster} of {len(found)} {cases} of operations."
+    for said, what in ((Verdict.SLOWER, "Slower"), (Verdict.INCONCLUSIVE, "Inconclusive")):
+        named = [each for each in found if each.verdict is said]
+        if named:
+            yield f"{what}: {_few(named)}."
+
+
+def _compared(room: Room) -> Iterator[_Compared]:
+    for case in sorted(room.benchmark.cases, key=natural_order):
+        ours = room.fastest(case, [Side.OURS])
+        against = None if ours is None else room.competitor(ours)
+        ratio = None if ours is None else room.ratio(against, ours)
+        if against is not None and ratio is not None and ratio.n >= LEAST_PROCESSES:
+            yield _Compared(room=room, case=case, against=against, ratio=ratio)
+
+
+def _few(found: Sequence[_Compared]) -> str:
+    more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    return "; ".join(map(str, found[:_MOST_NAMED])) + more
+
+
+def _listed(words: Iterable[str]) -> str:
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
