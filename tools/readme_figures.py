@@ -1,7 +1,7 @@
-"""The rows of whole trainings in README.md: figures and flags of load come from the records of a publication.
+"""The rows of whole trainings in README.md and docs/results.md, and the README's plot, from published records.
 
-    python -m tools.readme_figures            # say which rows differ; the exit code is 1 then
-    python -m tools.readme_figures --write    # write them anew
+    python -m tools.readme_figures            # say what differs; the exit code is 1 then
+    python -m tools.readme_figures --write    # write it anew
 
 A person writes the link of a row, the words behind it and the machine's name. Everything else is generated.
 """
@@ -13,19 +13,25 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
+from runner.figures.statistics import Interval
 from runner.matrix import Matrix, Side, load_matrix
 from runner.records.publication import Publication
 from runner.records.record import Record
 from runner.records.store import newest_by_key
+from runner.report.plots.ratio import Ratio, ratio_plot
 from runner.report.tables import units
 from runner.report.tables.selection import Room, Row, rooms
 from runner.report.tables.warnings import is_loaded
 
 ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
+README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results.md"
+PLOT = ROOT / "docs" / "figures" / "trainings.svg"
+# What the words of a row say of our side, where that is not our fastest implementation.
+_OURS = {"Gymnasium's own environment": "rust-gymnasium"}
 _ROW = re.compile(
-    r"\| (?P<link>\[[A-Z]+\]\((?P<folder>results/published/[^/]+)/tables/(?P<profile>[a-z]+)/(?P<benchmark>[a-z-]+)\.md\)"
-    r"[^|]*) \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|(?P<figures>(?: [^|]* \|){5})"
+    r"\| (?P<link>\[(?P<name>[A-Z]+)\]\((?:\.\./)?(?P<folder>results/published/[^/]+)"
+    r"/tables/(?P<profile>[a-z]+)/(?P<benchmark>[a-z-]+)\.md\)(?P<words>[^|]*))"
+    r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|(?P<figures>(?: [^|]* \|){5})"
 )
 
 
@@ -38,8 +44,7 @@ def _rewritten(line: str) -> str:
     found = _ROW.fullmatch(line)
     if found is None:
         return line
-    room = _room(ROOT / found["folder"], found["benchmark"], found["profile"])
-    ours, reference, best = _compared(room)
+    room, ours, reference, best = _sides(found)
     figures = (
         _time(room, ours),
         _time(room, reference),
@@ -48,6 +53,36 @@ def _rewritten(line: str) -> str:
         _ratio(room, best, ours),
     )
     return f"| {found['link']} | {found['machine']}{_load((ours, reference, best))} | {' | '.join(figures)} |"
+
+
+def plot(readme: str) -> str:
+    """The plot of all rows of a text."""
+    ratios = []
+    for found in filter(None, map(_ROW.fullmatch, readme.split("\n"))):
+        room, ours, reference, best = _sides(found)
+        group = f"{found['name']}{found['words']}"
+        ratios += [
+            Ratio(
+                group=group,
+                label="CleanRL's algorithm",
+                interval=_interval(room, reference, ours),
+                strong=False,
+            ),
+            Ratio(group=group, label="best variant of PyTorch", interval=_interval(room, best, ours)),
+        ]
+    return ratio_plot(
+        "Training with our Rust core, against PyTorch", "how many times faster: 1x is equally fast", ratios
+    )
+
+
+def _sides(found: re.Match[str]) -> tuple[Room, Row, Row, Row]:
+    """A row's room; ours, the reference, and the reference's fastest variant."""
+    room = _room(ROOT / found["folder"], found["benchmark"], found["profile"])
+    ours, reference, best = _compared(room)
+    wanted = next((name for words, name in _OURS.items() if words in found["words"]), None)
+    if wanted is not None:
+        [ours] = [row for row in room.of_case(ours.case.name) if row.implementation.name == wanted]
+    return room, ours, reference, best
 
 
 @cache
@@ -83,10 +118,15 @@ def _time(room: Room, row: Row) -> str:
 
 
 def _ratio(room: Room, base: Row, against: Row) -> str:
+    ratio = _interval(room, base, against)
+    return f"{units.significant(ratio.value)}x{units.bounds(ratio)}"
+
+
+def _interval(room: Room, base: Row, against: Row) -> Interval:
     ratio = room.ratio(base, against)
     if ratio is None:
         raise ValueError(f"{room.benchmark.name}: no ratio of {against.implementation.name}")
-    return f"{units.significant(ratio.value)}x{units.bounds(ratio)}"
+    return ratio
 
 
 def _load(shown: Iterable[Row]) -> str:
@@ -99,18 +139,20 @@ def _load(shown: Iterable[Row]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare or write; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.readme_figures", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the rows anew")
+    parser.add_argument("--write", action="store_true", help="write all of it anew")
     write = parser.parse_args(arguments).write
-    before = README.read_text(encoding="utf-8")
-    after = rewritten(before)
+    texts = {path: path.read_text(encoding="utf-8") for path in (README, RESULTS)}
+    wanted = {path: rewritten(text) for path, text in texts.items()} | {PLOT: plot(texts[README])}
     if write:
-        README.write_text(after, encoding="utf-8")
+        for path, text in wanted.items():
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         return 0
-    pairs = zip(before.split("\n"), after.split("\n"), strict=True)
-    differing = [(old, new) for old, new in pairs if old != new]
-    for old, new in differing:
-        print(f"- {old}\n+ {new}")
-    return int(bool(differing))
+    for path in (README, RESULTS):
+        for old, new in zip(texts[path].split("\n"), wanted[path].split("\n"), strict=True):
+            if old != new:
+                print(f"{path.name}\n- {old}\n+ {new}")
+    return int(wanted != {path: path.read_text(encoding="utf-8") for path in wanted})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the README says of published trainings is what their pages and records hold."""
+"""What README.md and docs/results.md say of published trainings is what their pages and records hold."""
 
 import csv
 import hashlib
@@ -31,7 +31,14 @@ ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results/published"
 ALLOWED_SIGNERS = PUBLISHED / "allowed_signers"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-ROWS = [row for row in README.splitlines() if re.match(r"\| \[[A-Z]+\]\(results/published/", row)]
+# The same rows in both, as they stand at the root.
+RESULTS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").replace("](../", "](")
+ROWS = [
+    row
+    for text in (README, RESULTS)
+    for row in text.splitlines()
+    if re.match(r"\| \[[A-Z]+\]\(results/published/", row)
+]
 KNOWN_FAULTS = yaml.safe_load((ROOT / "tools/known_faults.yaml").read_text(encoding="utf-8"))
 # Every seal of that day, sorted, a line each.
 LAST_BEFORE_PACKING = "2026-11-24-sac-threads"
@@ -165,10 +172,20 @@ def test_every_figure_of_a_training_stands_in_the_page_that_its_row_links_to(row
 
 
 def test_every_figure_and_flag_of_a_training_is_what_its_records_give() -> None:
-    assert readme_figures.rewritten(README) == README, (
-        "write the rows anew: .venv/bin/python -m tools.readme_figures --write"
-    )
-    assert sum(", loaded in" in row for row in ROWS) == 6
+    anew = "write it anew: .venv/bin/python -m tools.readme_figures --write"
+    assert readme_figures.rewritten(README) == README, anew
+    assert readme_figures.rewritten(RESULTS) == RESULTS, anew
+    assert sum(", loaded in" in row for row in ROWS) >= 6
+
+
+def test_the_plot_of_the_readme_is_that_of_its_table() -> None:
+    assert readme_figures.plot(README) == readme_figures.PLOT.read_text(encoding="utf-8")
+
+
+def test_the_first_screen_is_of_an_idle_machine() -> None:
+    headline = README.partition("<!-- headline -->")[2].partition("<!-- end of headline -->")[0]
+    assert headline.count("](results/published/") == 4
+    assert "loaded in" not in headline
 
 
 def test_a_publication_is_what_it_says_of_itself() -> None:
@@ -212,7 +229,7 @@ def test_the_figures_of_a_publication_from_before_the_referee_come_out_of_its_re
     held, lost = 0, []
     for tables in sorted((PUBLISHED / folder / "tables").iterdir()):
         pages = render_pages(todays_matrix(), records, profile=tables.name)
-        today = {f"{page.name}.md": set(INTERVAL.findall(page.text)) for page in pages}
+        today = {page.file: set(INTERVAL.findall(page.text)) for page in pages}
         for page in sorted(tables.glob("*.md")):
             other = SIZED_OTHERWISE + SIZED_OTHERWISE_IN_QUICK * (tables.name == "quick")
             if page.stem in other:
@@ -327,10 +344,10 @@ def test_a_training_of_the_readme_is_of_the_machine_that_its_publication_names(r
 
 
 def test_the_quick_table_of_the_readme_is_that_of_its_page() -> None:
-    link = re.search(r"\((results/published/[^)]+/tables/quick/overview\.md)\)", README)
+    link = re.search(r"\((results/published/[^)]+/tables/quick/overview\.md)\)", RESULTS)
     assert link is not None
     page = {cells(row)[:3] for row in (ROOT / link[1]).read_text(encoding="utf-8").splitlines() if "|" in row}
-    table = README[README.index("| benchmark ") : README.index("<!-- end of table -->")].splitlines()
+    table = RESULTS[RESULTS.index("| benchmark ") : RESULTS.index("<!-- end of table -->")].splitlines()
     rows = [cells(row) for row in table if not row.startswith("|:")]
     assert len(rows) > 10
     assert [row for row in rows if row not in page] == [], f"not in {link[1]}"
@@ -341,10 +358,11 @@ def cells(row: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in row.strip("|").split("|"))
 
 
-def test_the_readme_says_of_each_profile_the_minutes_that_the_matrix_does() -> None:
+def test_the_document_says_of_each_profile_the_minutes_that_the_matrix_does() -> None:
+    document = (ROOT / "docs" / "your-machine.md").read_text(encoding="utf-8")
     profiles = yaml.safe_load((ROOT / "matrix.yaml").read_text(encoding="utf-8"))["profiles"]
     for name, profile in profiles.items():
-        row = next(row for row in README.splitlines() if row.startswith(f"| `{name}`"))
+        row = next(row for row in document.splitlines() if row.startswith(f"| `{name}`"))
         minutes = profile["minutes"]
         about = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
         assert about in cells(row)[-1], row
