@@ -200,6 +200,7 @@ def outcome(images: None, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         # These programs print a measurement each and are led by no referee; tests/redteam has those that are.
         del gae["refereed"]
         gae["cases"] = {"T=128": gae["cases"]["T=128"]}
+        del gae["profiles"]["quick"]["without"]
         gae["implementations"] = {name: gae["implementations"][name] for name in ("numpy", "rust")} | {
             implementation(name): {"command": command(name, door.port)} for name in EXPECTED
         }
@@ -228,7 +229,8 @@ def findings(record: dict) -> dict:
 
 def test_every_kind_of_failure_has_a_program_that_fails_so():
     # Who lies to a referee is in tests/redteam.
-    kinds = {kind.value for kind in FailureKind} - {FailureKind.UNACCOUNTED_TIME.value}
+    lies = {FailureKind.UNACCOUNTED_TIME.value, FailureKind.PREPARED_WORK.value}
+    kinds = {kind.value for kind in FailureKind} - lies
     assert kinds == {EXPECTED[name] for name in FAILING} | ELSEWHERE
     programs = {path.stem for path in HOSTILE.glob("*.py")}
     assert programs == EXPECTED.keys() - {"is_not_there", "is_killed", "is_removed"}

@@ -85,6 +85,7 @@ def outcome(images: None, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     dqn = data["benchmarks"]["dqn"]
     del dqn["updates"]
     data["benchmarks"] = {"dqn": dqn}
+    del data["profiles"]["quick"]["benchmarks"]
     dqn["implementations"] = {
         "pytorch": dqn["implementations"]["pytorch"],
         **{
