@@ -64,11 +64,13 @@ def plot(readme: str) -> str:
         ratios += [
             Ratio(
                 group=group,
-                label="CleanRL's algorithm",
+                label="than CleanRL's algorithm",
                 interval=_interval(room, reference, ours),
                 strong=False,
             ),
-            Ratio(group=group, label="best variant of PyTorch", interval=_interval(room, best, ours)),
+            Ratio(
+                group=group, label="than the best variant of PyTorch", interval=_interval(room, best, ours)
+            ),
         ]
     return ratio_plot(
         "Training with our Rust core, against PyTorch", "how many times faster: 1x is equally fast", ratios

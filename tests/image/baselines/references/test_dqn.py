@@ -199,6 +199,7 @@ def test_by_hand_from_the_root_it_says_where_it_writes(tmp_path: Path) -> None:
         (tmp_path / "out" / "measurement.json").read_text(encoding="utf-8")
     )
     assert {each.name for each in (tmp_path / "out").iterdir()} == {
+        "actions.safetensors",
         "episodes.json",
         "measurement.json",
         "trace.safetensors",
