@@ -79,7 +79,7 @@ def _value(found: Interval) -> str:
 
 
 def _words(ratios: Sequence[Ratio]) -> str:
-    """All figures as one text, for who cannot see them."""
+    """All figures as one text, for readers who cannot see the dots."""
     return "; ".join(f"{each.group}, {each.label}: {_value(each.interval)}" for each in ratios)
 
 

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from runner.figures.comparison import natural_order
 from runner.figures.statistics import LEAST_PROCESSES, Interval, Verdict, verdict
 from runner.matrix import Kind, Side
+from runner.records.execution import ExecutionKind
 from runner.report.tables import units
 from runner.report.tables.selection import Room, Row
 
 NOTHING_RANKED = "Nothing is ranked yet: a ratio needs five native processes of both sides."
+UNKNOWN_EXECUTION = (
+    "Nothing is ranked: a process in a container cannot tell whether it runs natively. "
+    "Say so with FORGE_BENCH_EXECUTION=native."
+)
 _MOST_NAMED = 5
 
 
@@ -39,7 +44,11 @@ def verdict_in_words(rooms: Sequence[Room]) -> str:
     """
     ranked = [room for room in rooms if room.ranked and room.limits.name == _first_limits(room)]
     parts = [*_of_trainings(ranked), *_of_operations(ranked)]
-    return " ".join(parts) or NOTHING_RANKED
+    return " ".join(parts) or (UNKNOWN_EXECUTION if any(map(_is_unknown, rooms)) else NOTHING_RANKED)
+
+
+def _is_unknown(room: Room) -> bool:
+    return room.execution is not None and room.execution.kind is ExecutionKind.UNKNOWN
 
 
 def _first_limits(room: Room) -> str:

@@ -88,3 +88,36 @@ def test_pages_show_what_is_on_request_once_somebody_asked(tmp_path):
 
     assert pages(gae_records()) == ["overview", "gae", "methodology"]
     assert pages(gae_records() + dqn_records()) == ["overview", "gae", "dqn", "methodology"]
+
+
+def test_a_profile_runs_the_benchmarks_that_it_names_and_others_by_name(write_matrix):
+    data = matrix_with()
+    del data["benchmarks"]["asked"]["on_request"]
+    data["profiles"]["smoke"]["benchmarks"] = ["double"]
+    path = write_matrix(data)
+    assert selected(path) == {"double/plain default", "double/fast default"}
+    assert selected(path, "asked/fast") == {"asked/fast default"}
+
+
+def test_a_profile_cannot_name_what_there_is_not(write_matrix):
+    data = matrix_with()
+    data["profiles"]["smoke"]["benchmarks"] = ["duoble"]
+    with pytest.raises(MatrixError) as caught:
+        load_matrix(write_matrix(data))
+    assert 'profiles.smoke.benchmarks.0: no benchmark "duoble"; did you mean "double"?' in caught.value.what
+
+
+def test_platforms_that_run_natively_come_first(write_matrix):
+    data = matrix_with()
+    first, second = "amd64", "arm64"
+    data["platforms"] = {first: {"architecture": first}, second: {"architecture": second}}
+    matrix = load_matrix(write_matrix(data))
+    native, emulated = (
+        Execution(kind=kind, emulator=None) for kind in (ExecutionKind.NATIVE, ExecutionKind.EMULATED)
+    )
+    for executions, expected in (
+        ({first: native, second: emulated}, [first, second]),
+        ({first: emulated, second: native}, [second, first]),
+    ):
+        cells = select(matrix, Selection(profile="smoke", only=("double/plain",)), executions)
+        assert list(dict.fromkeys(each.platform.name for each in cells)) == expected

@@ -27,7 +27,7 @@ def test_the_same_figures_give_the_same_bytes() -> None:
     assert ratio_plot("T", "axis", RATIOS) == ratio_plot("T", "axis", list(RATIOS))
 
 
-def test_every_figure_is_read_by_who_cannot_see_the_dots() -> None:
+def test_every_figure_stands_in_the_description_too() -> None:
     root = parsed(ratio_plot("Faster?", "axis", RATIOS))
     assert root.find(f"{SVG}title").text == "Faster?"
     said = root.find(f"{SVG}desc").text

@@ -1,0 +1,36 @@
+"""The answer in words: which ratios it names, and what it says where there is none."""
+
+from dataclasses import replace
+
+from example_records import dqn_records, gae_records
+
+from runner.matrix import Matrix
+from runner.records.execution import Execution, ExecutionKind
+from runner.report.tables.pages import render_verdict
+from runner.report.tables.selection import rooms
+from runner.report.tables.verdict import NOTHING_RANKED, UNKNOWN_EXECUTION, verdict_in_words
+
+
+def test_trainings_come_first_and_slower_operations_are_named(matrix: Matrix) -> None:
+    words = render_verdict(matrix, gae_records() + dqn_records(), profile="quick")
+    trainings, operations, slower = words.split(". ")
+    assert trainings.startswith("Our best implementation trains DQN on CartPole-v1 12.4x (")
+    assert trainings.endswith("faster than the fastest variant of pytorch that was run")
+    assert operations.startswith("Ours is faster than every competitor in 0 of 1 case")
+    assert slower.startswith("Slower: gae T=128, 0.293x (")
+
+
+def test_without_records_nothing_is_ranked(matrix: Matrix) -> None:
+    assert render_verdict(matrix, [], profile="quick") == NOTHING_RANKED
+
+
+def test_an_unknown_execution_is_named_as_the_reason(matrix: Matrix) -> None:
+    unknown = Execution(kind=ExecutionKind.UNKNOWN, emulator=None)
+    found = [replace(room, execution=unknown) for room in rooms(matrix, gae_records(), "gae", profile="quick")]
+    assert verdict_in_words(found) == UNKNOWN_EXECUTION
+
+
+def test_one_benchmark_is_told_alone(matrix: Matrix) -> None:
+    words = render_verdict(matrix, gae_records() + dqn_records(), profile="quick", benchmark="dqn")
+    assert words.startswith("Our best implementation trains")
+    assert "operations" not in words
