@@ -81,14 +81,12 @@ def render_verdict(
 
 
 def _found(matrix: Matrix, records: Sequence[Record], profile: str) -> list[tuple[Room, ...]]:
-    """The rooms of every benchmark. One that the profile does not run by itself has rooms only where it was run."""
+    """The rooms of every benchmark that was run; where none was, of those that the profile runs by itself."""
     every = [rooms(matrix, records, name, profile=profile) for name in matrix.benchmarks]
+    run = [each for each in every if any(room.records for room in each)]
     runs = matrix.profiles[profile].runs
-    return [
-        each
-        for each in every
-        if any(room.records for room in each)
-        or (runs(each[0].benchmark.name) and not each[0].benchmark.on_request)
+    return run or [
+        each for each in every if runs(each[0].benchmark.name) and not each[0].benchmark.on_request
     ]
 
 

@@ -26,7 +26,9 @@ def test_without_records_nothing_is_ranked(matrix: Matrix) -> None:
 
 def test_an_unknown_execution_is_named_as_the_reason(matrix: Matrix) -> None:
     unknown = Execution(kind=ExecutionKind.UNKNOWN, emulator=None)
-    found = [replace(room, execution=unknown) for room in rooms(matrix, gae_records(), "gae", profile="quick")]
+    found = [
+        replace(room, execution=unknown) for room in rooms(matrix, gae_records(), "gae", profile="quick")
+    ]
     assert verdict_in_words(found) == UNKNOWN_EXECUTION
 
 
