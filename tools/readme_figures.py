@@ -18,8 +18,8 @@ from runner.matrix import Matrix, Side, load_matrix
 from runner.records.publication import Publication
 from runner.records.record import Record
 from runner.records.store import newest_by_key
-from runner.report.plots.ratio import Ratio, ratio_plot
 from runner.report.tables import units
+from runner.report.tables.plots.ratio import Ratio, ratio_plot
 from runner.report.tables.selection import Room, Row, rooms
 from runner.report.tables.warnings import is_loaded
 

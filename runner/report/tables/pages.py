@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from runner.matrix import Benchmark, Kind, Matrix
 from runner.records.record import Record
-from runner.report.plots.room import room_plot
 from runner.report.tables.markdown import render
 from runner.report.tables.methodology import methodology_view
 from runner.report.tables.operation import operation_view
 from runner.report.tables.overview import overview_view
+from runner.report.tables.plots.room import room_plot
 from runner.report.tables.same_returns import same_returns_table
 from runner.report.tables.selection import Room, rooms
 from runner.report.tables.training import training_view

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from runner.figures.comparison import natural_order
 from runner.figures.statistics import LEAST_PROCESSES, Interval
 from runner.matrix import Side
-from runner.report.plots.ratio import Ratio, ratio_plot
+from runner.report.tables.plots.ratio import Ratio, ratio_plot
 from runner.report.tables.selection import Room
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from runner.figures.statistics import Interval
-from runner.report.plots.svg import Drawing, Style
 from runner.report.tables import units
+from runner.report.tables.plots.svg import Drawing, Style
 
 _WIDTH = 760
 _LABELS, _VALUES, _LEFT = 230, 190, 14

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.figures.statistics import Interval
-from runner.report.plots.ratio import Ratio, ratio_plot
+from runner.report.tables.plots.ratio import Ratio, ratio_plot
 
 SVG = "{http://www.w3.org/2000/svg}"
 RATIOS = [
