@@ -5,7 +5,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.vector import SyncVectorEnv
+from gymnasium.vector import SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
 
 # In a file the seed of a reset that was given none.
@@ -70,8 +70,10 @@ class Logged(gym.Wrapper[Any, Any, Any, Any]):
         return self.env.step(action)
 
 
-def logs_of(environments: SyncVectorEnv) -> list[ActionLog]:
+def logs_of(environments: VectorEnv[Any, Any, Any]) -> list[ActionLog]:
     """The logs of environments that are stepped together."""
+    if not isinstance(environments, SyncVectorEnv):
+        raise TypeError(f"{environments} does not step its environments one after the other")
     return [log_of(each) for each in environments.envs]
 
 

@@ -307,7 +307,7 @@ class _Run(Generic[Parameters]):
         arrays = [*weights, *arrays_of(trained.logs).values()]
         return Round(metrics=metrics, counts=counts, digests=[digest(arrays)], timed_seconds=training)
 
-    def round(self, nonce: str, first: int, repetitions: int, seed: int | None = None) -> Round:
+    def round(self, nonce: str, first: int, repetitions: int, *, seed: int | None = None) -> Round:
         """Train once, or not at all. What the seed decides does not depend on the nonce."""
         del nonce, first
         if not repetitions:

@@ -31,8 +31,8 @@ class Round:
 class Case(Protocol):
     """One case that a referee may ask for."""
 
-    def round(self, nonce: str, first: int, repetitions: int, **training: int) -> Round:
-        """Do so many repetitions from the first on. None may be asked for. A training is also given its ``seed``."""
+    def round(self, nonce: str, first: int, repetitions: int, *, seed: int | None = None) -> Round:
+        """Do so many repetitions from the first on. None may be asked for. A training is told its seed."""
 
     def write(self, nonce: str, repetition: int, folder: Path) -> None:
         """Write the outputs of a repetition."""
@@ -46,8 +46,8 @@ def answer(request: protocol.Request, cases: Mapping[str, Case]) -> None:
         order = json.loads(line)
         name = order["case"]
         if order["event"] == "go":
-            training = {"seed": order["seed"]} if "seed" in order else {}
-            done = cases[name].round(order["nonce"], order["first"], order["repetitions"], **training)
+            asked = order["nonce"], order["first"], order["repetitions"]
+            done = cases[name].round(*asked, seed=order.get("seed"))
             protocol.print_line(_done(name, done, heard))
         else:
             _write(request, name, cases[name], order)

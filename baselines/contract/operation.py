@@ -60,8 +60,10 @@ class _Case(Generic[Inputs, Outputs]):
 
     operation: Operation[Inputs, Outputs]
 
-    def round(self, nonce: str, first: int, repetitions: int) -> Round:
+    def round(self, nonce: str, first: int, repetitions: int, *, seed: int | None = None) -> Round:
         """Time so many repetitions, and make a digest of each."""
+        # Of a training alone.
+        del seed
         return run_round(self.operation, nonce, first, repetitions)
 
     def write(self, nonce: str, repetition: int, folder: Path) -> None:

@@ -23,7 +23,7 @@ FIRST_LINE = time.perf_counter()
 import gymnasium as gym
 import numpy as np
 import torch
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from torch import Tensor, nn
 
 from baselines.benchmarks import training
@@ -67,7 +67,7 @@ class Parameters(training.Case):
             raise ValueError("'steps' and 'train_frequency' must be at least 1, 'learning_starts' at least 0")
 
 
-def make_environments(name: str, seed: int) -> SyncVectorEnv:
+def make_environments(name: str, seed: int) -> VectorEnv[Any, Any, Any]:
     """One environment as a vector of one, beginning the next episode in the step that ends the last."""
 
     def make() -> gym.Env[Any, Any]:
@@ -78,12 +78,12 @@ def make_environments(name: str, seed: int) -> SyncVectorEnv:
     return SyncVectorEnv([make], autoreset_mode=AutoresetMode.SAME_STEP)
 
 
-def observation_shape(environments: SyncVectorEnv) -> tuple[int, ...]:
+def observation_shape(environments: VectorEnv[Any, Any, Any]) -> tuple[int, ...]:
     """The shape of one observation: (4,) on CartPole."""
     return tuple(environments.single_observation_space.shape or ())
 
 
-def action_count(environments: SyncVectorEnv) -> int:
+def action_count(environments: VectorEnv[Any, Any, Any]) -> int:
     """How many discrete actions there are."""
     space = environments.single_action_space
     if not isinstance(space, gym.spaces.Discrete):

@@ -22,7 +22,7 @@ FIRST_LINE = time.perf_counter()
 import gymnasium as gym
 import numpy as np
 import torch
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions.categorical import Categorical
@@ -142,7 +142,7 @@ def act(
     return actions, distribution.log_prob(actions), distribution.entropy(), agent["critic"](observations)
 
 
-def make_environments(name: str, count: int) -> SyncVectorEnv:
+def make_environments(name: str, count: int) -> VectorEnv[Any, Any, Any]:
     """A vector whose environments begin the next episode in the step that ends the last."""
 
     def make() -> gym.Env[Any, Any]:
@@ -151,7 +151,7 @@ def make_environments(name: str, count: int) -> SyncVectorEnv:
     return SyncVectorEnv([make] * count, autoreset_mode=AutoresetMode.SAME_STEP)
 
 
-def sizes_of(environments: SyncVectorEnv) -> tuple[int, int]:
+def sizes_of(environments: VectorEnv[Any, Any, Any]) -> tuple[int, int]:
     """Numbers in one observation, and discrete actions: (4, 2) on CartPole."""
     space = environments.single_action_space
     if not isinstance(space, gym.spaces.Discrete):

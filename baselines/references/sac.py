@@ -22,7 +22,7 @@ FIRST_LINE = time.perf_counter()
 import gymnasium as gym
 import numpy as np
 import torch
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from torch import Tensor, nn
 from torch.distributions.normal import Normal
 
@@ -99,7 +99,7 @@ class Optimizers(NamedTuple):
     temperature: torch.optim.Adam
 
 
-def make_environments(name: str, seed: int) -> SyncVectorEnv:
+def make_environments(name: str, seed: int) -> VectorEnv[Any, Any, Any]:
     """One environment as a vector of one, beginning the next episode in the step that ends the last."""
 
     def make() -> gym.Env[Any, Any]:
@@ -110,7 +110,7 @@ def make_environments(name: str, seed: int) -> SyncVectorEnv:
     return SyncVectorEnv([make], autoreset_mode=AutoresetMode.SAME_STEP)
 
 
-def action_space_of(environments: SyncVectorEnv) -> gym.spaces.Box:
+def action_space_of(environments: VectorEnv[Any, Any, Any]) -> gym.spaces.Box:
     """The space of one environment's actions."""
     space = environments.single_action_space
     if not isinstance(space, gym.spaces.Box):
