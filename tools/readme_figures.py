@@ -120,8 +120,7 @@ def _time(room: Room, row: Row) -> str:
 
 
 def _ratio(room: Room, base: Row, against: Row) -> str:
-    ratio = _interval(room, base, against)
-    return f"{units.significant(ratio.value)}x{units.bounds(ratio)}"
+    return units.times(_interval(room, base, against))
 
 
 def _interval(room: Room, base: Row, against: Row) -> Interval:

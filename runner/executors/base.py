@@ -14,6 +14,7 @@ from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.system.caller_limits import host_limited
 from runner.system.cpus import CpuSet
+from runner.system.printable import last_line
 from runner.system.signals import signal_name
 
 # The failures of a process that went on after it lost a child at the memory limit.
@@ -218,5 +219,5 @@ class Executor(Protocol):
 
 
 def _last_line(stderr: str) -> str:
-    lines = stderr.rstrip().splitlines()
-    return f"stderr ends: {lines[-1].strip()[:300]}" if lines else "stderr is empty"
+    last = last_line(stderr)
+    return f"stderr ends: {last[:300]}" if last else "stderr is empty"

@@ -14,7 +14,7 @@ from runner.records.measured import Episode
 from runner.records.part import Part
 from runner.records.refereed import FinalWeights
 from runner.records.verdicts import replay_words
-from runner.system.printable import one_line
+from runner.system.printable import last_line, one_line
 
 # Some libraries add rewards in single precision.
 _RETURN_SHARE = 1e-5
@@ -69,7 +69,7 @@ def check_replay(
         weights_seed: of the episodes with the final weights; None where none were played.
     """
     if examination.exit_code != 0:
-        return _failed(name, _last_line(examination.stderr)), None
+        return _failed(name, _last_word(examination)), None
     try:
         found = decode(examination.stdout, type=Replayed)
     except DecodeError as error:
@@ -85,7 +85,7 @@ def check_replay(
 def check_drawn(examination: Examination, episodes: Sequence[Episode]) -> Check:
     """Judge the episodes that were drawn and played in Gymnasium's own environment."""
     if examination.exit_code != 0:
-        return _failed("gymnasium", _last_line(examination.stderr))
+        return _failed("gymnasium", _last_word(examination))
     try:
         found = decode(examination.stdout, type=Drawn).episodes
     except DecodeError as error:
@@ -139,6 +139,5 @@ def _failed(name: str, detail: str) -> Check:
     return Check(check=name, passed=False, detail=one_line(detail, _LONGEST))
 
 
-def _last_line(text: str) -> str:
-    lines = text.rstrip().splitlines()
-    return lines[-1] if lines else "the replay ended without a word"
+def _last_word(examination: Examination) -> str:
+    return last_line(examination.stderr) or "the replay ended without a word"

@@ -26,6 +26,11 @@ def first_of(names: Sequence[str], most: int) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
+def last_line(text: str) -> str:
+    """The last line that holds anything; empty where there is none."""
+    return (text.rstrip().splitlines() or [""])[-1].strip()
+
+
 def lines(text: str, longest: int) -> str:
     """The same for each line of ``text`` by itself; runs of spaces stay."""
     return "\n".join(

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Sequence
+from functools import cached_property
 
 from runner.cli.commands import plan as plan_command
 from runner.cli.commands.base import Command, Context
@@ -22,7 +23,7 @@ def _run(context: Context) -> int:
     if context.own.dry_run:
         return plan_command.COMMAND.run(context)
     context.require_host()
-    plan, store, progress = context.plan, context.store, context.progress
+    plan, store, progress, told = context.plan, context.store, context.progress, _Told(context)
     for name, why in _left_out(plan):
         progress.say(f"left out: {name}: {why}")
     summary = run(
@@ -31,15 +32,15 @@ def _run(context: Context) -> int:
         store,
         progress,
         occasion=context.occasion,
-        when_whole=lambda cell, made: _tell_of(context, cell, made),
+        when_whole=told.room,
     )
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
-    records = _of_today(context, oldest_first([*plan.records, *summary.records]))
+    records = told.of_today(summary.records)
     show(context, records, store.place("tables"), written=context.shown_architectures)
     progress.say(f"tables: {store.tables_directory / context.options.profile}")
     if summary.records:
-        progress.say(_answer(context, records))
+        told.answer(list(newest_by_key(records).values()))
     if summary.failed:
         kinds = {
             f"{each.implementation}: {each.failure.kind}"
@@ -54,41 +55,51 @@ def _run(context: Context) -> int:
     return 0
 
 
-def _tell_of(context: Context, cell: Cell, made: Sequence[Record]) -> None:
-    """Write the page of a benchmark as soon as it is whole on a platform, and say what it answers."""
-    # As at the end of a run: the tables' libraries are slow to import.
-    from runner.report.tables.pages import pages_of_benchmark  # noqa: PLC0415
+class _Told:
+    """What a run tells while it goes on and at its end: of the records of today's matrix, machine and images."""
 
-    name, profile = cell.benchmark.name, context.options.profile
-    records = _of_today(context, oldest_first([*context.plan.records, *made]))
-    records = list(newest_by_key(records).values())
-    folder = context.store.place("tables") / profile
-    for page in pages_of_benchmark(context.matrix, records, name, profile=profile):
-        write_atomically(folder / page.file, page.text)
-    context.progress.say(f"{name} on {cell.place}: {folder / name}.md")
-    if not context.plan.executions[cell.platform.name].emulated:
-        context.progress.say(_answer(context, records, benchmark=name))
+    def __init__(self, context: Context) -> None:
+        self._context = context
 
+    def of_today(self, made: Sequence[Record]) -> list[Record]:
+        """The stored records and those that were made since, oldest first."""
+        records = oldest_first([*self._context.plan.records, *made])
+        return [record for record in records if record.key in self._keys]
 
-def _answer(context: Context, records: Sequence[Record], benchmark: str | None = None) -> str:
-    from runner.report.tables.pages import render_verdict  # noqa: PLC0415 (as above)
+    def room(self, cell: Cell, made: Sequence[Record]) -> None:
+        """Write the page of a benchmark as soon as it is whole on a platform, and say what it answers."""
+        # As at the end of a run: the tables' libraries are slow to import.
+        from runner.report.tables.pages import pages_of_benchmark  # noqa: PLC0415
 
-    newest = list(newest_by_key(records).values())
-    return render_verdict(context.matrix, newest, profile=context.options.profile, benchmark=benchmark)
+        context, name = self._context, cell.benchmark.name
+        records, profile = self.of_today(made), context.options.profile
+        newest = list(newest_by_key(records).values())
+        folder = context.store.place("tables") / profile
+        for page in pages_of_benchmark(context.matrix, newest, name, profile=profile):
+            write_atomically(folder / page.file, page.text)
+        context.progress.say(f"{name} on {cell.place}: {folder / name}.md")
+        if not context.plan.executions[cell.platform.name].emulated:
+            self.answer(newest, benchmark=name)
 
+    def answer(self, newest: Sequence[Record], benchmark: str | None = None) -> None:
+        """Say what the newest record of each cell answers."""
+        from runner.report.tables.pages import render_verdict  # noqa: PLC0415 (as above)
 
-def _of_today(context: Context, records: Sequence[Record]) -> list[Record]:
-    """The records of today's matrix, machine and images."""
-    plan = context.plan
-    # A benchmark that ran on request once is shown from then on.
-    everything = Selection(
-        profile=plan.profile,
-        architectures=context.shown_architectures,
-        only=("*",),
-        limits=tuple(context.matrix.limits),
-    )
-    keys = plan.keys() | content_keys(context.matrix, everything, context.executor, plan.execution_hashes)
-    return [record for record in records if record.key in keys]
+        context = self._context
+        profile = context.options.profile
+        context.progress.say(render_verdict(context.matrix, newest, profile=profile, benchmark=benchmark))
+
+    @cached_property
+    def _keys(self) -> frozenset[str]:
+        context, plan = self._context, self._context.plan
+        # A benchmark that ran on request once is shown from then on.
+        everything = Selection(
+            profile=plan.profile,
+            architectures=context.shown_architectures,
+            only=("*",),
+            limits=tuple(context.matrix.limits),
+        )
+        return plan.keys() | content_keys(context.matrix, everything, context.executor, plan.execution_hashes)
 
 
 def _left_out(plan: Plan) -> list[tuple[str, str]]:

@@ -3,18 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from runner.matrix import Benchmark, Decision, Matrix
+from runner.matrix import Decision, Matrix
 from runner.records.record import Record
 from runner.report.tables import texts
 from runner.report.tables.backends import Backends, backends
 from runner.report.tables.crossing import Crossing, crossing
 from runner.report.tables.failures import Failures, failures
+from runner.report.tables.head import Head
 from runner.report.tables.headline import headline_table
 from runner.report.tables.markdown import Table
 from runner.report.tables.memory import memory_table
 from runner.report.tables.roofline import roofline_table
 from runner.report.tables.selection import Room
-from runner.report.tables.verdict import verdict_in_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,32 +40,16 @@ class OperationRoom:
 class OperationView:
     """The whole page."""
 
-    name: str
-    title: str
-    profile: str
-    verdict: str
-    plotted: bool
-    reference: str
+    head: Head
     rooms: tuple[OperationRoom, ...]
 
 
 def operation_view(
-    matrix: Matrix,
-    records: Sequence[Record],
-    benchmark: Benchmark,
-    found: Sequence[Room],
-    *,
-    profile: str,
-    plotted: bool,
+    matrix: Matrix, records: Sequence[Record], found: Sequence[Room], *, head: Head
 ) -> OperationView:
-    """The page of ``benchmark`` with the rooms ``found``. ``records`` give the machine's best rates."""
+    """The page of a benchmark with the rooms ``found``. ``records`` give the machine's best rates."""
     return OperationView(
-        name=benchmark.name,
-        title=benchmark.title,
-        profile=profile,
-        verdict=verdict_in_words(found),
-        plotted=plotted,
-        reference=benchmark.reference.name,
+        head=head,
         rooms=tuple(_room(matrix, room, found, roofline_table(matrix, records, room)) for room in found),
     )
 

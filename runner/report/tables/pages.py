@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from runner.matrix import Benchmark, Kind, Matrix
+from runner.matrix import Kind, Matrix
 from runner.records.record import Record
+from runner.report.tables.head import Head, head_of
 from runner.report.tables.markdown import render
 from runner.report.tables.methodology import methodology_view
 from runner.report.tables.operation import operation_view
@@ -100,37 +101,20 @@ def _overview(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile
 def _pages(
     matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], profile: str
 ) -> Iterator[Page]:
-    benchmark, plot = own_rooms[0].benchmark, room_plot(own_rooms)
-    text = _benchmark(matrix, benchmark, own_rooms, records, profile, plotted=plot is not None)
-    yield Page(name=benchmark.name, text=text)
+    plot = room_plot(own_rooms)
+    head = head_of(own_rooms, profile=profile, plotted=plot is not None)
+    yield Page(name=head.name, text=_benchmark(matrix, own_rooms, records, head))
     if plot is not None:
-        yield Page(name=benchmark.name, text=plot, ending="svg")
+        yield Page(name=head.name, text=plot, ending="svg")
 
 
-def _benchmark(
-    matrix: Matrix,
-    benchmark: Benchmark,
-    own_rooms: Sequence[Room],
-    records: Sequence[Record],
-    profile: str,
-    *,
-    plotted: bool,
-) -> str:
+def _benchmark(matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], head: Head) -> str:
+    benchmark = own_rooms[0].benchmark
     match benchmark.kind:
         case Kind.OPERATION:
-            operation = operation_view(
-                matrix, records, benchmark, own_rooms, profile=profile, plotted=plotted
-            )
+            operation = operation_view(matrix, records, own_rooms, head=head)
             return render("operation.md.j2", view=operation)
         case Kind.TRAINING:
-            same_returns = same_returns_table(benchmark, records, matrix.profiles[profile])
-            view = training_view(
-                matrix,
-                records,
-                benchmark,
-                own_rooms,
-                profile=profile,
-                plotted=plotted,
-                same_returns=same_returns,
-            )
+            same_returns = same_returns_table(benchmark, records, matrix.profiles[head.profile])
+            view = training_view(matrix, records, benchmark, own_rooms, head=head, same_returns=same_returns)
             return render("training.md.j2", view=view)

@@ -10,6 +10,7 @@ from runner.records.measured import Episode
 from runner.records.record import Record
 from runner.report.tables import texts, units
 from runner.report.tables.failures import Failures, failures
+from runner.report.tables.head import Head
 from runner.report.tables.headline import headline_table
 from runner.report.tables.markdown import Table
 from runner.report.tables.memory import memory_table
@@ -17,7 +18,6 @@ from runner.report.tables.parity import parity_table
 from runner.report.tables.roofline import training_limit_table
 from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING
-from runner.report.tables.verdict import verdict_in_words
 
 _WALL, _INITIALISATION, _TRAINING = "wall_seconds", "initialisation_seconds", "training_seconds"
 _COMPILING = "compile_seconds"
@@ -48,12 +48,7 @@ class TrainingRoom:
 class TrainingView:
     """The whole page."""
 
-    name: str
-    title: str
-    profile: str
-    verdict: str
-    plotted: bool
-    reference: str
+    head: Head
     episodes: int
     thresholds: str
     updates: Updates | None
@@ -67,8 +62,7 @@ def training_view(
     benchmark: Benchmark,
     found: Sequence[Room],
     *,
-    profile: str,
-    plotted: bool,
+    head: Head,
     same_returns: Table | None,
 ) -> TrainingView:
     """The page of ``benchmark`` with the rooms ``found``, and the table of all rooms' returns together.
@@ -82,12 +76,7 @@ def training_view(
         raise ValueError(f"the training {benchmark.name} has no returns")
     returns = benchmark.returns
     return TrainingView(
-        name=benchmark.name,
-        title=benchmark.title,
-        profile=profile,
-        verdict=verdict_in_words(found),
-        plotted=plotted,
-        reference=benchmark.reference.name,
+        head=head,
         episodes=returns.episodes,
         thresholds=", ".join(f"{case} {value:g}" for case, value in returns.thresholds.items()),
         updates=benchmark.updates,

@@ -93,10 +93,15 @@ def mean_and_deviation(spread: Spread) -> str:
     return plain(spread.mean) + ("" if spread.deviation is None else f" ± {plain(spread.deviation)}")
 
 
+def times(interval: Interval) -> str:
+    """How many times faster: ``12.3x (11.8 to 12.9)``."""
+    return f"{significant(interval.value)}x{bounds(interval)}"
+
+
 def ratio(interval: Interval) -> str:
     """How many times faster, with the verdict: ``12.3x (11.8 to 12.9) faster``."""
     said = verdict(interval)
-    figure = f"{significant(interval.value)}x{bounds(interval)}"
+    figure = times(interval)
     return f"{figure}, n<5: not ranked" if said is Verdict.NOT_RANKED else f"{figure} {said.value}"
 
 

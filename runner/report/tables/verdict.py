@@ -32,7 +32,7 @@ class _Compared:
         return verdict(self.ratio)
 
     def __str__(self) -> str:
-        figure = f"{units.significant(self.ratio.value)}x{units.bounds(self.ratio)}"
+        figure = units.times(self.ratio)
         return f"{self.room.benchmark.name} {self.case}, {figure} against {self.against.implementation.name}"
 
 
@@ -77,7 +77,7 @@ def _against_best(room: Room, case: str) -> Interval | None:
 
 
 def _how(ratio: Interval) -> str:
-    figure = f"{units.significant(ratio.value)}x{units.bounds(ratio)}"
+    figure = units.times(ratio)
     match verdict(ratio):
         case Verdict.FASTER | Verdict.SLOWER as said:
             return f"{figure} {said.value}"

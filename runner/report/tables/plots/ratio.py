@@ -71,16 +71,12 @@ def _draw(drawing: Drawing, scale: "_Scale", row: Ratio, y: float) -> None:
     if found.low is not None and found.high is not None:
         drawing.line((scale.x(found.low), y), (scale.x(found.high), y), style)
     drawing.dot((scale.x(found.value), y), _DOT, style)
-    drawing.text(_WIDTH - _VALUES + 12, y + 4, _value(found), Style.LABEL)
-
-
-def _value(found: Interval) -> str:
-    return f"{units.significant(found.value)}x{units.bounds(found)}"
+    drawing.text(_WIDTH - _VALUES + 12, y + 4, units.times(found), Style.LABEL)
 
 
 def _words(ratios: Sequence[Ratio]) -> str:
     """All figures as one text, for readers who cannot see the dots."""
-    return "; ".join(f"{each.group}, {each.label}: {_value(each.interval)}" for each in ratios)
+    return "; ".join(f"{each.group}, {each.label}: {units.times(each.interval)}" for each in ratios)
 
 
 @dataclass(frozen=True)

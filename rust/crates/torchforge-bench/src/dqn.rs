@@ -7,7 +7,6 @@ use torchforge_env::{Discrete, Environment};
 use torchforge_nn::{AdamOptions, Error, Mlp, TensorWriter};
 use torchforge_rl::{Dqn, DqnOptions, Episode, Stream, TrainingError};
 
-use crate::action_log::Logged;
 use crate::backend::AnyDqn;
 use crate::environment::discrete;
 use crate::parity::DqnParity;
@@ -69,10 +68,9 @@ where
     let parity = parity(layers(&first), parameters.parity_updates, backend);
     let mut environments = training::environments(arguments, first, environment);
     let make = |seed| {
-        let environment = Logged::new(environments()?);
-        let logs = vec![environment.log()];
-        let made = agent(environment, options, seed, backend).map_err(|error| unmade(case, &error))?;
-        Ok(Made { logs, ..made })
+        training::logged(environments()?, |environment| {
+            agent(environment, options, seed, backend).map_err(|error| unmade(case, &error))
+        })
     };
     let seed = arguments.seed;
     training::run(arguments, Training { case, make, seed, steps: parameters.steps, parity, started })

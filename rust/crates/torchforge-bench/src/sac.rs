@@ -7,7 +7,6 @@ use torchforge_env::{Continuous, Environment};
 use torchforge_nn::{ActionRange, DenseSac, Error, Mlp, SacLossOptions, SacNetworks, TensorWriter};
 use torchforge_rl::{Episode, Sac, SacOptions, Stream, TrainingError};
 
-use crate::action_log::Logged;
 use crate::backend::AnySac;
 use crate::environment::continuous;
 use crate::parity::SacParity;
@@ -71,10 +70,9 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     let parity = parity(&first, parameters.parity_updates, backend);
     let mut environments = training::environments(arguments, first, environment);
     let make = |seed| {
-        let environment = Logged::new(environments()?);
-        let logs = vec![environment.log()];
-        let made = agent(environment, options, seed, backend).map_err(|error| unmade(case, &error))?;
-        Ok(Made { logs, ..made })
+        training::logged(environments()?, |environment| {
+            agent(environment, options, seed, backend).map_err(|error| unmade(case, &error))
+        })
     };
     let seed = arguments.seed;
     training::run(arguments, Training { case, make, seed, steps: parameters.steps, parity, started })

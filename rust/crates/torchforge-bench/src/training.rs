@@ -6,11 +6,12 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use serde::Serialize;
+use torchforge_env::Environment;
 use torchforge_nn::{Error, TensorWriter};
 use torchforge_referee::{Digest, Figure, Memory, Round, Window, Work};
 use torchforge_rl::{Episode, TrainingError, TruncationTrace};
 
-use crate::action_log::WriteActions;
+use crate::action_log::{Logged, Recorded, WriteActions};
 use crate::parity::Parity;
 use crate::protocol::{self, Progress};
 use crate::{Arguments, Case, Failure, conversation, files};
@@ -79,6 +80,19 @@ pub(crate) fn environments<E>(
 ) -> impl FnMut() -> Result<E, Failure> {
     let mut first = Some(first).filter(|_| !arguments.referee);
     move || first.take().map_or_else(&mut make, Ok)
+}
+
+/// Makes an agent whose one environment is taken down.
+pub(crate) fn logged<E, A>(
+    environment: E,
+    agent: impl FnOnce(Logged<E>) -> Result<Made<A>, Failure>,
+) -> Result<Made<A>, Failure>
+where
+    E: Environment<Action: Recorded<Value: 'static>>,
+{
+    let environment = Logged::new(environment);
+    let logs = vec![environment.log()];
+    Ok(Made { logs, ..agent(environment)? })
 }
 
 /// The training of a case: how it is made, and what it is compared by.
