@@ -243,7 +243,14 @@ def _profile_faults(benchmark: _Benchmark, profiles: dict[str, Any], fault: _Fau
             if name not in known:
                 yield fault(*here, message=f'no case or implementation "{name}"{did_you_mean(name, known)}')
             elif benchmark["implementations"].get(name, {}).get("reference"):
-                yield fault(*here, message="nothing can be compared without the reference; keep it")
+                if key == "without":
+                    yield fault(*here, message="nothing can be compared without the reference; keep it")
+                elif sizes["native"] != sizes["emulated"]:
+                    yield fault(
+                        *here,
+                        message="the native reference judges emulated outputs only at equal sizes; "
+                        "keep the reference, or make native and emulated alike",
+                    )
     for profile in profiles:
         if profile not in benchmark["profiles"]:
             yield fault("profiles", message=f'says nothing about the profile "{profile}"; add its sizes')
@@ -444,7 +451,7 @@ def _gate_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
 
 def _returns_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
     returns = benchmark.get("returns", {})
-    for key in ("thresholds", "equivalence"):
+    for key in ("thresholds", "published", "equivalence"):
         for case in returns.get(key, {}):
             if case not in benchmark["cases"]:
                 hint = did_you_mean(case, benchmark["cases"])
@@ -613,6 +620,7 @@ def _returns(value: dict[str, Any]) -> model.Returns:
     return model.Returns(
         episodes=value["episodes"],
         thresholds=value.get("thresholds", {}),
+        published=value.get("published", {}),
         equivalence={
             case: model.EquivalenceRule(**rule) for case, rule in value.get("equivalence", {}).items()
         },

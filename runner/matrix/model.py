@@ -217,11 +217,13 @@ class Returns:
     """How a training's episode returns are summarised.
 
     ``episodes`` is how many of the last episodes count. ``thresholds`` holds the mean return that each case aims at.
-    ``equivalence`` holds the rule for equivalent returns of each case.
+    ``equivalence`` holds the rule for equivalent returns of each case. ``published`` holds the return of each case that
+    the reference's own authors published.
     """
 
     episodes: int
     thresholds: Mapping[str, float]
+    published: Mapping[str, float] = field(default_factory=dict)
     equivalence: Mapping[str, EquivalenceRule] = field(default_factory=dict)
 
 

@@ -19,7 +19,8 @@ class Cell:
     """One point of the matrix. ``parameters`` are the case's with the profile's sizes added.
 
     ``aside`` holds the names of its toolchain and limits, each only where it is not the first. A line about the cell
-    has to add these names.
+    has to add these names. ``reference_platform`` is where the reference's outputs come from, for an emulated cell that
+    the native reference judges; None where the reference runs beside the cell.
     """
 
     benchmark: Benchmark
@@ -31,6 +32,7 @@ class Cell:
     seed: int
     parameters: Mapping[str, Any]
     aside: tuple[str, ...] = ()
+    reference_platform: Platform | None = None
 
     @property
     def place(self) -> str:
@@ -114,8 +116,17 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
                         execution = executions[platform.name]
                         firsts = (next(iter(matrix.toolchains.values())), matrix.limits_of(benchmark)[0])
                         aside = tuple(each.name for each in (toolchain, limits) if each not in firsts)
+                        judge = _reference_platform(matrix, benchmark, profile, executions, execution)
                         yield from _of_benchmark(
-                            benchmark, toolchain, limits, platform, profile, selection, execution, aside
+                            benchmark,
+                            toolchain,
+                            limits,
+                            platform,
+                            profile,
+                            selection,
+                            execution,
+                            aside,
+                            judge,
                         )
 
 
@@ -128,6 +139,7 @@ def _of_benchmark(
     selection: Selection,
     execution: Execution,
     aside: tuple[str, ...],
+    reference_platform: Platform | None,
 ) -> Iterator[Cell]:
     sizes = benchmark.sizes[profile.name].of(emulated=execution.emulated)
     elsewhere = benchmark.left_to_longer(profile.name, emulated=execution.emulated)
@@ -148,7 +160,25 @@ def _of_benchmark(
                     seed=seed,
                     parameters={**case.parameters, **sizes},
                     aside=aside,
+                    reference_platform=reference_platform,
                 )
+
+
+def _reference_platform(
+    matrix: Matrix,
+    benchmark: Benchmark,
+    profile: Profile,
+    executions: Mapping[str, Execution],
+    execution: Execution,
+) -> Platform | None:
+    """The platform whose native reference judges cells of this execution; None where the reference runs beside them.
+
+    A profile that leaves the reference out under emulation has the native sizes there, so the outputs are comparable.
+    """
+    elsewhere = benchmark.left_to_longer(profile.name, emulated=execution.emulated)
+    if benchmark.reference.name not in elsewhere:
+        return None
+    return next((each for each in matrix.platforms.values() if executions[each.name].ranked), None)
 
 
 def content_key(
@@ -191,6 +221,7 @@ def contents(
         machine=machine,
         other_work=bool(cell.implementation.differs),
         refereed=cell.benchmark.refereed,
+        reference_platform=None if cell.reference_platform is None else cell.reference_platform.name,
     )
     return {
         version: key.KEY_VERSIONS[version](ingredients) for version in sorted(key.KEY_VERSIONS, reverse=True)

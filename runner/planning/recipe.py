@@ -54,7 +54,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
     Args:
         cell: the record's.
         reference_seed: the seed of the reference's cell whose outputs the gate compared with.
-        core: the image that made the inputs and ran the reference.
+        core: the image that made the inputs.
     """
     benchmark, limits = cell.benchmark, cell.limits
     image = cell.implementation.image
@@ -80,6 +80,7 @@ def work_of(cell: Cell, *, reference_seed: int, core: ImageFacts) -> WorkFacts:
             command=benchmark.reference.command,
             determinism=benchmark.reference.determinism,
             seed=reference_seed,
+            platform=UNSET if cell.reference_platform is None else cell.reference_platform.name,
         ),
         toolchain=toolchain,
         limits=WorkLimits(

@@ -107,7 +107,22 @@ def files(record: Record) -> Iterator[Contradiction]:
 
 
 def reference(record: Record) -> Iterator[Contradiction]:
-    """A record of the reference has the reference's command and determinism."""
+    """A record of the reference has the reference's command and determinism.
+
+    Only an emulated record of another implementation is judged by the reference of another platform.
+    """
+    if record.work and record.work.reference.platform:
+        own = record.work.reference.platform == record.platform
+        if (
+            own
+            or not record.execution.emulated
+            or record.implementation == record.work.reference.implementation
+        ):
+            yield contradiction(
+                f"the reference ran natively on {record.work.reference.platform}, and an emulated record of another "
+                "platform and implementation is what it may judge there",
+                *("work.reference.platform", "execution.kind"),
+            )
     if not record.work or record.implementation != record.work.reference.implementation:
         return
     said = record.work.reference

@@ -37,6 +37,7 @@ class Ingredients:
         machine: what tells one machine from another.
         other_work: whether the work differs from the reference's.
         refereed: whether a referee led the launch.
+        reference_platform: where the reference ran, if not on this platform.
     """
 
     names: Mapping[str, str]
@@ -57,6 +58,7 @@ class Ingredients:
     machine: Mapping[str, Any]
     other_work: bool
     refereed: bool
+    reference_platform: str | None
 
 
 def ingredients_of(record: Record, work: WorkFacts) -> Ingredients:
@@ -81,6 +83,7 @@ def ingredients_of(record: Record, work: WorkFacts) -> Ingredients:
         machine=fingerprint(record.machine.plain()),
         other_work=bool(work.differs),
         refereed=work.refereed is True,
+        reference_platform=work.reference.platform or None,
     )
 
 
@@ -99,9 +102,11 @@ def _content_1(of: Ingredients) -> Content:
     # The wording of a difference changes nothing; its existence decides what the gate judges.
     other_work = {"other_work": True} if of.other_work else {}
     refereed = {"refereed": True} if of.refereed else {}
+    elsewhere = {"reference_platform": of.reference_platform} if of.reference_platform else {}
     return (
         other_work
         | refereed
+        | elsewhere
         | {
             **of.names,
             "command": of.command,

@@ -68,12 +68,16 @@ class WorkGate(Part, frozen=True, kw_only=True):
 
 
 class WorkReference(Part, frozen=True, kw_only=True):
-    """The reference's cell: the gate compared with the outputs of this implementation at this case and seed."""
+    """The reference's cell: the gate compared with the outputs of this implementation at this case and seed.
+
+    ``platform`` is where it ran natively, for an emulated record that it judged; absent where both ran on one platform.
+    """
 
     implementation: Name
     command: Command
     determinism: Determinism
     seed: Amount
+    platform: Name | UnsetType = UNSET
 
 
 class WorkLimits(Part, frozen=True, kw_only=True):
@@ -102,7 +106,7 @@ class WorkFacts(Part, frozen=True, kw_only=True):
         toolchain: The pins, as the matrix stated them.
         limits: The requested limits; launch.limits holds the limits in force.
         target: The image that the implementation asks for; the record's image is the one that it ran in.
-        core: The image that made the inputs and ran the reference.
+        core: The image that made the inputs, and ran the reference if that is of this platform.
         versions: The command that prints the versions inside a competitor's image; absent where there is none,
             and for our own images.
         refereed: A referee led the launch; absent where none did.

@@ -27,7 +27,7 @@ from runner.running.examining import examiner_of
 from runner.running.inputs import ensure_inputs, inputs_of_launch
 from runner.running.progress import Progress
 from runner.running.recording import sealed_record
-from runner.running.refereeing import dialogue_of, keep_draw
+from runner.running.refereeing import dialogue_of, keep_draw, works_on_other_inputs
 from runner.running.stages import EndedLaunch, PreparedLaunch
 from runner.system.files import write_atomically
 from runner.system.hashes import file_hashes
@@ -197,7 +197,8 @@ def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundi
             refereed = listener.seen[planned.cell.case.name]
             for repetition in refereed.audited:
                 shutil.rmtree(ended.outputs / planned.cell.case.name / str(repetition), ignore_errors=True)
-            keep_draw(refereed, ended.outputs / planned.cell.case.name)
+            case = planned.cell.case.name
+            keep_draw(refereed, ended.outputs / case, ended.inputs_of(case))
         references.keep(around.store, planned.kept_as, ended.outputs / planned.cell.case.name)
     return around.store.add(record)
 
@@ -216,6 +217,12 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
             failure = Failure(
                 kind=FailureKind.NO_REFERENCE,
                 detail=f"the reference {cell.benchmark.reference.name} failed, so nothing can be compared",
+            )
+        elif works_on_other_inputs(planned, ended.inputs_of(case), store):
+            failure = Failure(
+                kind=FailureKind.NO_REFERENCE,
+                detail=f"the native reference {cell.benchmark.reference.name} had other input files, so nothing can be "
+                "compared",
             )
     if failure is not None:
         return Judgement(checks=(), episodes=None, failure=failure)

@@ -73,7 +73,7 @@ def sealed_record(
             software=dict(prepared.software),
             machine=convert(machine, Machine),
             launch=_launch(ended, executor),
-            inputs=_below(ended.input_hashes, case),
+            inputs=ended.inputs_of(case),
             outputs=_kept_outputs(ended, case),
             measurement=convert(prepared.listener.measurement(case), Measurement | None),
             referee=_referee(prepared.listener, case, judgement.final_weights),
@@ -188,12 +188,5 @@ def _kept_outputs(ended: EndedLaunch, case: str) -> dict[str, str]:
     listener = ended.prepared.listener
     refereed = listener.seen.get(case) if isinstance(listener, Dialogue) else None
     audited = {str(each) for each in refereed.audited} if refereed else set()
-    found = _below(ended.output_hashes, case)
+    found = ended.outputs_of(case)
     return {name: value for name, value in found.items() if name.partition("/")[0] not in audited}
-
-
-def _below(hashes: Mapping[str, str], case: str) -> dict[str, str]:
-    """The hashes of one case's files, by their names."""
-    return {
-        name.removeprefix(f"{case}/"): value for name, value in hashes.items() if name.startswith(f"{case}/")
-    }

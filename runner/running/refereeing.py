@@ -4,7 +4,7 @@ A competitor gets what its reference got. So a nonce lies beside the outputs tha
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,14 @@ _LARGEST = 2**16
 
 @dataclass(frozen=True, kw_only=True)
 class KeptDraw:
-    """What was drawn for a reference, and what its competitors' referee has to know of it."""
+    """What was drawn for a reference, and what its competitors' referee has to know of it.
+
+    ``inputs`` are the hashes of its input files; None in a folder that an earlier version kept.
+    """
 
     draw: Draw
     reference: Reference
+    inputs: Mapping[str, str] | None
 
 
 def dialogue_of(
@@ -79,9 +83,14 @@ def _audit_seed(planned: PlannedCell, secret: bytes) -> int | None:
 
 
 def _known_of_reference(cell: Cell, kept: KeptDraw | None) -> Reference:
-    """What is kept of the reference. At its other seeds it is not bounded by itself: it hides nothing from itself."""
+    """What is kept of the reference.
+
+    At its other seeds it is not bounded by itself: it hides nothing from itself. A native reference bounds no time of
+    an emulated launch.
+    """
     known = kept.reference if kept else Reference()
-    return replace(known, between_seconds=None) if cell.implementation.reference else known
+    unbounded = cell.implementation.reference or cell.reference_platform is not None
+    return replace(known, between_seconds=None) if unbounded else known
 
 
 def _kept_draw(planned: PlannedCell, store: Store) -> KeptDraw | None:
@@ -91,21 +100,32 @@ def _kept_draw(planned: PlannedCell, store: Store) -> KeptDraw | None:
         return None
     try:
         found: Any = json.loads(read_bounded(folder / references.DRAW, _LARGEST))
+        inputs = found.get("inputs")
         return KeptDraw(
+            inputs=None if inputs is None else {str(name): str(each) for name, each in inputs.items()},
             draw=Draw(nonce=str(found["nonce"]), asked=tuple(map(float, found["asked"]))),
             reference=Reference(
                 between_seconds=float(found["between_seconds"]),
                 most_repetitions=int(found["most_repetitions"]),
             ),
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def keep_draw(refereed: Refereed, outputs: Path) -> None:
-    """Write into a reference's outputs what was drawn for it."""
+def works_on_other_inputs(planned: PlannedCell, inputs: Mapping[str, str], store: Store) -> bool:
+    """Whether a cell had other input files than the reference of another platform that judges it."""
+    if planned.cell.reference_platform is None:
+        return False
+    kept = _kept_draw(planned, store)
+    return kept is None or kept.inputs != inputs
+
+
+def keep_draw(refereed: Refereed, outputs: Path, inputs: Mapping[str, str]) -> None:
+    """Write into a reference's outputs what was drawn for it, and the hashes of its inputs."""
     ranked = refereed.ranked
     facts = {
+        "inputs": dict(inputs),
         "nonce": refereed.draw.nonce,
         "asked": refereed.draw.asked,
         "between_seconds": ranked.done.between_seconds / len(ranked.repetitions),

@@ -66,3 +66,17 @@ class EndedLaunch:
     outputs: Path
     input_hashes: Mapping[str, str]
     output_hashes: Mapping[str, str]
+
+    def inputs_of(self, case: str) -> dict[str, str]:
+        """The hashes of one case's input files, by their names."""
+        return _below(self.input_hashes, case)
+
+    def outputs_of(self, case: str) -> dict[str, str]:
+        """The hashes of one case's output files, by their names."""
+        return _below(self.output_hashes, case)
+
+
+def _below(hashes: Mapping[str, str], case: str) -> dict[str, str]:
+    return {
+        name.removeprefix(f"{case}/"): value for name, value in hashes.items() if name.startswith(f"{case}/")
+    }

@@ -1,0 +1,136 @@
+"""Where a profile leaves the reference out under emulation, the native reference's outputs judge emulated cells."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from msgspec.structs import replace
+
+from runner.cli.main import main
+from runner.executors.local import LocalExecutor
+from runner.records.audit import audit
+from runner.records.execution import Execution, ExecutionKind
+from runner.records.key import key_of
+from runner.records.record import Record
+from runner.records.store import Store
+from runner.system import machine
+from tests.redteam import test_implementations as redteam
+
+HERE = machine.architecture()
+OTHER = {"amd64": "arm64", "arm64": "amd64"}[HERE]
+BOTH = ("--arch", HERE, "--arch", OTHER)
+SIZES = {"warmup": 1, "repetitions": 20, "seconds_limit": 0.2, "least_repetitions": 5}
+
+
+class Bench:
+    """A native and an emulated platform, and a profile that leaves the reference out under emulation."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.data = directory, redteam.matrix()
+        self.data["platforms"] = {"emulated": {"architecture": OTHER}, "native": {"architecture": HERE}}
+        self.sine = self.data["benchmarks"]["sine"]
+        self.sine["implementations"] = {
+            name: {
+                "command": redteam.command("program"),
+                "reference": name == "reference",
+                "determinism": "machine",
+            }
+            for name in ("reference", "ours")
+        }
+        sizes = {"native": SIZES, "emulated": SIZES, "emulated_without": ["reference"]}
+        self.sine["profiles"] = {"quick": sizes}
+
+    def run(self, *words: str) -> list[Record]:
+        """Run; the records that were made, by implementation and platform."""
+        matrix, results = self.directory / "matrix.yaml", self.directory / "results"
+        matrix.write_text(yaml.safe_dump(self.data, sort_keys=False))
+        before = len(Store(results).records())
+        # The local executor runs the host's architecture unless another is asked for.
+        main([*(words or BOTH), "--matrix", str(matrix), "--results", str(results), "--executor", "local"])
+        return Store(results).records()[before:]
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch) -> Bench:
+    def execution(_executor, platform):
+        if platform.name == "native":
+            return Execution(kind=ExecutionKind.NATIVE, emulator=None)
+        return Execution(kind=ExecutionKind.EMULATED, emulator="qemu")
+
+    # Both are run as what this machine is: only the executor's word makes one of them emulated.
+    monkeypatch.setattr(LocalExecutor, "execution", execution)
+    monkeypatch.setattr(LocalExecutor, "left_out", lambda *_: None)
+    return Bench(tmp_path)
+
+
+def _places(records: list[Record]) -> set[tuple[str, str]]:
+    return {(each.implementation, each.platform) for each in records}
+
+
+def test_the_reference_does_not_run_under_emulation_and_judges_it(bench):
+    records = bench.run()
+    assert _places(records) == {("reference", "native"), ("ours", "native"), ("ours", "emulated")}
+    assert not any(each.failed for each in records)
+    emulated = next(each for each in records if each.platform == "emulated")
+    native = next(each for each in records if each.implementation == "reference")
+    assert emulated.work.reference.platform == "native"
+    assert emulated.referee.nonce == native.referee.nonce
+    assert emulated.inputs == native.inputs
+    assert not native.work.reference.platform
+    assert bench.run() == []
+
+
+def test_its_page_says_what_judged_the_emulated_cells(bench):
+    bench.run()
+    page = (bench.directory / "results" / "tables" / "quick" / "sine.md").read_text()
+    assert "its native outputs judge the emulated ones" in page
+
+
+def test_wrong_outputs_under_emulation_fail(bench):
+    bench.sine["implementations"]["wrong"] = {
+        "command": redteam.command("first_answer"),
+        "determinism": "machine",
+    }
+    failed = {(each.implementation, each.platform) for each in bench.run() if each.failed}
+    assert ("wrong", "emulated") in failed
+    assert ("ours", "emulated") not in failed
+
+
+def test_an_emulated_run_alone_brings_the_native_reference(bench):
+    records = bench.run("--arch", OTHER)
+    assert _places(records) == {("reference", "native"), ("ours", "emulated")}
+
+
+def test_a_matrix_without_a_native_platform_runs_the_reference_emulated(bench):
+    del bench.data["platforms"]["native"]
+    records = bench.run()
+    assert _places(records) == {("reference", "emulated"), ("ours", "emulated")}
+    assert not any(each.work.reference.platform or each.failed for each in records)
+
+
+def test_other_input_files_cannot_be_compared(bench):
+    """A generator whose files are not portable would judge one platform's work by another's."""
+    generator = bench.sine["inputs"][2].replace(
+        "write_bytes(b'')", "write_bytes(__import__('os').urandom(8))"
+    )
+    bench.sine["inputs"][2] = generator
+    records = [each for each in bench.run() if each.platform == "emulated"]
+    assert [each.failure.kind for each in records] == ["no-reference"]
+    assert "had other input files" in records[0].failure.detail
+
+
+def test_a_record_cannot_claim_another_judge_than_its_own(bench):
+    records = bench.run()
+    emulated = next(each for each in records if each.platform == "emulated")
+
+    def judged_by(record: Record, platform: str) -> Record:
+        reference = replace(record.work.reference, platform=platform)
+        return replace(record, work=replace(record.work, reference=reference))
+
+    assert key_of(emulated, emulated.work) == emulated.key
+    for altered in (
+        judged_by(emulated, "elsewhere"),
+        judged_by(emulated, "emulated"),
+        judged_by(records[0], "emulated"),
+    ):
+        assert audit(altered)
