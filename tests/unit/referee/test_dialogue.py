@@ -237,22 +237,50 @@ def test_an_audit_follows_the_ranked_training_with_a_seed_that_nobody_knew() -> 
     assert len(referee.seen["a"].windows) == 1
 
 
-def test_a_slow_audit_is_made_again_with_other_seeds_and_the_last_one_counts() -> None:
-    def slow(times: int) -> Callable[[Order, Order], Order]:
-        def bend(order: Order, answer: Order) -> Order:
-            if 77 <= order.get("seed", 0) < 77 + times:
-                answer["metrics"]["seconds"] = [2e-3]
-            return answer
+def slow_audits(times: int) -> Callable[[Order, Order], Order]:
+    """The first so many unknown seeds take twice the time of the known one."""
 
-        return bend
+    def bend(order: Order, answer: Order) -> Order:
+        if 77 <= order.get("seed", 0) < 77 + times:
+            answer["metrics"]["seconds"] = [2e-3]
+        return answer
 
-    for times, seeds in ((0, [77]), (1, [77, 78]), (2, [77, 78, 79]), (9, [77, 78, 79])):
-        process, referee = Process(bend=slow(times)), audited()
-        process.lead(referee)
-        assert [order["seed"] for order in process.orders if order.get("seed", 0) > 3] == seeds
-        audit = referee.seen["a"].audit
-        assert audit is not None
-        assert audit.seed == seeds[-1]
+    return bend
+
+
+@pytest.mark.parametrize(
+    ("times", "seeds"),
+    [(0, [3, 77]), (1, [3, 77, 3, 78]), (2, [3, 77, 3, 78, 3, 79]), (9, [3, 77, 3, 78, 3, 79])],
+)
+def test_a_slow_audit_is_made_again_after_one_more_training_with_the_known_seed(
+    times: int, seeds: list[int]
+) -> None:
+    process, referee = Process(bend=slow_audits(times)), audited()
+    process.lead(referee)
+    orders = process.orders[ROUND_TRIPS:]
+    assert [order["seed"] for order in orders if order["event"] == "go"] == seeds
+    # Outputs are asked for after each training, so those of the last pair are what is judged.
+    assert [order["event"] for order in orders] == ["go", "outputs"] * len(seeds)
+    audit = referee.seen["a"].audit
+    assert audit is not None
+    assert audit.seed == seeds[-1]
+    assert referee.seen["a"].void_windows == len(seeds) // 2 - 1
+
+
+def test_the_training_that_is_ranked_is_the_one_that_the_last_audit_was_compared_with() -> None:
+    """Who makes the second training with the known seed slow, to look like the audit, is ranked by it."""
+    trainings = iter([1e-3, 2e-3, 2e-3, 2e-3])
+
+    def bend(order: Order, answer: Order) -> Order:
+        if "seed" in order and order.get("repetitions"):
+            answer["metrics"]["seconds"] = [next(trainings)]
+        return answer
+
+    process, referee = Process(bend=bend), audited()
+    process.lead(referee)
+    seen = referee.seen["a"]
+    assert seen.ranked.done.metrics["seconds"] == (2e-3,)
+    assert seen.void_windows == 1
 
 
 def test_one_repetition_is_one_window_without_warming_up() -> None:
