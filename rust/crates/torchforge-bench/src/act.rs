@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use torchforge_nn::{AdamOptions, DqnUpdate, Error, Mlp, TensorReader, TensorWriter};
+use torchforge_nn::{Activation, AdamOptions, DqnUpdate, Error, Mlp, TensorReader, TensorWriter};
 use torchforge_referee::{Digest, Operation};
 
 use crate::backend::AnyDqn;
@@ -63,7 +63,7 @@ impl Calls {
         backend: Backend,
         path: PathBuf,
     ) -> Result<Self, Error> {
-        let online = Mlp::read(&layers, "online.", given)?;
+        let online = Mlp::read(&layers, Activation::Relu, "online.", given)?;
         let mut rows = given.f32("observations", &given.shape("observations")?)?;
         let [width, _, _, actions] = layers;
         if rows.len() / width < calls {

@@ -4,17 +4,14 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::{Discrete, Environment};
-use torchforge_nn::{AdamOptions, Error, Mlp, TensorWriter};
-use torchforge_rl::{Dqn, DqnOptions, Episode, Stream, TrainingError};
+use torchforge_nn::{AdamOptions, Error, TensorWriter};
+use torchforge_rl::{Dqn, DqnOptions, Episode, TrainingError, cleanrl};
 
 use crate::backend::AnyDqn;
 use crate::environment::discrete;
 use crate::parity::DqnParity;
 use crate::training::{self, Agent, Made, Training, only_case, unmade, write_truncations};
 use crate::{Arguments, Backend, Case, Failure};
-
-/// The hidden layers of CleanRL's network; the environment's observation and actions are the outer ones.
-const HIDDEN: [usize; 2] = [120, 84];
 
 /// A case's keys of matrix.yaml, the profile's among them.
 #[derive(Debug, Clone, Deserialize)]
@@ -62,6 +59,7 @@ where
         steps: parameters.steps,
         learning_starts: parameters.learning_starts,
         train_frequency: parameters.train_frequency,
+        trace: true,
         ..DqnOptions::default()
     };
     let backend = arguments.backend()?;
@@ -78,13 +76,12 @@ where
 
 /// The sizes of the network for an environment.
 pub(crate) fn layers<E: Environment<ActionSpace = Discrete>>(environment: &E) -> [usize; 4] {
-    let [first, second] = HIDDEN;
-    [environment.observation_len(), first, second, environment.action_space().count as usize]
+    cleanrl::dqn_sizes(environment.observation_len(), environment.action_space().count as usize)
 }
 
 /// The parity updates of networks of these sizes.
 pub(crate) fn parity(layers: [usize; 4], updates: usize, backend: Backend) -> DqnParity {
-    DqnParity { layers, gamma: DqnOptions::default().gamma, updates, backend }
+    DqnParity { layers, gamma: cleanrl::DQN_GAMMA, updates, backend }
 }
 
 /// A fresh agent.
@@ -97,11 +94,12 @@ pub(crate) fn agent<E>(
 where
     E: Environment<Action = u32, ActionSpace = Discrete>,
 {
-    let initial = Mlp::new(&layers(&environment), &mut Stream::Weights.of(seed))?;
+    let actions = environment.action_space().count as usize;
+    let initial = cleanrl::dqn_network(environment.observation_len(), actions, seed)?;
     let mut trace = TensorWriter::new();
     initial.write_bounds("initial.", &mut trace);
     let network =
-        AnyDqn::new(backend, &initial, &initial, options.batch, options.gamma, AdamOptions::default())?;
+        AnyDqn::new(backend, &initial, &initial, options.batch, cleanrl::DQN_GAMMA, AdamOptions::default())?;
     Ok(Made { agent: Dqn::new(environment, network, options, seed)?, trace, logs: Vec::new() })
 }
 

@@ -10,14 +10,14 @@ use torchforge_nn::{
     SimdPath, TensorReader,
 };
 use torchforge_rl::{
-    DqnOptions, DqnPolicy, Episode, Policy, PpoPolicy, Returns, SacPolicy, TrainingError, evaluate,
+    DqnPolicy, Episode, Policy, PpoPolicy, Returns, SacPolicy, TrainingError, cleanrl, evaluate,
 };
 
 use crate::arguments::{parsed, simd_path, text, usage};
 use crate::environment::{continuous, discrete};
 use crate::protocol::print_line;
 use crate::table::{grouped, table};
-use crate::{Algorithm, Failure, dqn, files, ppo, sac};
+use crate::{Algorithm, Failure, dqn, files, sac};
 
 /// Episodes where nobody says how many.
 const EPISODES: NonZeroU64 = NonZeroU64::new(10).unwrap();
@@ -164,21 +164,19 @@ type Episodes = Result<(Vec<Episode>, String), TrainingError>;
 
 impl Evaluation {
     fn dqn(&self, environment: DiscreteEnvironment, given: &TensorReader<'_>) -> Episodes {
-        let network = Mlp::read(&dqn::layers(&environment), "", given)?;
-        let (gamma, adam) = (DqnOptions::default().gamma, AdamOptions::default());
+        let network = Mlp::read(&dqn::layers(&environment), Activation::Relu, "", given)?;
+        let (gamma, adam) = (cleanrl::DQN_GAMMA, AdamOptions::default());
         let network =
             DenseDqn::from_networks(network.clone(), network, 1, gamma, adam)?.on_path(self.path())?;
         let epsilon = self.epsilon.unwrap_or(0.0);
         let how = if epsilon > 0.0 { format!("greedy, {epsilon} random") } else { "greedy".into() };
-        self.play(environment, DqnPolicy::new(network, epsilon, self.seed), &how)
+        self.play(environment, DqnPolicy::new(network, epsilon, self.seed)?, &how)
     }
 
     fn ppo(&self, environment: DiscreteEnvironment, given: &TensorReader<'_>) -> Episodes {
-        let network = |layers: [usize; 4], name| {
-            Mlp::read(&layers, name, given).map(|network| network.with_activation(Activation::Tanh))
-        };
+        let network = |layers: [usize; 4], name| Mlp::read(&layers, Activation::Tanh, name, given);
         let actions = environment.action_space().count as usize;
-        let [actor, critic] = ppo::layers(environment.observation_len(), actions);
+        let [actor, critic] = cleanrl::ppo_sizes(environment.observation_len(), actions);
         let (actor, critic) = (network(actor, "actor.")?, network(critic, "critic.")?);
         let (loss, adam) = (PpoLossOptions::default(), AdamOptions::default());
         // Nothing is learnt, but of less than two rows no update could be.
@@ -193,7 +191,7 @@ impl Evaluation {
     fn sac(&self, environment: ContinuousEnvironment, given: &TensorReader<'_>) -> Episodes {
         let [actor, critic] = sac::layers(&environment);
         let networks = SacNetworks::read(&actor, &critic, given)?;
-        let range = sac::range(environment.action_space());
+        let range = cleanrl::action_range(environment.action_space());
         let networks = DenseSac::new(networks, range, 1, SacLossOptions::default())?.on_path(self.path())?;
         if self.stochastic {
             self.play(environment, SacPolicy::stochastic(networks, self.seed), STOCHASTIC)

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::{AutoresetMode, Discrete, DiscreteEnvironment, Environment, VectorEnv};
-use torchforge_nn::{Activation, AdamOptions, Error, Mlp, PpoLossOptions, TensorWriter};
-use torchforge_rl::{Episode, Ppo, PpoOptions, Stream, TrainingError};
+use torchforge_nn::{Error, PpoLossOptions, TensorWriter};
+use torchforge_rl::{Episode, Ppo, PpoOptions, TrainingError, cleanrl};
 
 use crate::action_log::Logged;
 use crate::backend::AnyPpo;
@@ -13,14 +13,6 @@ use crate::environment::discrete;
 use crate::parity::PpoParity;
 use crate::training::{self, Agent, Made, Training, only_case, unmade};
 use crate::{Arguments, Backend, Case, Failure};
-
-/// The hidden layers of CleanRL's actor and of its critic.
-const HIDDEN: [usize; 2] = [64, 64];
-/// The last layers' gains: a policy that is nearly uniform at first, and values of ordinary size.
-const ACTOR_GAIN: f64 = 0.01;
-const CRITIC_GAIN: f64 = 1.0;
-/// CleanRL's Adam, but for the learning rate, which falls.
-const ADAM_EPSILON: f64 = 1e-5;
 
 /// A case's keys of matrix.yaml, the profile's among them.
 #[derive(Debug, Clone, Deserialize)]
@@ -54,6 +46,7 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         rollout_steps: parameters.rollout_steps,
         minibatches: parameters.minibatches,
         epochs: parameters.epochs,
+        trace: true,
         ..PpoOptions::default()
     };
     // Before the environments are made, of which there may be too many.
@@ -91,22 +84,11 @@ fn vector<E: Environment>(environments: Vec<E>) -> Result<VectorEnv<E>, String> 
     VectorEnv::new(environments, AutoresetMode::SameStep).map_err(|error| error.to_string())
 }
 
-/// The sizes of the actor and of the critic.
-pub(crate) fn layers(inputs: usize, actions: usize) -> [[usize; 4]; 2] {
-    let [first, second] = HIDDEN;
-    [actions, 1].map(|outputs| [inputs, first, second, outputs])
-}
-
-fn adam() -> AdamOptions {
-    let PpoOptions { learning_rate, .. } = PpoOptions::default();
-    AdamOptions { learning_rate, epsilon: ADAM_EPSILON, ..AdamOptions::default() }
-}
-
 /// The parity updates of actor and critic for so many inputs and actions.
 pub(crate) fn parity(inputs: usize, actions: usize, updates: usize, backend: Backend) -> PpoParity {
-    let [actor, critic] = layers(inputs, actions);
+    let [actor, critic] = cleanrl::ppo_sizes(inputs, actions);
     let (loss, gae) = (PpoLossOptions::default(), PpoOptions::default().gae);
-    PpoParity { actor, critic, loss, adam: adam(), gae, updates, backend }
+    PpoParity { actor, critic, loss, adam: cleanrl::ppo_adam(), gae, updates, backend }
 }
 
 /// A fresh agent.
@@ -120,19 +102,13 @@ where
     E: Environment<Action = u32, ActionSpace = Discrete>,
 {
     let actions = environments.action_space().count as usize;
-    let [actor, critic] = layers(environments.observation_len(), actions);
-    let mut weights = Stream::Weights.of(seed);
-    let mut network = |sizes: &[usize], last_gain| {
-        let gains = [2_f64.sqrt(), 2_f64.sqrt(), last_gain];
-        Mlp::orthogonal(sizes, Activation::Tanh, &gains, &mut weights)
-    };
-    let (actor, critic) = (network(&actor, ACTOR_GAIN)?, network(&critic, CRITIC_GAIN)?);
+    let [actor, critic] = cleanrl::ppo_networks(environments.observation_len(), actions, seed)?;
     let mut trace = TensorWriter::new();
     actor.write_grams("initial.actor.", &mut trace);
     critic.write_grams("initial.critic.", &mut trace);
     let rows = options.minibatch_rows(environments.len())?;
     let loss = PpoLossOptions::default();
-    let networks = AnyPpo::new(backend, actor, critic, environments.len(), rows, loss, adam())?;
+    let networks = AnyPpo::new(backend, actor, critic, environments.len(), rows, loss, cleanrl::ppo_adam())?;
     Ok(Made { agent: Ppo::new(environments, networks, options, seed)?, trace, logs: Vec::new() })
 }
 

@@ -3,18 +3,15 @@
 use std::time::Instant;
 
 use serde::Deserialize;
-use torchforge_env::{Continuous, Environment};
-use torchforge_nn::{ActionRange, DenseSac, Error, Mlp, SacLossOptions, SacNetworks, TensorWriter};
-use torchforge_rl::{Episode, Sac, SacOptions, Stream, TrainingError};
+use torchforge_env::{ActionSpace, Continuous, Environment};
+use torchforge_nn::{DenseSac, Error, SacLossOptions, TensorWriter};
+use torchforge_rl::{Episode, Sac, SacOptions, TrainingError, cleanrl};
 
 use crate::backend::AnySac;
 use crate::environment::continuous;
 use crate::parity::SacParity;
 use crate::training::{self, Agent, Made, Training, only_case, unmade, write_truncations};
 use crate::{Arguments, Backend, Case, Failure};
-
-/// The hidden layers of CleanRL's actor and of its critics.
-const HIDDEN: [usize; 2] = [256, 256];
 
 /// A case's keys of matrix.yaml, the profile's among them.
 #[derive(Debug, Clone, Deserialize)]
@@ -37,23 +34,6 @@ impl Parameters {
     }
 }
 
-/// Half the range of the actions, and its middle.
-pub(crate) fn range(space: &Continuous) -> ActionRange {
-    let pairs = || space.low.iter().zip(&space.high);
-    ActionRange {
-        scale: pairs().map(|(low, high)| (high - low) / 2.0).collect(),
-        bias: pairs().map(|(low, high)| (high + low) / 2.0).collect(),
-    }
-}
-
-/// Fresh networks: the actor, then the critics; targets are equal to the critics.
-fn networks(actor: &[usize], critic: &[usize], seed: u64) -> Result<SacNetworks, Error> {
-    let mut weights = Stream::Weights.of(seed);
-    let actor = Mlp::new(actor, &mut weights)?;
-    let critics = [Mlp::new(critic, &mut weights)?, Mlp::new(critic, &mut weights)?];
-    Ok(SacNetworks { actor, targets: critics.clone(), critics, log_alpha: 0.0 })
-}
-
 /// Trains the one case asked for. The process began at `started`.
 pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure> {
     let case = only_case(arguments)?;
@@ -64,6 +44,7 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         steps: parameters.steps,
         learning_starts: parameters.learning_starts,
         batch: parameters.batch,
+        trace: true,
         ..SacOptions::default()
     };
     let backend = arguments.backend()?;
@@ -80,9 +61,7 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
 
 /// The layers of the actor and of a critic.
 pub(crate) fn layers<E: Environment<ActionSpace = Continuous>>(environment: &E) -> [[usize; 4]; 2] {
-    let (inputs, [first, second]) = (environment.observation_len(), HIDDEN);
-    let actions = environment.action_space().low.len();
-    [[inputs, first, second, 2 * actions], [inputs + actions, first, second, 1]]
+    cleanrl::sac_sizes(environment.observation_len(), environment.action_space().width())
 }
 
 /// The parity updates of the networks for an environment.
@@ -92,7 +71,8 @@ where
 {
     let [actor, critic] = layers(environment);
     let policy_frequency = SacOptions::default().policy_frequency as usize;
-    let (range, loss) = (range(environment.action_space()), SacLossOptions::default());
+    let range = cleanrl::action_range(environment.action_space());
+    let loss = SacLossOptions::default();
     SacParity { actor, critic, range, loss, policy_frequency, updates, backend }
 }
 
@@ -106,9 +86,9 @@ pub(crate) fn agent<E>(
 where
     E: Environment<Action = [f32], ActionSpace = Continuous>,
 {
-    let [actor, critic] = layers(&environment);
-    let range = range(environment.action_space());
-    let networks = networks(&actor, &critic, seed)?;
+    let range = cleanrl::action_range(environment.action_space());
+    let networks =
+        cleanrl::sac_networks(environment.observation_len(), environment.action_space().width(), seed)?;
     let loss = SacLossOptions::default();
     let mut trace = TensorWriter::new();
     // Before a library takes them over: only our own say how far their weights reach.

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use torchforge_nn::{AdamOptions, DenseDqn, DqnUpdate, Mlp, SimdPath, TensorReader, TensorWriter};
+use torchforge_nn::{
+    Activation, AdamOptions, DenseDqn, DqnUpdate, Mlp, SimdPath, TensorReader, TensorWriter,
+};
 use torchforge_referee::number;
 
 mod common;
@@ -243,7 +245,7 @@ fn the_values_that_are_timed_are_the_given_networks_of_scaled_observations() {
 
     let given = fs::read(folder.join("CartPole-v1/parity.safetensors")).unwrap();
     let given = TensorReader::new(&given).unwrap();
-    let online = Mlp::read(&SIZES, "online.", &given).unwrap();
+    let online = Mlp::read(&SIZES, Activation::Relu, "online.", &given).unwrap();
     let observations = given.f32("observations", &given.shape("observations").unwrap()).unwrap();
     let mut network =
         DenseDqn::from_networks(online.clone(), online, 1, 0.99, AdamOptions::default()).unwrap();
@@ -342,7 +344,7 @@ fn dqn_trains_counts_its_steps_and_writes_its_outputs() {
     assert_eq!(episodes[0]["return"].as_f64(), episodes[0]["length"].as_f64());
 
     let weights = fs::read(folder.join("CartPole-v1/weights.safetensors")).unwrap();
-    Mlp::read(&SIZES, "", &TensorReader::new(&weights).unwrap()).unwrap();
+    Mlp::read(&SIZES, Activation::Relu, "", &TensorReader::new(&weights).unwrap()).unwrap();
     let update = fs::read(folder.join("CartPole-v1/update.safetensors")).unwrap();
     let update = TensorReader::new(&update).unwrap();
     assert!(update.f32("loss", &[1]).unwrap()[0] > 0.0);
@@ -466,7 +468,7 @@ fn dqn_learns_in_every_environment_with_discrete_actions() {
         let lines = lines(&train_dqn(&folder, environment, &[]));
         assert_eq!(lines.last().unwrap()["counts"]["gradient_steps"], 49);
         let weights = fs::read(folder.join(environment).join("weights.safetensors")).unwrap();
-        Mlp::read(&sizes, "", &TensorReader::new(&weights).unwrap()).unwrap();
+        Mlp::read(&sizes, Activation::Relu, "", &TensorReader::new(&weights).unwrap()).unwrap();
     }
     let pendulum = train_dqn(&folder("none"), "Pendulum-v1", &[]);
     assert_eq!(pendulum.status.code(), Some(2));

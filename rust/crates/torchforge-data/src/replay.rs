@@ -4,6 +4,7 @@ use rand_core::Rng;
 
 /// What a buffer cannot do, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A capacity, batch size, observation length or action length of zero was asked for.
     #[error("{what} is 0: give at least 1")]
@@ -11,8 +12,8 @@ pub enum Error {
         /// The argument's name.
         what: &'static str,
     },
-    /// The arrays would be longer than memory can address.
-    #[error("{rows} rows of {values} values are more than memory can address: use less")]
+    /// There is no memory for the arrays, or none could address them.
+    #[error("there is no memory for {rows} rows of {values} values: use less")]
     TooLarge {
         /// Rows asked for.
         rows: usize,
@@ -286,15 +287,20 @@ impl<A: Copy + Default> Columns<A> {
                 .ok_or(Error::TooLarge { rows, values })
         };
         let (values, action_values) = (total(observation_len)?, total(action_len)?);
+        let too_large = Error::TooLarge { rows, values: observation_len.max(action_len) };
+        // All memory first: none is touched where not all of it can be had.
+        let (observations, next_observations) = (room(values, too_large)?, room(values, too_large)?);
+        let (actions, rewards) = (room(action_values, too_large)?, room(rows, too_large)?);
+        let (terminations, truncations) = (room(rows, too_large)?, room(rows, too_large)?);
         Ok(Self {
             observation_len,
             action_len,
-            observations: touched(values, 0.0),
-            next_observations: touched(values, 0.0),
-            actions: touched(action_values, A::default()),
-            rewards: touched(rows, 0.0),
-            terminations: touched(rows, 0.0),
-            truncations: touched(rows, 0.0),
+            observations: touched(observations, values),
+            next_observations: touched(next_observations, values),
+            actions: touched(actions, action_values),
+            rewards: touched(rewards, rows),
+            terminations: touched(terminations, rows),
+            truncations: touched(truncations, rows),
         })
     }
 
@@ -312,11 +318,17 @@ impl<A: Copy + Default> Columns<A> {
     }
 }
 
-/// `len` copies of `value`, written one by one: `vec![0.0; n]` would leave the pages to be mapped by
-/// the first pushes.
-fn touched<T: Copy>(len: usize, value: T) -> Vec<T> {
-    let mut values = Vec::with_capacity(len);
-    values.extend(std::iter::repeat_n(value, len).map(std::hint::black_box));
+/// A list with room for `len` values, or the error where there is no memory.
+fn room<T>(len: usize, error: Error) -> Result<Vec<T>, Error> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(len).map_err(|_| error)?;
+    Ok(values)
+}
+
+/// The list filled with so many values, written one by one: `vec![0.0; n]` would leave the pages to be mapped by the
+/// first pushes.
+fn touched<T: Copy + Default>(mut values: Vec<T>, len: usize) -> Vec<T> {
+    values.extend(std::iter::repeat_n(T::default(), len).map(std::hint::black_box));
     values
 }
 

@@ -4,6 +4,7 @@ use crate::ActionSpace;
 
 /// What an environment cannot do, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The first reset came without a seed.
     #[error("the environment has no random state yet: give its first reset a seed")]
@@ -11,6 +12,9 @@ pub enum Error {
     /// A step was asked for outside an episode.
     #[error("no episode is under way: call reset before step")]
     NoEpisode,
+    /// Episodes may have no step.
+    #[error("episodes are limited to 0 steps: give TimeLimit at least 1")]
+    NoSteps,
     /// The action does not exist.
     #[error("action {action} does not exist: this environment has actions 0 to {}", count - 1)]
     Action {

@@ -16,6 +16,9 @@ const MIX_L: u32 = 0xca01_f9dd;
 const MIX_R: u32 = 0x4973_f715;
 const PCG_MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
+/// Tells a half that is left from none.
+const HALF: u64 = 1 << 32;
+
 /// Spreads a seed over as many well-mixed words as a generator wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeedSequence {
@@ -93,6 +96,8 @@ fn words(seed: u64) -> Vec<u32> {
 pub struct Pcg64 {
     state: u128,
     increment: u128,
+    /// The upper half of a number whose lower half `next_u32` gave out: it gives this one out next.
+    half: Option<u32>,
 }
 
 impl Pcg64 {
@@ -106,24 +111,29 @@ impl Pcg64 {
         let [a, b, c, d] = sequence.generate_state::<4>().map(u128::from);
         let increment = (c << 64 | d) << 1 | 1;
         // The reference initialisation: one step from zero, add the seed, one step.
-        let mut rng = Self { state: increment.wrapping_add(a << 64 | b), increment };
+        let mut rng = Self { state: increment.wrapping_add(a << 64 | b), increment, half: None };
         rng.advance();
         rng
     }
 
-    /// The whole state: its upper and lower half, then those of the increment.
-    pub fn to_words(&self) -> [u64; 4] {
+    /// The whole state: its upper and lower half, those of the increment, then the half that
+    /// [`next_u32`](Rng::next_u32) gives out next, plus 2^32, or 0 where there is none.
+    pub fn to_words(&self) -> [u64; 5] {
         let halves = |number: u128| [(number >> 64) as u64, number as u64];
         let ([a, b], [c, d]) = (halves(self.state), halves(self.increment));
-        [a, b, c, d]
+        [a, b, c, d, self.half.map_or(0, |half| HALF | u64::from(half))]
     }
 
-    /// The generator that [`to_words`](Self::to_words) was asked of; none where the increment is even, which no
-    /// generator's is.
-    pub fn from_words(words: [u64; 4]) -> Option<Self> {
-        let [a, b, c, d] = words.map(u128::from);
+    /// The generator that [`to_words`](Self::to_words) was asked of; none where no generator has such words.
+    pub fn from_words(words: [u64; 5]) -> Option<Self> {
+        let [a, b, c, d, _] = words.map(u128::from);
         let (state, increment) = (a << 64 | b, c << 64 | d);
-        (increment & 1 == 1).then_some(Self { state, increment })
+        let half = match words[4] {
+            0 => None,
+            word if word >> 32 == 1 => Some(word as u32),
+            _ => return None,
+        };
+        (increment & 1 == 1).then_some(Self { state, increment, half })
     }
 
     /// A number in [0, 1): the upper 53 bits times 2^-53.
@@ -148,8 +158,14 @@ impl Pcg64 {
 impl TryRng for Pcg64 {
     type Error = Infallible;
 
+    /// As NumPy's generator: the lower half of a number, and the upper half the next time.
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok((self.try_next_u64()? >> 32) as u32)
+        if let Some(half) = self.half.take() {
+            return Ok(half);
+        }
+        let number = self.try_next_u64()?;
+        self.half = Some((number >> 32) as u32);
+        Ok(number as u32)
     }
 
     #[inline]

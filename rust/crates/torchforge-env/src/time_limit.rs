@@ -11,7 +11,8 @@ pub struct TimeLimit<E> {
 }
 
 impl<E> TimeLimit<E> {
-    /// Wraps `environment`; its episodes have at most `limit` steps.
+    /// Wraps `environment`; its episodes have at most `limit` steps. With a limit of 0 no episode can begin
+    /// ([`Error::NoSteps`]).
     pub fn new(environment: E, limit: u32) -> Self {
         Self { environment, limit, elapsed: 0 }
     }
@@ -35,6 +36,9 @@ impl<E: Environment> Environment for TimeLimit<E> {
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error> {
+        if self.limit == 0 {
+            return Err(Error::NoSteps);
+        }
         self.environment.reset(seed, observation)?;
         self.elapsed = 0;
         Ok(())

@@ -79,6 +79,11 @@ impl<E: Environment> VectorEnv<E> {
         self.environments.len()
     }
 
+    /// When an environment whose episode ended begins the next.
+    pub fn mode(&self) -> AutoresetMode {
+        self.mode
+    }
+
     /// Values in one environment's observation.
     pub fn observation_len(&self) -> usize {
         self.observation_len
@@ -134,7 +139,8 @@ impl<E: Environment> VectorEnv<E> {
         Some(snapshot)
     }
 
-    /// Takes up a state that [`snapshot`](Self::snapshot) took down of as many environments of the same kind.
+    /// Takes up a state that [`snapshot`](Self::snapshot) took down of as many environments of the same kind. On an error
+    /// all environments are as before.
     pub fn restore(&mut self, snapshot: &[u64]) -> Result<(), Error> {
         let count = self.len();
         let len = snapshot.len() / count;
@@ -143,8 +149,14 @@ impl<E: Environment> VectorEnv<E> {
         }
         let (states, ended) = snapshot.split_at(snapshot.len() - count);
         let len = len - 1;
-        for (environment, state) in self.environments.iter_mut().zip(states.chunks(len)) {
-            environment.restore(state)?;
+        let before: Vec<_> = self.environments.iter().map(Environment::snapshot).collect();
+        for (index, state) in states.chunks(len).enumerate() {
+            let Err(error) = self.environments[index].restore(state) else { continue };
+            for (environment, before) in self.environments.iter_mut().zip(&before).take(index) {
+                // What it took down itself a moment ago it takes up.
+                before.as_deref().map_or(Ok(()), |state| environment.restore(state))?;
+            }
+            return Err(error);
         }
         for (ended, &word) in self.ended.iter_mut().zip(ended) {
             *ended = word != 0;

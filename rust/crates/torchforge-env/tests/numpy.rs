@@ -45,3 +45,18 @@ fn the_generator_draws_numpys_numbers() {
     let drawn = [rng.uniform(-1.0, 3.0), rng.uniform(-1.0, 3.0)];
     assert!((drawn[0] - 2.095_824_19).abs() < 1e-8 && (drawn[1] - 0.755_513_76).abs() < 1e-8);
 }
+
+#[test]
+fn halves_are_drawn_as_numpys_generator_draws_them() {
+    // numpy.random.default_rng(42).integers(0, 2**32, 3, dtype=numpy.uint32), then .bit_generator.random_raw(1).
+    let mut rng = Pcg64::new(42);
+    let halves = [0x16d9_2688_u32, 0xc621_fbcd, 0xa791_ffc1];
+    assert_eq!(halves.map(|_| rng.next_u32()), halves);
+    // A whole number leaves the half alone that is due.
+    assert_eq!(rng.next_u64(), 0xdbcd_12c2_6eda_1624);
+    assert_eq!(rng.next_u32(), 0x705a_5661);
+    let mut other = Pcg64::new(42);
+    other.next_u32();
+    let mut copy = Pcg64::from_words(other.to_words()).unwrap();
+    assert_eq!((copy.next_u32(), copy.next_u64()), (other.next_u32(), other.next_u64()));
+}

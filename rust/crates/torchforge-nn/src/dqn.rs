@@ -62,6 +62,15 @@ impl DqnSizes {
 
 /// An action-value network that learns by whole updates.
 pub trait DqnUpdate {
+    /// Rows of the minibatches that it was made for.
+    fn batch(&self) -> usize;
+
+    /// The name of the first tensor of the online network that is not finite. None where all are, and for a library that
+    /// keeps its parameters to itself.
+    fn first_not_finite(&self) -> Option<String> {
+        None
+    }
+
     /// The values of all actions for one observation.
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error>;
 
@@ -112,6 +121,7 @@ impl DenseDqn {
         adam: AdamOptions,
     ) -> Result<Self, Error> {
         let sizes = DqnSizes::of(&online, &target, batch)?;
+        online.check_memory(batch)?;
         Ok(Self {
             target_activations: target.activations(batch),
             row_activations: online.row_activations(),
@@ -176,6 +186,14 @@ impl DenseDqn {
 }
 
 impl DqnUpdate for DenseDqn {
+    fn batch(&self) -> usize {
+        self.sizes.batch
+    }
+
+    fn first_not_finite(&self) -> Option<String> {
+        self.online().first_not_finite("")
+    }
+
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
         self.sizes.check_row(observation)?;
         dispatch(self.path, Act { dqn: self, observation });

@@ -4,6 +4,7 @@ use crate::Mlp;
 
 /// A network or a file of tensors that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// A network needs an input size, a hidden layer and an output size, all at least 1.
     #[error("layer sizes {sizes:?} make no network: give three or more sizes, all at least 1")]
@@ -69,6 +70,22 @@ pub enum Error {
         /// The network's outputs.
         count: usize,
     },
+    /// A parameter is infinite or not a number: the training that it comes from diverged.
+    #[error(
+        "tensor {name:?} holds a value that is infinite or not a number: what it was learnt with diverged"
+    )]
+    NotFinite {
+        /// The tensor's name.
+        name: String,
+    },
+    /// No memory holds so much.
+    #[error("{what} needs {values} values, for which there is no memory: use less")]
+    NoMemory {
+        /// What needs them.
+        what: &'static str,
+        /// How many `f32` values, or the largest number where they cannot be counted.
+        values: usize,
+    },
     /// A backend's library refused.
     #[error("{library} cannot do this: {reason}; use another backend")]
     Backend {
@@ -125,5 +142,15 @@ pub(crate) fn check_actions(actions: &[u32], count: usize) -> Result<(), Error> 
     match actions.iter().find(|&&action| action as usize >= count) {
         Some(&action) => Err(Error::Action { action, count }),
         None => Ok(()),
+    }
+}
+
+/// Whether memory can be had for so many values, which are the product of these factors.
+pub(crate) fn check_memory(what: &'static str, factors: &[usize]) -> Result<(), Error> {
+    let values = factors.iter().try_fold(1_usize, |product, &factor| product.checked_mul(factor));
+    let fits = |&values: &usize| Vec::<f32>::new().try_reserve_exact(values).is_ok();
+    match values.filter(fits) {
+        Some(_) => Ok(()),
+        None => Err(Error::NoMemory { what, values: values.unwrap_or(usize::MAX) }),
     }
 }

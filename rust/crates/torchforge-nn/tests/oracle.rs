@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Data, SplitMix};
-use torchforge_nn::{AdamOptions, DenseDqn, DqnUpdate, Error, Minibatch, Mlp, TensorReader, TensorWriter};
+use torchforge_nn::{
+    Activation, AdamOptions, DenseDqn, DqnUpdate, Error, Minibatch, Mlp, TensorReader, TensorWriter,
+};
 
 const SIZES: [usize; 4] = [4, 13, 10, 3];
 const BATCH: usize = 9;
@@ -94,9 +96,12 @@ fn a_network_written_is_read_back_in_pytorchs_layout() {
     assert_eq!(reader.shape("online.2.weight").unwrap(), [10, 13]);
     let weight = reader.f32("online.0.weight", &[13, 4]).unwrap();
     assert_eq!(weight[4], network.parameters()[4], "output 1, input 0");
-    assert_eq!(Mlp::read(&SIZES, "online.", &reader).unwrap().parameters(), network.parameters());
+    assert_eq!(
+        Mlp::read(&SIZES, Activation::Relu, "online.", &reader).unwrap().parameters(),
+        network.parameters()
+    );
 
-    let missing = Mlp::read(&SIZES, "target.", &reader).unwrap_err();
+    let missing = Mlp::read(&SIZES, Activation::Relu, "target.", &reader).unwrap_err();
     assert_eq!(missing, Error::MissingTensor { name: "target.0.weight".into() });
     assert!(matches!(reader.f32("online.0.bias", &[12]), Err(Error::TensorKind { .. })));
 }

@@ -5,7 +5,7 @@ use torchforge_nn::{DqnUpdate, Minibatch, NetworkState};
 
 use crate::experience::Experience;
 use crate::stream::below;
-use crate::training::{not_zero, with_room};
+use crate::training::{finite, finite_weights, not_zero, same_batch, with_room, within};
 use crate::{Archive, Episode, State, Stream, TrainingError, TruncationTrace};
 
 /// DQN's constants; the defaults are CleanRL's, for CartPole.
@@ -23,14 +23,14 @@ pub struct DqnOptions {
     pub buffer_capacity: usize,
     /// Transitions in a minibatch.
     pub batch: usize,
-    /// Discount of a step.
-    pub gamma: f64,
     /// Probability of a random action in the first step.
     pub start_epsilon: f64,
     /// Probability of a random action at the end of the schedule and after it.
     pub end_epsilon: f64,
-    /// Share of all steps over which the probability falls linearly.
+    /// Share of all steps over which the probability falls linearly; with 0 it is `end_epsilon` from the first step on.
     pub exploration_fraction: f64,
+    /// Whether the training takes down what it did: a few numbers for each gradient step, for as long as it runs.
+    pub trace: bool,
 }
 
 impl Default for DqnOptions {
@@ -42,18 +42,34 @@ impl Default for DqnOptions {
             target_frequency: 500,
             buffer_capacity: 10_000,
             batch: 128,
-            gamma: 0.99,
             start_epsilon: 1.0,
             end_epsilon: 0.05,
             exploration_fraction: 0.5,
+            trace: false,
         }
     }
 }
 
 impl DqnOptions {
+    fn validate(&self) -> Result<(), TrainingError> {
+        const PROBABILITY: &str = "a number from 0 to 1";
+        not_zero(&[
+            ("steps", self.steps),
+            ("train frequency", self.train_frequency),
+            ("target frequency", self.target_frequency),
+        ])?;
+        within("the first epsilon", self.start_epsilon, 0.0..=1.0, PROBABILITY)?;
+        within("the last epsilon", self.end_epsilon, 0.0..=1.0, PROBABILITY)?;
+        within("the last epsilon", self.end_epsilon, ..=self.start_epsilon, "at most the first")?;
+        within("the exploration fraction", self.exploration_fraction, 0.0..=1.0, PROBABILITY)
+    }
+
     /// Probability of a random action in `step`.
     fn epsilon(&self, step: u64) -> f64 {
         let duration = self.exploration_fraction * self.steps as f64;
+        if duration == 0.0 {
+            return self.end_epsilon;
+        }
         let slope = (self.end_epsilon - self.start_epsilon) / duration;
         let epsilon = slope * step as f64 + self.start_epsilon;
         if epsilon < self.end_epsilon { self.end_epsilon } else { epsilon }
@@ -80,6 +96,9 @@ pub struct DqnTrace {
 impl DqnTrace {
     /// Room for what a training of these options takes down.
     fn with_room(options: &DqnOptions) -> Result<Self, TrainingError> {
+        if !options.trace {
+            return Ok(Self::default());
+        }
         let updates = ((options.steps / options.train_frequency) as usize).saturating_add(1);
         let copies = ((options.steps / options.target_frequency) as usize).saturating_add(1);
         Ok(Self {
@@ -100,6 +119,7 @@ pub struct Dqn<E: Environment<Action = u32, ActionSpace = Discrete>, Q> {
     network: Q,
     exploration: Pcg64,
     gradient_steps: u64,
+    last_loss: Option<f32>,
     trace: DqnTrace,
 }
 
@@ -110,16 +130,19 @@ where
 {
     /// Takes all memory and begins the first episode. The environment is reset with `seed`; the agent's
     /// own numbers come from [`Stream`]s of it. Later steps allocate nothing.
+    ///
+    /// # Errors
+    ///
+    /// Whatever would end the training later, or silently spoil it, is refused here: options out of their ranges, and a
+    /// network whose outputs or minibatches do not fit.
     pub fn new(
         environment: E,
         mut network: Q,
         options: DqnOptions,
         seed: u64,
     ) -> Result<Self, TrainingError> {
-        not_zero(&[
-            ("train frequency", options.train_frequency),
-            ("target frequency", options.target_frequency),
-        ])?;
+        options.validate()?;
+        same_batch(network.batch(), options.batch)?;
         let experience = Experience::new(environment, options.buffer_capacity, options.batch, seed)?;
         let outputs = network.q_values(experience.observation())?.len();
         let actions = experience.action_space().count as usize;
@@ -129,6 +152,7 @@ where
         Ok(Self {
             exploration: Stream::Exploration.of(seed),
             gradient_steps: 0,
+            last_loss: None,
             trace: DqnTrace::with_room(&options)?,
             options,
             experience,
@@ -153,9 +177,12 @@ where
                 self.learn(global_step, epsilon)?;
             }
             if global_step.is_multiple_of(self.options.target_frequency) {
+                finite_weights(self.network.first_not_finite(), self.gradient_steps)?;
                 self.network.copy_to_target();
-                self.trace.copy_steps.push(global_step);
-                self.trace.copy_remainders.push(self.network.largest_target_difference());
+                if self.options.trace {
+                    self.trace.copy_steps.push(global_step);
+                    self.trace.copy_remainders.push(self.network.largest_target_difference());
+                }
             }
         }
         Ok(episode)
@@ -163,7 +190,7 @@ where
 
     fn learn(&mut self, global_step: u64, epsilon: f64) -> Result<(), TrainingError> {
         let batch = self.experience.sample()?;
-        self.network.update(Minibatch {
+        let loss = self.network.update(Minibatch {
             observations: batch.observations(),
             next_observations: batch.next_observations(),
             actions: batch.actions(),
@@ -171,10 +198,14 @@ where
             terminations: batch.terminations(),
         })?;
         self.gradient_steps += 1;
-        self.trace.update_steps.push(global_step);
-        self.trace.epsilons.push(epsilon);
-        self.trace.buffer_rows.push(self.experience.rows());
-        self.trace.batch_rows.push(self.experience.batch().size() as u64);
+        self.last_loss = Some(loss);
+        finite(loss, self.gradient_steps, || self.network.first_not_finite())?;
+        if self.options.trace {
+            self.trace.update_steps.push(global_step);
+            self.trace.epsilons.push(epsilon);
+            self.trace.buffer_rows.push(self.experience.rows());
+            self.trace.batch_rows.push(self.experience.batch().size() as u64);
+        }
         Ok(())
     }
 
@@ -188,7 +219,12 @@ where
         self.gradient_steps
     }
 
-    /// What the training took down of itself.
+    /// The loss before the last gradient step of this process; none before the first.
+    pub fn last_loss(&self) -> Option<f32> {
+        self.last_loss
+    }
+
+    /// What the training took down of itself; empty where the options ask for no trace.
     pub fn trace(&self) -> &DqnTrace {
         &self.trace
     }

@@ -6,7 +6,7 @@ use torchforge_nn::{DqnUpdate, PpoUpdate, SacUpdate, fill_standard_normal};
 use crate::dqn::greedy_action;
 use crate::ppo::chosen;
 use crate::stream::below;
-use crate::training::{Unfinished, not_zero};
+use crate::training::{Unfinished, not_zero, within};
 use crate::{Episode, Stream, TrainingError};
 
 /// Chooses actions.
@@ -17,6 +17,9 @@ pub trait Policy {
     /// The action to take after this observation.
     fn act(&mut self, observation: &[f32]) -> Result<&Self::Action, TrainingError>;
 }
+
+/// Steps of an episode, at most: far more than any task has, and seconds of work.
+const MOST_STEPS: u64 = 1 << 24;
 
 /// Plays so many episodes. The environment is reset with `seed` once; its generator goes on from episode to episode.
 ///
@@ -58,6 +61,9 @@ where
     for global_step in 0.. {
         let step = environment.step(policy.act(&observation)?, &mut observation)?;
         played.extend(unfinished.add(global_step, step.reward, step.done()));
+        if unfinished.length() >= MOST_STEPS {
+            return Err(TrainingError::Endless { steps: MOST_STEPS });
+        }
         if played.len() as u64 == episodes {
             break;
         }
@@ -97,8 +103,13 @@ pub struct DqnPolicy<Q> {
 
 impl<Q: DqnUpdate> DqnPolicy<Q> {
     /// Greedy where `epsilon` is 0. The random numbers come of `seed`.
-    pub fn new(network: Q, epsilon: f64, seed: u64) -> Self {
-        Self { network, epsilon, random: Stream::Exploration.of(seed), action: 0 }
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Option`] where `epsilon` is no probability.
+    pub fn new(network: Q, epsilon: f64, seed: u64) -> Result<Self, TrainingError> {
+        within("epsilon", epsilon, 0.0..=1.0, "a number from 0 to 1")?;
+        Ok(Self { network, epsilon, random: Stream::Exploration.of(seed), action: 0 })
     }
 }
 
@@ -107,6 +118,7 @@ impl<Q: DqnUpdate> Policy for DqnPolicy<Q> {
 
     fn act(&mut self, observation: &[f32]) -> Result<&u32, TrainingError> {
         let values = self.network.q_values(observation)?;
+        check_finite("a value", values)?;
         self.action = if self.random.unit() < self.epsilon {
             below(&mut self.random, values.len() as u32)
         } else {
@@ -140,6 +152,7 @@ impl<P: PpoUpdate> Policy for PpoPolicy<P> {
 
     fn act(&mut self, observation: &[f32]) -> Result<&u32, TrainingError> {
         let probabilities = self.networks.evaluate(observation)?.probabilities;
+        check_finite("a probability", probabilities)?;
         self.action = match &mut self.random {
             Some(random) => chosen(random.unit(), probabilities),
             None => greedy_action(probabilities),
@@ -181,6 +194,15 @@ impl<S: SacUpdate> Policy for SacPolicy<S> {
             fill_standard_normal(random, &mut self.noise);
         }
         self.networks.act(observation, &self.noise, &mut self.action)?;
+        check_finite("an action", &self.action)?;
         Ok(&self.action)
     }
+}
+
+/// An error where networks that learn no more give what is no number.
+fn check_finite(what: &'static str, values: &[f32]) -> Result<(), TrainingError> {
+    if values.iter().all(|value| value.is_finite()) {
+        return Ok(());
+    }
+    Err(TrainingError::NotFinite { what })
 }

@@ -2,21 +2,25 @@
 //!
 //! ```
 //! use torchforge_env::{CartPole, TimeLimit};
-//! use torchforge_nn::{AdamOptions, DenseDqn};
-//! use torchforge_rl::{Dqn, DqnOptions, Stream};
+//! use torchforge_rl::{Dqn, DqnOptions};
 //!
+//! let environment = TimeLimit::new(CartPole::new(), 500);
 //! let options = DqnOptions { learning_starts: 200, ..DqnOptions::default() };
-//! let mut weights = Stream::Weights.of(1);
-//! let network = DenseDqn::new(&[4, 120, 84, 2], options.batch, options.gamma, AdamOptions::default(), &mut weights)?;
-//! let mut agent = Dqn::new(TimeLimit::new(CartPole::new(), 500), network, options, 1)?;
+//! let mut agent = Dqn::cleanrl_with(environment, options, 1)?; // Dqn::cleanrl has CleanRL's options too
 //! while agent.environment_steps() < 400 {
 //!     if let Some(episode) = agent.step()? {
 //!         println!("step {}: {} steps, return {}", episode.step, episode.length, episode.total_reward);
 //!     }
 //! }
 //! assert_eq!(agent.gradient_steps(), 19); // every tenth step after the 200th
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), torchforge_rl::TrainingError>(())
 //! ```
+//!
+//! Other networks, or the same on another library, go through [`Dqn::new`], [`Ppo::new`] and [`Sac::new`]; what CleanRL's
+//! are made of is in [`cleanrl`].
+//!
+//! What would be learnt wrongly is an error when the agent is made: options out of their ranges, networks of other sizes. A
+//! training whose numbers are no numbers any more stops with the name of the tensor ([`TrainingError::Diverged`]).
 //!
 //! A training can be stopped, and gone on with to the same bytes: [`save_checkpoint`], [`load_checkpoint`]. [`evaluate`]
 //! plays episodes with what was learnt.
@@ -27,6 +31,7 @@
 
 mod advantage;
 mod checkpoint;
+pub mod cleanrl;
 mod dqn;
 mod evaluation;
 mod experience;

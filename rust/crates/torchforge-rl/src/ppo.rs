@@ -1,10 +1,12 @@
 //! Proximal policy optimisation (Schulman et al., 2017), after CleanRL's `ppo.py`.
 
-use torchforge_env::{Discrete, Environment, Pcg64, StepBatch, VectorEnv};
-use torchforge_nn::{NetworkState, PpoMinibatch, PpoUpdate};
+use torchforge_env::{AutoresetMode, Discrete, Environment, Pcg64, StepBatch, VectorEnv};
+use torchforge_nn::{NetworkState, PpoLoss, PpoMinibatch, PpoUpdate};
 
 use crate::stream::below;
-use crate::training::{MOST_ROLLOUT_STEPS, Unfinished, not_zero, with_room};
+use crate::training::{
+    MOST_ROLLOUT_STEPS, Unfinished, finite, finite_weights, not_zero, same_batch, with_room, within, zeros,
+};
 use crate::{Archive, Episode, GaeOptions, State, Stream, TrainingError};
 
 /// PPO's constants; the defaults are CleanRL's, for CartPole: its 500,000 steps are 976 iterations of four environments.
@@ -22,6 +24,8 @@ pub struct PpoOptions {
     pub learning_rate: f64,
     /// The advantages' discounts.
     pub gae: GaeOptions,
+    /// Whether the training takes down what it did: a few numbers for each gradient step, for as long as it runs.
+    pub trace: bool,
 }
 
 impl Default for PpoOptions {
@@ -33,6 +37,7 @@ impl Default for PpoOptions {
             epochs: 4,
             learning_rate: 2.5e-4,
             gae: GaeOptions { gamma: 0.99, lambda: 0.95 },
+            trace: false,
         }
     }
 }
@@ -49,6 +54,14 @@ impl PpoOptions {
             return Err(TrainingError::Minibatches { rows, parts: self.minibatches });
         }
         Ok(rows / self.minibatches)
+    }
+
+    fn validate(&self) -> Result<(), TrainingError> {
+        const SHARE: &str = "a number from 0 to 1";
+        not_zero(&[("iterations", self.iterations), ("epochs", self.epochs as u64)])?;
+        within("the learning rate", self.learning_rate, f64::MIN_POSITIVE.., "a positive number")?;
+        within("gamma", self.gae.gamma, 0.0..=1.0, SHARE)?;
+        within("lambda", self.gae.lambda, 0.0..=1.0, SHARE)
     }
 
     /// The learning rate of an iteration, counted from 0.
@@ -140,6 +153,7 @@ pub struct Ppo<E, P> {
     iteration: u64,
     environment_steps: u64,
     gradient_steps: u64,
+    last_loss: Option<PpoLoss>,
     trace: PpoTrace,
 }
 
@@ -154,15 +168,16 @@ struct Columns {
 }
 
 impl Columns {
-    fn zeroed(rows: usize, observation_len: usize) -> Self {
-        Self {
-            observations: vec![0.0; rows * observation_len],
-            actions: vec![0; rows],
-            log_probabilities: vec![0.0; rows],
-            advantages: vec![0.0; rows],
-            returns: vec![0.0; rows],
-            values: vec![0.0; rows],
-        }
+    fn zeroed(rows: usize, observation_len: usize) -> Result<Self, TrainingError> {
+        const WHAT: &str = "a rollout";
+        Ok(Self {
+            observations: zeros(rows.saturating_mul(observation_len), WHAT)?,
+            actions: zeros(rows, WHAT)?,
+            log_probabilities: zeros(rows, WHAT)?,
+            advantages: zeros(rows, WHAT)?,
+            returns: zeros(rows, WHAT)?,
+            values: zeros(rows, WHAT)?,
+        })
     }
 
     fn copy_row(&mut self, row: usize, other: &Self, from: usize, width: usize) {
@@ -198,9 +213,13 @@ where
         options: PpoOptions,
         seed: u64,
     ) -> Result<Self, TrainingError> {
-        not_zero(&[("iterations", options.iterations), ("epochs", options.epochs as u64)])?;
+        options.validate()?;
+        if environments.mode() != AutoresetMode::SameStep {
+            return Err(TrainingError::Autoreset { mode: environments.mode() });
+        }
         let (count, width) = (environments.len(), environments.observation_len());
         let minibatch_rows = options.minibatch_rows(count)?;
+        same_batch(networks.batch(), minibatch_rows)?;
         let rows = minibatch_rows * options.minibatches;
         let mut observations = vec![0.0; count * width];
         environments.reset(Some(seed), &mut observations)?;
@@ -209,8 +228,11 @@ where
         if outputs != actions {
             return Err(TrainingError::Outputs { outputs, actions });
         }
-        let updates =
-            (options.iterations as usize).saturating_mul(options.epochs).saturating_mul(options.minibatches);
+        let updates = if !options.trace {
+            0
+        } else {
+            (options.iterations as usize).saturating_mul(options.epochs).saturating_mul(options.minibatches)
+        };
         Ok(Self {
             choice: Stream::Exploration.of(seed),
             shuffling: Stream::Replay.of(seed),
@@ -222,18 +244,19 @@ where
             dones: vec![0.0; count],
             unfinished: vec![Unfinished::default(); count],
             memory: Memory {
-                columns: Columns::zeroed(rows, width),
+                columns: Columns::zeroed(rows, width)?,
                 rewards: vec![0.0; rows],
                 dones: vec![0.0; rows],
                 ended_before: vec![false; rows],
             },
-            minibatch: Columns::zeroed(minibatch_rows, width),
+            minibatch: Columns::zeroed(minibatch_rows, width)?,
             order: (0..rows as u32).collect(),
             iteration: 0,
             environment_steps: 0,
             gradient_steps: 0,
+            last_loss: None,
             trace: PpoTrace {
-                learning_rates: with_room(options.iterations as usize)?,
+                learning_rates: with_room(if options.trace { options.iterations as usize } else { 0 })?,
                 update_steps: with_room(updates)?,
                 batch_rows: with_room(updates)?,
                 wrong_flags: 0,
@@ -245,16 +268,27 @@ where
     }
 
     /// Acts for a rollout, then learns from it. Episodes that ended are added to the list.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Finished`] after the last iteration of the schedule, and [`TrainingError::Diverged`] where a loss
+    /// or a weight is no number any more.
     pub fn iterate(&mut self, episodes: &mut Vec<Episode>) -> Result<(), TrainingError> {
+        if self.iteration >= self.options.iterations {
+            return Err(TrainingError::Finished { iterations: self.options.iterations });
+        }
         for step in 0..self.options.rollout_steps {
             self.act(step, episodes)?;
         }
         self.look_back()?;
         let learning_rate = self.options.learning_rate(self.iteration);
-        self.trace.learning_rates.push(learning_rate);
+        if self.options.trace {
+            self.trace.learning_rates.push(learning_rate);
+        }
         for _ in 0..self.options.epochs {
             self.learn(learning_rate)?;
         }
+        finite_weights(self.networks.first_not_finite(), self.gradient_steps)?;
         self.iteration += 1;
         Ok(())
     }
@@ -326,7 +360,7 @@ where
             for (row, &from) in rows.iter().enumerate() {
                 self.minibatch.copy_row(row, &self.memory.columns, from as usize, width);
             }
-            self.networks.update(
+            let loss = self.networks.update(
                 PpoMinibatch {
                     observations: &self.minibatch.observations,
                     actions: &self.minibatch.actions,
@@ -338,8 +372,12 @@ where
                 learning_rate,
             )?;
             self.gradient_steps += 1;
-            self.trace.update_steps.push(self.environment_steps);
-            self.trace.batch_rows.push(rows.len() as u64);
+            self.last_loss = Some(loss);
+            finite(loss.total, self.gradient_steps, || self.networks.first_not_finite())?;
+            if self.options.trace {
+                self.trace.update_steps.push(self.environment_steps);
+                self.trace.batch_rows.push(rows.len() as u64);
+            }
         }
         Ok(())
     }
@@ -352,6 +390,12 @@ where
     /// Gradient steps taken, counted where they are taken.
     pub fn gradient_steps(&self) -> u64 {
         self.gradient_steps
+    }
+
+    /// What the last gradient step of this process found before it: losses, entropy, the gradient's length; none before
+    /// the first.
+    pub fn last_loss(&self) -> Option<PpoLoss> {
+        self.last_loss
     }
 
     /// What the training took down of itself.
@@ -374,7 +418,7 @@ where
     fn visit(&mut self, archive: &mut Archive) {
         let rows = self.order.len() as u64;
         let steps = self.options.iterations.saturating_mul(rows);
-        let updates = self.trace.update_steps.capacity() as u64;
+        let updates = steps.saturating_mul(self.options.epochs as u64);
         archive.generator("random.exploration", &mut self.choice);
         archive.generator("random.replay", &mut self.shuffling);
         archive.number("iterations", &mut self.iteration, self.options.iterations);

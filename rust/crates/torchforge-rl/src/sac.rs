@@ -1,10 +1,10 @@
 //! Soft actor-critic (Haarnoja et al., 2018), after CleanRL's `sac_continuous_action.py`.
 
 use torchforge_env::{ActionSpace, Continuous, Environment, Pcg64};
-use torchforge_nn::{NetworkState, PolicyNoise, SacMinibatch, SacUpdate, fill_standard_normal};
+use torchforge_nn::{NetworkState, PolicyLoss, PolicyNoise, SacMinibatch, SacUpdate, fill_standard_normal};
 
 use crate::experience::Experience;
-use crate::training::{not_zero, with_room};
+use crate::training::{finite, finite_weights, not_zero, same_batch, with_room, zeros};
 use crate::{Archive, Episode, State, Stream, TrainingError, TruncationTrace};
 
 /// SAC's constants; the defaults are CleanRL's, but for the number of steps and where learning starts, which are fewer: for
@@ -21,6 +21,8 @@ pub struct SacOptions {
     pub batch: usize,
     /// Steps from one visit to the policy to the next, and updates of it then.
     pub policy_frequency: u64,
+    /// Whether the training takes down what it did: a few numbers for each gradient step, for as long as it runs.
+    pub trace: bool,
 }
 
 impl Default for SacOptions {
@@ -31,9 +33,13 @@ impl Default for SacOptions {
             buffer_capacity: 1_000_000,
             batch: 256,
             policy_frequency: 2,
+            trace: false,
         }
     }
 }
+
+/// Gradient steps from one look at all weights to the next: a loss that is finite does not show a dead unit.
+const LOOK_AT_WEIGHTS: u64 = 1024;
 
 /// What a training says about itself, taken down where it was done.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +69,8 @@ pub struct Sac<E: Environment<Action = [f32], ActionSpace = Continuous>, S> {
     temperature_noise: Vec<f32>,
     action: Vec<f32>,
     gradient_steps: u64,
+    last_critic_loss: Option<f32>,
+    last_policy_loss: Option<PolicyLoss>,
     trace: SacTrace,
 }
 
@@ -74,27 +82,35 @@ where
     /// Takes all memory and begins the first episode. The environment is reset with `seed`; the agent's own numbers
     /// come from [`Stream`]s of it. Later steps allocate nothing.
     pub fn new(environment: E, networks: S, options: SacOptions, seed: u64) -> Result<Self, TrainingError> {
-        not_zero(&[("policy frequency", options.policy_frequency)])?;
+        not_zero(&[("steps", options.steps), ("policy frequency", options.policy_frequency)])?;
+        same_batch(networks.batch(), options.batch)?;
         let action_len = environment.action_space().width();
         if networks.action_len() != action_len {
             return Err(TrainingError::Outputs { outputs: networks.action_len(), actions: action_len });
         }
-        let round = options.batch * action_len;
-        let rounds = options.policy_frequency as usize * round;
-        let updates = options.steps.saturating_sub(options.learning_starts) as usize;
+        let noise = |rounds: u64| {
+            let values = usize::try_from(rounds).ok();
+            let values = values.and_then(|rounds| rounds.checked_mul(options.batch)?.checked_mul(action_len));
+            zeros(values.unwrap_or(usize::MAX), "the noise of the policy's updates")
+        };
+        let steps = options.steps.saturating_sub(options.learning_starts);
+        let updates = if options.trace { steps as usize } else { 0 };
+        let visits = if options.trace { options.policy_frequency as usize } else { 0 };
         Ok(Self {
             experience: Experience::new(environment, options.buffer_capacity, options.batch, seed)?,
             exploration: Stream::Exploration.of(seed),
             noise: Stream::Noise.of(seed),
             action_noise: vec![0.0; action_len],
-            critic_noise: vec![0.0; round],
-            policy_noise: vec![0.0; rounds],
-            temperature_noise: vec![0.0; rounds],
+            critic_noise: noise(1)?,
+            policy_noise: noise(options.policy_frequency)?,
+            temperature_noise: noise(options.policy_frequency)?,
             action: vec![0.0; action_len],
             gradient_steps: 0,
+            last_critic_loss: None,
+            last_policy_loss: None,
             trace: SacTrace {
                 update_steps: with_room(updates)?,
-                policy_steps: with_room(updates.saturating_add(options.policy_frequency as usize))?,
+                policy_steps: with_room(updates.saturating_add(visits))?,
                 target_steps: with_room(updates)?,
                 buffer_rows: with_room(updates)?,
                 batch_rows: with_room(updates)?,
@@ -135,11 +151,18 @@ where
             rewards: batch.rewards(),
             terminations: batch.terminations(),
         };
-        self.networks.update_critics(minibatch, &self.critic_noise)?;
+        let loss = self.networks.update_critics(minibatch, &self.critic_noise)?;
         self.gradient_steps += 1;
-        self.trace.update_steps.push(global_step);
-        self.trace.buffer_rows.push(self.experience.rows());
-        self.trace.batch_rows.push(self.experience.batch().size() as u64);
+        self.last_critic_loss = Some(loss);
+        finite(loss, self.gradient_steps, || self.networks.first_not_finite())?;
+        if self.gradient_steps.is_multiple_of(LOOK_AT_WEIGHTS) {
+            finite_weights(self.networks.first_not_finite(), self.gradient_steps)?;
+        }
+        if self.options.trace {
+            self.trace.update_steps.push(global_step);
+            self.trace.buffer_rows.push(self.experience.rows());
+            self.trace.batch_rows.push(self.experience.batch().size() as u64);
+        }
 
         if global_step.is_multiple_of(self.options.policy_frequency) {
             // As many updates as there were steps since the last.
@@ -147,12 +170,18 @@ where
             fill_standard_normal(&mut self.noise, &mut self.temperature_noise);
             let noise = PolicyNoise { policy: &self.policy_noise, temperature: &self.temperature_noise };
             let found = self.networks.update_policy(self.experience.batch().observations(), noise)?;
-            for _ in 0..found.rounds {
+            self.last_policy_loss = Some(found);
+            finite(found.policy + found.temperature, self.gradient_steps, || {
+                self.networks.first_not_finite()
+            })?;
+            for _ in 0..if self.options.trace { found.rounds } else { 0 } {
                 self.trace.policy_steps.push(global_step);
             }
         }
         self.networks.update_targets();
-        self.trace.target_steps.push(global_step);
+        if self.options.trace {
+            self.trace.target_steps.push(global_step);
+        }
         Ok(())
     }
 
@@ -169,6 +198,16 @@ where
     /// Transitions that the replay buffer can hold.
     pub fn buffer_capacity(&self) -> usize {
         self.experience.capacity()
+    }
+
+    /// The sum of the critics' losses before their last update in this process; none before the first.
+    pub fn last_critic_loss(&self) -> Option<f32> {
+        self.last_critic_loss
+    }
+
+    /// What the last update of the policy in this process found: losses and the temperature; none before the first.
+    pub fn last_policy_loss(&self) -> Option<PolicyLoss> {
+        self.last_policy_loss
     }
 
     /// What the training took down of itself.

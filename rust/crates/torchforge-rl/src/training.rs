@@ -6,6 +6,7 @@ use crate::Archive;
 
 /// Why a training cannot go on.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TrainingError {
     /// A number of zero was asked for.
     #[error("{what} is 0: give at least 1")]
@@ -35,6 +36,65 @@ pub enum TrainingError {
         /// Steps in a rollout of all environments.
         rows: usize,
     },
+    /// An option has a value with which nothing is learnt, or something else than what was meant.
+    #[error("{what} is {value} and must be {expected}")]
+    Option {
+        /// The option's name.
+        what: &'static str,
+        /// As given.
+        value: f64,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The network was made for other minibatches than the agent draws.
+    #[error("the network takes minibatches of {network} rows and the agent draws {agent}: make them equal")]
+    Batch {
+        /// Rows that the network takes.
+        network: usize,
+        /// Rows that the agent draws.
+        agent: usize,
+    },
+    /// The environments do not begin the next episode in the step that ends one.
+    #[error("the environments' autoreset mode is {mode:?}: PPO needs SameStep")]
+    Autoreset {
+        /// Their mode.
+        mode: torchforge_env::AutoresetMode,
+    },
+    /// The schedule is over: the next learning rate would be zero or negative.
+    #[error("all {iterations} iterations are over: give the options more, or stop here")]
+    Finished {
+        /// Iterations of the schedule.
+        iterations: u64,
+    },
+    /// The networks hold, or gave, a value that is infinite or not a number.
+    #[error(
+        "{what} is infinite or not a number after {gradient_steps} gradient steps: the training diverged; \
+             try a smaller learning rate"
+    )]
+    Diverged {
+        /// The tensor's name, or what the networks gave.
+        what: String,
+        /// Gradient steps taken until it was noticed.
+        gradient_steps: u64,
+    },
+    /// Networks that only act gave a value that is infinite or not a number.
+    #[error("{what} of the networks is infinite or not a number: what they were learnt with diverged")]
+    NotFinite {
+        /// What they gave.
+        what: &'static str,
+    },
+    /// An episode does not end.
+    #[error("an episode has {steps} steps and no end: wrap the environment in a TimeLimit")]
+    Endless {
+        /// Steps that it has.
+        steps: u64,
+    },
+    /// There is no memory for so much.
+    #[error("{what} has no room in memory: make it smaller")]
+    NoMemory {
+        /// What needs it.
+        what: &'static str,
+    },
     /// There is no room for what it takes down of itself.
     #[error("what it takes down of itself has no room in memory: give it fewer steps")]
     TooLong,
@@ -57,6 +117,53 @@ pub(crate) fn with_room<T>(expected: usize) -> Result<Vec<T>, TrainingError> {
     let mut list = Vec::new();
     list.try_reserve_exact(expected).map_err(|_| TrainingError::TooLong)?;
     Ok(list)
+}
+
+/// So many zeros, or an error where there is no memory for them.
+pub(crate) fn zeros<T: Clone + Default>(len: usize, what: &'static str) -> Result<Vec<T>, TrainingError> {
+    let mut list = Vec::new();
+    list.try_reserve_exact(len).map_err(|_| TrainingError::NoMemory { what })?;
+    list.resize(len, T::default());
+    Ok(list)
+}
+
+/// An error where a number is not within its range, or no number at all.
+pub(crate) fn within(
+    what: &'static str,
+    value: f64,
+    range: impl std::ops::RangeBounds<f64>,
+    expected: &'static str,
+) -> Result<(), TrainingError> {
+    if range.contains(&value) && value.is_finite() {
+        return Ok(());
+    }
+    Err(TrainingError::Option { what, value, expected })
+}
+
+/// An error where an agent draws other minibatches than its network takes.
+pub(crate) fn same_batch(network: usize, agent: usize) -> Result<(), TrainingError> {
+    if network == agent { Ok(()) } else { Err(TrainingError::Batch { network, agent }) }
+}
+
+/// An error where a loss, or a tensor that `find` names, is not finite.
+pub(crate) fn finite(
+    loss: f32,
+    gradient_steps: u64,
+    find: impl FnOnce() -> Option<String>,
+) -> Result<(), TrainingError> {
+    if loss.is_finite() {
+        return Ok(());
+    }
+    let what = find().map_or_else(|| "the loss".into(), |name| format!("tensor {name}"));
+    Err(TrainingError::Diverged { what, gradient_steps })
+}
+
+/// An error where a tensor is not finite.
+pub(crate) fn finite_weights(found: Option<String>, gradient_steps: u64) -> Result<(), TrainingError> {
+    match found {
+        Some(name) => Err(TrainingError::Diverged { what: format!("tensor {name}"), gradient_steps }),
+        None => Ok(()),
+    }
 }
 
 /// An error where a number is zero.
@@ -90,6 +197,11 @@ impl Unfinished {
     pub(crate) fn visit(&mut self, archive: &mut Archive, name: &str, steps: u64) {
         archive.number(&format!("{name}.length"), &mut self.length, steps);
         archive.numbers(&format!("{name}.return"), std::slice::from_mut(&mut self.total_reward));
+    }
+
+    /// Steps so far.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
     }
 
     /// Adds a step; where the step ended it, the episode comes out and the next one begins.

@@ -17,6 +17,7 @@ const PPO: PpoOptions = PpoOptions {
     epochs: 4,
     learning_rate: 1e-3,
     gae: GaeOptions { gamma: 0.99, lambda: 0.95 },
+    trace: true,
 };
 
 fn ppo(seed: u64, options: PpoOptions) -> Result<Ppo<TimeLimit<CartPole>, DensePpo>, TrainingError> {
@@ -122,8 +123,14 @@ fn options_of_ppo_that_cannot_work_are_errors() {
     assert_eq!(rows, Err(TrainingError::Rollout { rows: 1 << 42 }));
 }
 
-const SAC: SacOptions =
-    SacOptions { steps: 700, learning_starts: 300, buffer_capacity: 500, batch: 64, policy_frequency: 2 };
+const SAC: SacOptions = SacOptions {
+    steps: 700,
+    learning_starts: 300,
+    buffer_capacity: 500,
+    batch: 64,
+    policy_frequency: 2,
+    trace: true,
+};
 
 fn train_sac(seed: u64) -> (Vec<Episode>, Vec<u8>) {
     let environment = TimeLimit::new(Pendulum::new(), 200);

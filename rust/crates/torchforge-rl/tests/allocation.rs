@@ -67,10 +67,10 @@ fn workers() -> usize {
 
 #[test]
 fn a_step_that_acts_learns_copies_and_resets_allocates_nothing() {
-    let options = DqnOptions { steps: 2_000, learning_starts: 200, ..DqnOptions::default() };
+    let options = DqnOptions { steps: 2_000, learning_starts: 200, trace: true, ..DqnOptions::default() };
     let adam = AdamOptions::default();
     let mut weights = Stream::Weights.of(1);
-    let network = DenseDqn::new(&[4, 120, 84, 2], options.batch, options.gamma, adam, &mut weights).unwrap();
+    let network = DenseDqn::new(&[4, 120, 84, 2], options.batch, 0.99, adam, &mut weights).unwrap();
     let mut agent = Dqn::new(TimeLimit::new(CartPole::new(), 500), network, options, 1).unwrap();
 
     let before = ALLOCATIONS.get();
@@ -88,7 +88,7 @@ fn a_step_that_acts_learns_copies_and_resets_allocates_nothing() {
 fn an_iteration_of_ppo_allocates_nothing_but_in_the_callers_list() {
     let environments = (0..4).map(|_| TimeLimit::new(CartPole::new(), 500)).collect();
     let environments = VectorEnv::new(environments, AutoresetMode::SameStep).unwrap();
-    let options = PpoOptions { iterations: 4, ..PpoOptions::default() };
+    let options = PpoOptions { iterations: 4, trace: true, ..PpoOptions::default() };
     let mut rng = Stream::Weights.of(1);
     let mut network = |outputs| {
         Mlp::orthogonal(&[4, 64, 64, outputs], Activation::Tanh, &[1.4, 1.4, 1.0], &mut rng).unwrap()
@@ -118,7 +118,8 @@ fn a_step_on_several_threads_allocates_nothing_on_any_of_them() {
     let networks = SacNetworks { actor, targets: critics.clone(), critics, log_alpha: 0.0 };
     let range = ActionRange { bias: vec![0.0], scale: vec![2.0] };
     // A batch whose products are just large enough to be divided among threads.
-    let options = SacOptions { steps: 600, learning_starts: 100, batch: 32, ..SacOptions::default() };
+    let options =
+        SacOptions { steps: 600, learning_starts: 100, batch: 32, trace: true, ..SacOptions::default() };
     let networks = DenseSac::new(networks, range, options.batch, SacLossOptions::default()).unwrap();
     let networks = networks.on_threads(3).unwrap();
     let mut agent = Sac::new(TimeLimit::new(Pendulum::new(), 200), networks, options, 1).unwrap();

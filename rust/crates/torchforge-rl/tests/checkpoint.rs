@@ -78,16 +78,15 @@ const DQN: DqnOptions = DqnOptions {
     target_frequency: 100,
     buffer_capacity: 700,
     batch: 16,
-    gamma: 0.99,
     start_epsilon: 1.0,
     end_epsilon: 0.05,
     exploration_fraction: 0.5,
+    trace: true,
 };
 
 fn dqn<E: Environment<Action = u32, ActionSpace = Discrete>>(environment: E) -> Dqn<E, DenseDqn> {
     let mut weights = Stream::Weights.of(1);
-    let network =
-        DenseDqn::new(&[4, 16, 2], DQN.batch, DQN.gamma, AdamOptions::default(), &mut weights).unwrap();
+    let network = DenseDqn::new(&[4, 16, 2], DQN.batch, 0.99, AdamOptions::default(), &mut weights).unwrap();
     Dqn::new(environment, network, DQN, 1).unwrap()
 }
 
@@ -118,6 +117,7 @@ fn ppo_goes_on_after_any_iteration() {
         epochs: 2,
         learning_rate: 1e-3,
         gae: GaeOptions { gamma: 0.99, lambda: 0.95 },
+        trace: true,
     };
     let make = || {
         let environments = (0..3).map(|_| cart_pole()).collect();
@@ -145,8 +145,14 @@ fn ppo_goes_on_after_any_iteration() {
 
 #[test]
 fn sac_goes_on_before_and_between_updates_in_both_environments() {
-    let options =
-        SacOptions { steps: 260, learning_starts: 100, buffer_capacity: 180, batch: 16, policy_frequency: 2 };
+    let options = SacOptions {
+        steps: 260,
+        learning_starts: 100,
+        buffer_capacity: 180,
+        batch: 16,
+        policy_frequency: 2,
+        trace: true,
+    };
     fn made<E>(environment: E, options: SacOptions) -> Sac<E, DenseSac>
     where
         E: Environment<Action = [f32], ActionSpace = torchforge_env::Continuous>,

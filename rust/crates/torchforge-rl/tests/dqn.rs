@@ -11,10 +11,10 @@ const OPTIONS: DqnOptions = DqnOptions {
     target_frequency: 500,
     buffer_capacity: 2_000,
     batch: 32,
-    gamma: 0.99,
     start_epsilon: 1.0,
     end_epsilon: 0.05,
     exploration_fraction: 0.5,
+    trace: true,
 };
 
 fn cart_pole() -> TimeLimit<CartPole> {
@@ -24,8 +24,7 @@ fn cart_pole() -> TimeLimit<CartPole> {
 fn train(seed: u64) -> (Vec<Episode>, Vec<u32>, u64) {
     let mut weights = Stream::Weights.of(seed);
     let sizes = [4, 16, 16, 2];
-    let network =
-        DenseDqn::new(&sizes, OPTIONS.batch, OPTIONS.gamma, AdamOptions::default(), &mut weights).unwrap();
+    let network = DenseDqn::new(&sizes, OPTIONS.batch, 0.99, AdamOptions::default(), &mut weights).unwrap();
     let mut agent = Dqn::new(cart_pole(), network, OPTIONS, seed).unwrap();
     let mut episodes = Vec::new();
     while agent.environment_steps() < OPTIONS.steps {
@@ -62,6 +61,10 @@ struct Recorder {
 }
 
 impl DqnUpdate for Recorder {
+    fn batch(&self) -> usize {
+        OPTIONS.batch
+    }
+
     fn q_values(&mut self, _: &[f32]) -> Result<&[f32], Error> {
         self.acts += 1;
         Ok(&[0.0, 1.0])

@@ -57,6 +57,10 @@ fn no_episode_is_an_error_and_one_has_no_deviation() {
 struct Second;
 
 impl DqnUpdate for Second {
+    fn batch(&self) -> usize {
+        1
+    }
+
     fn q_values(&mut self, _: &[f32]) -> Result<&[f32], Error> {
         Ok(&[0.0, 1.0, 0.5])
     }
@@ -88,15 +92,19 @@ fn close(found: [f64; 3], expected: [f64; 3]) -> bool {
 
 #[test]
 fn dqn_is_greedy_but_for_its_epsilon() {
-    assert!(close(shares(&mut DqnPolicy::new(Second, 0.0, 1)), [0.0, 1.0, 0.0]));
-    assert!(close(shares(&mut DqnPolicy::new(Second, 0.3, 1)), [0.1, 0.8, 0.1]));
-    assert!(close(shares(&mut DqnPolicy::new(Second, 1.0, 1)), [1.0 / 3.0; 3]));
+    assert!(close(shares(&mut DqnPolicy::new(Second, 0.0, 1).unwrap()), [0.0, 1.0, 0.0]));
+    assert!(close(shares(&mut DqnPolicy::new(Second, 0.3, 1).unwrap()), [0.1, 0.8, 0.1]));
+    assert!(close(shares(&mut DqnPolicy::new(Second, 1.0, 1).unwrap()), [1.0 / 3.0; 3]));
 }
 
 /// Takes its actions with probabilities 0.2, 0.5 and 0.3.
 struct Likely;
 
 impl PpoUpdate for Likely {
+    fn batch(&self) -> usize {
+        1
+    }
+
     fn action_count(&self) -> usize {
         3
     }
@@ -120,6 +128,10 @@ fn ppo_takes_the_likeliest_action_or_draws_as_in_training() {
 struct Noisy;
 
 impl SacUpdate for Noisy {
+    fn batch(&self) -> usize {
+        1
+    }
+
     fn action_len(&self) -> usize {
         1
     }

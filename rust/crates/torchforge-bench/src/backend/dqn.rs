@@ -60,6 +60,14 @@ impl NetworkState for AnyDqn {
 }
 
 impl DqnUpdate for AnyDqn {
+    fn batch(&self) -> usize {
+        self.network.batch()
+    }
+
+    fn first_not_finite(&self) -> Option<String> {
+        self.network.first_not_finite()
+    }
+
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
         self.network.q_values(observation)
     }

@@ -72,6 +72,14 @@ impl NetworkState for AnyPpo {
 }
 
 impl PpoUpdate for AnyPpo {
+    fn batch(&self) -> usize {
+        self.networks.batch()
+    }
+
+    fn first_not_finite(&self) -> Option<String> {
+        self.networks.first_not_finite()
+    }
+
     fn action_count(&self) -> usize {
         self.networks.action_count()
     }

@@ -66,6 +66,14 @@ impl NetworkState for AnySac {
 }
 
 impl SacUpdate for AnySac {
+    fn batch(&self) -> usize {
+        self.0.batch()
+    }
+
+    fn first_not_finite(&self) -> Option<String> {
+        self.0.first_not_finite()
+    }
+
     fn action_len(&self) -> usize {
         self.0.action_len()
     }

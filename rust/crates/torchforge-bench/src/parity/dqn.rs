@@ -1,6 +1,6 @@
 //! Updates of DQN.
 
-use torchforge_nn::{AdamOptions, DqnUpdate, Error, Minibatch, Mlp, TensorReader, TensorWriter};
+use torchforge_nn::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp, TensorReader, TensorWriter};
 
 use super::{Call, Given, Minibatches, Parity, Updates, actions, of_one};
 use crate::Backend;
@@ -23,8 +23,8 @@ impl Parity for DqnParity {
     }
 
     fn read(&self, tensors: &TensorReader<'_>) -> Result<DqnGiven, Error> {
-        let online = Mlp::read(&self.layers, "online.", tensors)?;
-        let target = Mlp::read(&self.layers, "target.", tensors)?;
+        let online = Mlp::read(&self.layers, Activation::Relu, "online.", tensors)?;
+        let target = Mlp::read(&self.layers, Activation::Relu, "target.", tensors)?;
         let field = |name| Minibatches::read(tensors, name);
         let (actions, batch) = actions(tensors)?;
         Ok(DqnGiven {

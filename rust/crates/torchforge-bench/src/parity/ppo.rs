@@ -1,7 +1,8 @@
 //! Updates of PPO, and the advantages of a rollout.
 
 use torchforge_nn::{
-    AdamOptions, Error, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate, TensorReader, TensorWriter,
+    Activation, AdamOptions, Error, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate, TensorReader,
+    TensorWriter,
 };
 use torchforge_rl::{GaeOptions, Rollout, advantages_and_returns};
 
@@ -29,8 +30,8 @@ impl Parity for PpoParity {
     }
 
     fn read(&self, tensors: &TensorReader<'_>) -> Result<PpoGiven, Error> {
-        let actor = Mlp::read(&self.actor, "actor.", tensors)?;
-        let critic = Mlp::read(&self.critic, "critic.", tensors)?;
+        let actor = Mlp::read(&self.actor, Activation::Tanh, "actor.", tensors)?;
+        let critic = Mlp::read(&self.critic, Activation::Tanh, "critic.", tensors)?;
         let field = |name| Minibatches::read(tensors, name);
         let (actions, batch) = actions(tensors)?;
         Ok(PpoGiven {

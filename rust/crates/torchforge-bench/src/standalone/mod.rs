@@ -13,12 +13,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use torchforge_nn::{SimdPath, TensorWriter};
+use torchforge_rl::cleanrl::PPO_ENVIRONMENTS;
 use torchforge_rl::{
     Archive, CheckpointError, DqnOptions, Episode, PpoOptions, Returns, SacOptions, State, TrainingError,
     load_checkpoint, save_checkpoint,
 };
 
-use self::options::{PPO_ENVIRONMENTS, rollout};
+use self::options::rollout;
 use crate::arguments::kernels;
 use crate::environment::{continuous, discrete};
 use crate::protocol::print_line;
@@ -38,7 +39,7 @@ pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
         (asked.seed, Backend::Own(kernels), Course { asked, environment, path: kernels.path });
     match asked.algorithm {
         Algorithm::Dqn => {
-            let options = DqnOptions { steps, ..DqnOptions::default() };
+            let options = DqnOptions { steps, trace: true, ..DqnOptions::default() };
             let made = discrete(environment).map_err(Failure::Usage)?;
             let made = dqn::agent(made, options, seed, backend);
             course.train(made, steps, format!("{options:?}"))
@@ -50,13 +51,13 @@ pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
                 let fault = format!("{steps} steps are no iteration of ppo; give {least} or more");
                 return Err(Failure::Usage(fault));
             }
-            let options = PpoOptions { iterations, ..PpoOptions::default() };
+            let options = PpoOptions { iterations, trace: true, ..PpoOptions::default() };
             let made = ppo::environments(environment, PPO_ENVIRONMENTS).map_err(Failure::Usage)?;
             let made = ppo::agent(made, options, seed, backend);
             course.train(made, iterations * rollout(), format!("{options:?}"))
         }
         Algorithm::Sac => {
-            let options = SacOptions { steps, ..SacOptions::default() };
+            let options = SacOptions { steps, trace: true, ..SacOptions::default() };
             let made = continuous(environment).map_err(Failure::Usage)?;
             let made = sac::agent(made, options, seed, backend);
             course.train(made, steps, format!("{options:?}"))

@@ -6,13 +6,12 @@ use std::path::PathBuf;
 use lexopt::prelude::*;
 use serde::Deserialize;
 use torchforge_nn::SimdPath;
+use torchforge_rl::cleanrl::PPO_ENVIRONMENTS;
 use torchforge_rl::{DqnOptions, PpoOptions, SacOptions};
 
 use crate::Failure;
 use crate::arguments::{parsed, simd_path, text, threads, usage};
 
-/// CleanRL's environments of PPO, stepped together.
-pub(super) const PPO_ENVIRONMENTS: usize = 4;
 /// Parts of a training, with a checkpoint between two, where nobody says how many steps lie between them.
 const PARTS: u64 = 10;
 

@@ -12,7 +12,7 @@ pub(super) struct Episode {
 impl Episode {
     /// Generator and flag as words, then the environment's own `numbers`.
     pub(super) fn snapshot(&self, numbers: &[f64]) -> Vec<u64> {
-        let rng = self.rng.as_ref().map_or([0; 4], Pcg64::to_words);
+        let rng = self.rng.as_ref().map_or([0; 5], Pcg64::to_words);
         let flags = [u64::from(self.rng.is_some()), u64::from(self.under_way)];
         let numbers = numbers.iter().map(|number| number.to_bits());
         flags.into_iter().chain(rng).chain(numbers).collect()
@@ -20,7 +20,7 @@ impl Episode {
 
     /// The episode and the numbers that [`snapshot`](Self::snapshot) took down. All numbers are finite.
     pub(super) fn restored<const N: usize>(snapshot: &[u64]) -> Result<(Self, [f64; N]), Error> {
-        let (head, numbers) = snapshot.split_first_chunk::<6>().ok_or(Error::Snapshot)?;
+        let (head, numbers) = snapshot.split_first_chunk::<7>().ok_or(Error::Snapshot)?;
         let &[seeded, under_way, ref rng @ ..] = head;
         let episode = match (seeded, under_way) {
             (0, 0) => Self::default(),

@@ -66,7 +66,8 @@ pub(super) use library::Layout;
 
 #[cfg(any(feature = "burn", feature = "candle"))]
 mod library {
-    use crate::sac::{ACTOR_NAMES, CRITIC_NAMES, SacSizes};
+    use crate::mlp::LayerNames;
+    use crate::sac::SacSizes;
     use crate::{ActionRange, Error, Mlp, SacNetworks, TensorWriter};
 
     /// What the networks take and give, and how their tensors are called.
@@ -92,7 +93,7 @@ mod library {
             values: &[f32],
             tensors: &mut TensorWriter,
         ) {
-            self.actor.write_as(&format!("{prefix}actor."), ACTOR_NAMES, values, tensors);
+            self.actor.write_as(&format!("{prefix}actor."), LayerNames::Actor, values, tensors);
         }
 
         /// Writes values of both critics, or of what has `suffix` after their names.
@@ -105,7 +106,7 @@ mod library {
         ) {
             for (number, values) in (1..).zip(values) {
                 let name = format!("{prefix}qf{number}{suffix}.");
-                self.critic.write_as(&name, CRITIC_NAMES, values, tensors);
+                self.critic.write_as(&name, LayerNames::Critic, values, tensors);
             }
         }
     }

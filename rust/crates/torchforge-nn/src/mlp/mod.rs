@@ -9,6 +9,7 @@ use rand_core::Rng;
 pub(crate) use self::activations::{Activations, RowActivations, Transposed};
 use self::factors::Factors;
 use crate::buffer::Buffer;
+use crate::error::check_memory;
 use crate::kernels::fill_standard_normal;
 use crate::{Error, TensorReader, TensorWriter};
 
@@ -43,11 +44,27 @@ pub enum Activation {
     Tanh,
 }
 
-/// The names of each layer's tensors in a file: several share a layer whose outputs are divided equally among them.
-pub(crate) type LayerNames<'a> = &'a [&'a [&'a str]];
+/// How a file names the tensors of a network's layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LayerNames {
+    /// `0`, `2`, `4`, ...: PyTorch's `Sequential`, whose odd numbers are activations.
+    Sequential,
+    /// `fc1`, `fc2`, ...: CleanRL's critics of continuous actions.
+    Critic,
+    /// `fc1`, `fc2`, ..., and two that share the last layer's outputs equally: `fc_mean`, `fc_logstd`.
+    Actor,
+}
 
-/// The layers of PyTorch's `Sequential`, whose odd numbers are activations; no network here is deeper.
-const SEQUENTIAL: LayerNames<'_> = &[&["0"], &["2"], &["4"], &["6"], &["8"], &["10"]];
+impl LayerNames {
+    /// The names of the layer `index` of `count`: several share a layer whose outputs are divided equally among them.
+    fn of(self, index: usize, count: usize) -> Vec<String> {
+        match self {
+            Self::Sequential => vec![(2 * index).to_string()],
+            Self::Actor if index + 1 == count => vec!["fc_mean".into(), "fc_logstd".into()],
+            Self::Actor | Self::Critic => vec![format!("fc{}", index + 1)],
+        }
+    }
+}
 
 /// A dense network: linear layers with an activation between them, as PyTorch's
 /// `Sequential(Linear, ReLU, Linear, ReLU, ..., Linear)`.
@@ -112,32 +129,76 @@ impl Mlp {
     }
 
     /// A network whose parameters come from a file, under the names of PyTorch's `Sequential` (`{prefix}0.weight`,
-    /// `{prefix}0.bias`, `{prefix}2.weight`, ...) and in PyTorch's (outputs, inputs) layout.
-    pub fn read(sizes: &[usize], prefix: &str, tensors: &TensorReader<'_>) -> Result<Self, Error> {
-        Self::read_as(sizes, prefix, SEQUENTIAL, tensors)
+    /// `{prefix}0.bias`, `{prefix}2.weight`, ...) and in PyTorch's (outputs, inputs) layout. A file does not say what lies
+    /// between the layers, so the caller does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFinite`] names a tensor of a training that diverged; other errors say what is missing or of another
+    /// shape.
+    pub fn read(
+        sizes: &[usize],
+        activation: Activation,
+        prefix: &str,
+        tensors: &TensorReader<'_>,
+    ) -> Result<Self, Error> {
+        Self::read_as(sizes, activation, prefix, LayerNames::Sequential, tensors)
     }
 
     /// [`read`](Self::read) under other names.
     pub(crate) fn read_as(
         sizes: &[usize],
+        activation: Activation,
         prefix: &str,
-        names: LayerNames<'_>,
+        names: LayerNames,
         tensors: &TensorReader<'_>,
     ) -> Result<Self, Error> {
-        let mut network = Self::zeroed(sizes, Activation::Relu)?;
-        assert!(network.layers.len() <= names.len(), "a name for each layer");
-        for (layer, names) in network.layers.clone().into_iter().zip(names) {
+        let mut network = Self::zeroed(sizes, activation)?;
+        for (index, layer) in network.layers.clone().into_iter().enumerate() {
+            let names = names.of(index, network.layers.len());
             let (weights, biases) =
                 network.parameters[layer.offset..][..layer.len()].split_at_mut(layer.inputs * layer.outputs);
             let outputs = layer.outputs / names.len();
             let parts = weights.chunks_mut(outputs * layer.inputs).zip(biases.chunks_mut(outputs));
-            for ((weights, biases), name) in parts.zip(*names) {
+            for ((weights, biases), name) in parts.zip(names) {
                 let shape = [outputs, layer.inputs];
                 weights.copy_from_slice(&tensors.f32(&format!("{prefix}{name}.weight"), &shape)?);
                 biases.copy_from_slice(&tensors.f32(&format!("{prefix}{name}.bias"), &[outputs])?);
             }
         }
-        Ok(network)
+        match network.first_not_finite_as(prefix, names) {
+            Some(name) => Err(Error::NotFinite { name }),
+            None => Ok(network),
+        }
+    }
+
+    /// The name of the first tensor with a value that is infinite or not a number, as [`write`](Self::write) names it;
+    /// none where all are finite.
+    pub fn first_not_finite(&self, prefix: &str) -> Option<String> {
+        self.first_not_finite_as(prefix, LayerNames::Sequential)
+    }
+
+    /// [`first_not_finite`](Self::first_not_finite) under other names.
+    pub(crate) fn first_not_finite_as(&self, prefix: &str, names: LayerNames) -> Option<String> {
+        // Nearly always all are finite: a sum of products with zero is found much faster than a place.
+        if self.parameters.iter().fold(0.0_f32, |sum, value| sum + value * 0.0) == 0.0 {
+            return None;
+        }
+        let count = self.layers.len();
+        self.layers.iter().enumerate().find_map(|(index, layer)| {
+            let names = names.of(index, count);
+            let outputs = layer.outputs / names.len();
+            let weights = layer.weight(&self.parameters).chunks(outputs * layer.inputs);
+            let parts = weights.zip(layer.bias(&self.parameters).chunks(outputs)).zip(names);
+            parts.into_iter().find_map(|((weights, biases), name)| {
+                let odd = |values: &[f32]| values.iter().any(|value| !value.is_finite());
+                match (odd(weights), odd(biases)) {
+                    (true, _) => Some(format!("{prefix}{name}.weight")),
+                    (_, true) => Some(format!("{prefix}{name}.bias")),
+                    _ => None,
+                }
+            })
+        })
     }
 
     fn zeroed(sizes: &[usize], activation: Activation) -> Result<Self, Error> {
@@ -145,12 +206,14 @@ impl Mlp {
             return Err(Error::Sizes { sizes: sizes.to_vec() });
         }
         let mut layers = Vec::with_capacity(sizes.len() - 1);
-        let mut len = 0;
+        let mut len = 0_usize;
         for pair in sizes.windows(2) {
             let layer = Layer { inputs: pair[0], outputs: pair[1], offset: len };
-            len += layer.len();
+            check_memory("a layer of a network", &[pair[0].saturating_add(1), pair[1]])?;
+            len = len.saturating_add(layer.len());
             layers.push(layer);
         }
+        check_memory("a network", &[len])?;
         let factors = Factors::new(&layers);
         Ok(Self { layers, parameters: Buffer::zeros(len), activation, factors })
     }
@@ -158,28 +221,34 @@ impl Mlp {
     /// Writes values that are laid out as this network's parameters (the parameters themselves, or their
     /// gradients) in PyTorch's layout; the names as in [`read`](Self::read).
     pub fn write(&self, prefix: &str, values: &[f32], tensors: &mut TensorWriter) {
-        self.write_as(prefix, SEQUENTIAL, values, tensors);
+        self.write_as(prefix, LayerNames::Sequential, values, tensors);
     }
 
     /// [`write`](Self::write) under other names.
     pub(crate) fn write_as(
         &self,
         prefix: &str,
-        names: LayerNames<'_>,
+        names: LayerNames,
         values: &[f32],
         tensors: &mut TensorWriter,
     ) {
         assert_eq!(values.len(), self.parameters.len(), "one value a parameter");
-        assert!(self.layers.len() <= names.len(), "a name for each layer");
-        for (&layer, names) in self.layers.iter().zip(names) {
+        for (index, &layer) in self.layers.iter().enumerate() {
+            let names = names.of(index, self.layers.len());
             let outputs = layer.outputs / names.len();
             let weights = layer.weight(values).chunks(outputs * layer.inputs);
-            for ((weights, biases), name) in weights.zip(layer.bias(values).chunks(outputs)).zip(*names) {
+            for ((weights, biases), name) in weights.zip(layer.bias(values).chunks(outputs)).zip(names) {
                 let shape = vec![outputs, layer.inputs];
                 tensors.push(format!("{prefix}{name}.weight"), shape, weights.iter().copied());
                 tensors.push(format!("{prefix}{name}.bias"), vec![outputs], biases.iter().copied());
             }
         }
+    }
+
+    /// Whether there is memory for what so many rows become on their way through the layers.
+    pub(crate) fn check_memory(&self, rows: usize) -> Result<(), Error> {
+        let width = self.layers.iter().map(|layer| layer.outputs.max(layer.inputs)).sum();
+        check_memory("a minibatch", &[rows, width, 2])
     }
 
     /// The layers' widths, from the input's to the output's.
@@ -190,14 +259,15 @@ impl Mlp {
     /// Writes how far each weight reaches, times the root of its inputs, as `{prefix}{layer}.weight.bound`: 1, or just
     /// below, where it was drawn by PyTorch's default.
     pub fn write_bounds(&self, prefix: &str, tensors: &mut TensorWriter) {
-        self.write_bounds_as(prefix, SEQUENTIAL, tensors);
+        self.write_bounds_as(prefix, LayerNames::Sequential, tensors);
     }
 
     /// [`write_bounds`](Self::write_bounds) under other names.
-    pub(crate) fn write_bounds_as(&self, prefix: &str, names: LayerNames<'_>, tensors: &mut TensorWriter) {
-        for (&layer, names) in self.layers.iter().zip(names) {
+    pub(crate) fn write_bounds_as(&self, prefix: &str, names: LayerNames, tensors: &mut TensorWriter) {
+        for (index, &layer) in self.layers.iter().enumerate() {
+            let names = names.of(index, self.layers.len());
             let outputs = layer.outputs / names.len();
-            for (weight, name) in layer.weight(&self.parameters).chunks(outputs * layer.inputs).zip(*names) {
+            for (weight, name) in layer.weight(&self.parameters).chunks(outputs * layer.inputs).zip(names) {
                 let largest = weight.iter().fold(0.0_f32, |a, b| if b.abs() > a { b.abs() } else { a });
                 let bound = largest * (layer.inputs as f32).sqrt();
                 tensors.push(format!("{prefix}{name}.weight.bound"), vec![1], [bound]);
@@ -208,7 +278,8 @@ impl Mlp {
     /// Writes what an orthogonal initialisation promises: the products of each weight's rows, or of its columns where
     /// they are fewer, as `{prefix}{layer}.weight.gram`, and the biases.
     pub fn write_grams(&self, prefix: &str, tensors: &mut TensorWriter) {
-        for (&layer, names) in self.layers.iter().zip(SEQUENTIAL) {
+        for (index, &layer) in self.layers.iter().enumerate() {
+            let name = &LayerNames::Sequential.of(index, self.layers.len())[0];
             let weight = layer.weight(&self.parameters);
             let (outputs, inputs) = (layer.outputs, layer.inputs);
             // Distances from one row (or column) to the next, and along it.
@@ -217,9 +288,9 @@ impl Mlp {
             let value = |row, k| f64::from(weight[row * stride + k * along]);
             let product = |a, b| (0..length).map(|k| value(a, k) * value(b, k)).sum::<f64>() as f32;
             let gram = (0..count * count).map(|place| product(place / count, place % count));
-            tensors.push(format!("{prefix}{}.weight.gram", names[0]), vec![count, count], gram);
+            tensors.push(format!("{prefix}{name}.weight.gram"), vec![count, count], gram);
             let bias = layer.bias(&self.parameters).iter().copied();
-            tensors.push(format!("{prefix}{}.bias", names[0]), vec![outputs], bias);
+            tensors.push(format!("{prefix}{name}.bias"), vec![outputs], bias);
         }
     }
 

@@ -80,6 +80,15 @@ pub trait PpoUpdate {
     /// Actions that the policy chooses among.
     fn action_count(&self) -> usize;
 
+    /// Rows of the minibatches that it was made for.
+    fn batch(&self) -> usize;
+
+    /// The name of the first tensor that is not finite, of the actor (`actor.`) or of the critic (`critic.`). None where
+    /// all are, and for a library that keeps its parameters to itself.
+    fn first_not_finite(&self) -> Option<String> {
+        None
+    }
+
     /// Policy and values of (rows, observation length), for the number of rows that it was made for.
     fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error>;
 
@@ -114,6 +123,9 @@ impl DensePpo {
         adam: AdamOptions,
     ) -> Result<Self, Error> {
         let sizes = PpoSizes::of(&actor, &critic, rows, batch)?;
+        for network in [&actor, &critic] {
+            network.check_memory(batch.max(rows))?;
+        }
         Ok(Self {
             actions: vec![0.0; batch],
             log_probabilities: vec![0.0; rows * sizes.actions],
@@ -303,6 +315,15 @@ impl DensePpo {
 }
 
 impl PpoUpdate for DensePpo {
+    fn batch(&self) -> usize {
+        self.sizes.batch
+    }
+
+    fn first_not_finite(&self) -> Option<String> {
+        let critic = || self.critic().first_not_finite("critic.");
+        self.actor().first_not_finite("actor.").or_else(critic)
+    }
+
     fn action_count(&self) -> usize {
         self.sizes.actions
     }

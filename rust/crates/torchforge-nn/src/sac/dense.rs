@@ -3,12 +3,12 @@
 use super::critic::{Critic, CriticTask, with_both};
 use super::policy_sample::{PolicySample, deviation, join};
 use super::{
-    ACTOR_NAMES, ActionRange, CRITIC_NAMES, LOG_DEVIATION, PolicyLoss, PolicyNoise, SQUASH_EPSILON,
-    SacLossOptions, SacMinibatch, SacNetworks, SacSizes, SacUpdate,
+    ActionRange, LOG_DEVIATION, PolicyLoss, PolicyNoise, SQUASH_EPSILON, SacLossOptions, SacMinibatch,
+    SacNetworks, SacSizes, SacUpdate,
 };
 use crate::kernels::{exp, row_weights, tanh, total};
 use crate::learner::Learner;
-use crate::mlp::{Activations, RowActivations};
+use crate::mlp::{Activations, LayerNames, RowActivations};
 use crate::processor::Processor;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
 use crate::state::{NetworkState, Numbers, Visit};
@@ -45,6 +45,9 @@ impl DenseSac {
         options: SacLossOptions,
     ) -> Result<Self, Error> {
         let sizes = SacSizes::of(&networks, &range, batch)?;
+        for network in [&networks.actor, &networks.critics[0]] {
+            network.check_memory(batch)?;
+        }
         let SacNetworks { actor, critics, targets, log_alpha } = networks;
         let inputs = (sizes.observation + sizes.action) * batch;
         let [first, second] = critics;
@@ -89,34 +92,43 @@ impl DenseSac {
     pub fn write(&self, prefix: &str, tensors: &mut TensorWriter) {
         let name = |network: &str| format!("{prefix}{network}.");
         let actor = &self.actor.network;
-        actor.write_as(&name("actor"), ACTOR_NAMES, actor.parameters(), tensors);
+        actor.write_as(&name("actor"), LayerNames::Actor, actor.parameters(), tensors);
         for (number, critic) in (1..).zip(&self.critics) {
             let (online, target) = (&critic.learner.network, &critic.target);
-            online.write_as(&name(&format!("qf{number}")), CRITIC_NAMES, online.parameters(), tensors);
-            target.write_as(&name(&format!("qf{number}_target")), CRITIC_NAMES, target.parameters(), tensors);
+            online.write_as(&name(&format!("qf{number}")), LayerNames::Critic, online.parameters(), tensors);
+            target.write_as(
+                &name(&format!("qf{number}_target")),
+                LayerNames::Critic,
+                target.parameters(),
+                tensors,
+            );
         }
         tensors.push(format!("{prefix}log_alpha"), vec![1], self.log_alpha);
     }
 
     /// Writes how far the weights of actor and critics reach: see [`Mlp::write_bounds`].
     pub fn write_bounds(&self, prefix: &str, tensors: &mut TensorWriter) {
-        self.actor.network.write_bounds_as(&format!("{prefix}actor."), ACTOR_NAMES, tensors);
+        self.actor.network.write_bounds_as(&format!("{prefix}actor."), LayerNames::Actor, tensors);
         for (number, critic) in (1..).zip(&self.critics) {
-            critic.learner.network.write_bounds_as(&format!("{prefix}qf{number}."), CRITIC_NAMES, tensors);
+            critic.learner.network.write_bounds_as(
+                &format!("{prefix}qf{number}."),
+                LayerNames::Critic,
+                tensors,
+            );
         }
     }
 
     /// Writes the gradients of the last update of the actor, under CleanRL's names, after `prefix`.
     pub fn write_actor_gradients(&self, prefix: &str, tensors: &mut TensorWriter) {
         let name = format!("{prefix}actor.");
-        self.actor.network.write_as(&name, ACTOR_NAMES, &self.actor.gradients, tensors);
+        self.actor.network.write_as(&name, LayerNames::Actor, &self.actor.gradients, tensors);
     }
 
     /// Writes the gradients of the last update of the critics, under CleanRL's names, after `prefix`.
     pub fn write_critic_gradients(&self, prefix: &str, tensors: &mut TensorWriter) {
         for (number, critic) in (1..).zip(&self.critics) {
             let name = format!("{prefix}qf{number}.");
-            critic.learner.network.write_as(&name, CRITIC_NAMES, &critic.learner.gradients, tensors);
+            critic.learner.network.write_as(&name, LayerNames::Critic, &critic.learner.gradients, tensors);
         }
     }
 
@@ -318,6 +330,21 @@ impl DenseSac {
 }
 
 impl SacUpdate for DenseSac {
+    fn batch(&self) -> usize {
+        self.sizes.batch
+    }
+
+    fn first_not_finite(&self) -> Option<String> {
+        let critic = |(number, critic): (usize, &Critic)| {
+            critic.learner.network.first_not_finite_as(&format!("qf{number}."), LayerNames::Critic)
+        };
+        self.actor
+            .network
+            .first_not_finite_as("actor.", LayerNames::Actor)
+            .or_else(|| (1..).zip(&self.critics).find_map(critic))
+            .or_else(|| (!self.log_alpha[0].is_finite()).then(|| "log_alpha".into()))
+    }
+
     fn action_len(&self) -> usize {
         self.sizes.action
     }

@@ -9,7 +9,7 @@ pub use dense::DenseSac;
 pub(crate) use sizes::SacSizes;
 
 use crate::mlp::LayerNames;
-use crate::{AdamOptions, Error, Mlp, TensorReader};
+use crate::{Activation, AdamOptions, Error, Mlp, TensorReader};
 
 /// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +80,15 @@ pub trait SacUpdate {
     /// Values in an action.
     fn action_len(&self) -> usize;
 
+    /// Rows of the minibatches that it was made for.
+    fn batch(&self) -> usize;
+
+    /// The name of the first tensor that is not finite, of the actor (`actor.`) or of a critic (`qf1.`, `qf2.`), or
+    /// `log_alpha`. None where all are, and for a library that keeps its parameters to itself.
+    fn first_not_finite(&self) -> Option<String> {
+        None
+    }
+
     /// Writes the action that the policy takes: `noise` are standard normal numbers, zeros give the policy's middle.
     fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error>;
 
@@ -102,9 +111,6 @@ pub(crate) const HALF_LOG_TWO_PI: f64 = 0.918_938_533_204_672_8;
 /// Keeps the logarithm of the squashing's derivative finite.
 pub(crate) const SQUASH_EPSILON: f64 = 1e-6;
 
-pub(crate) const ACTOR_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc_mean", "fc_logstd"]];
-pub(crate) const CRITIC_NAMES: LayerNames<'_> = &[&["fc1"], &["fc2"], &["fc3"]];
-
 /// What the networks begin with.
 #[derive(Debug, Clone)]
 pub struct SacNetworks {
@@ -122,9 +128,10 @@ impl SacNetworks {
     /// Reads `actor.fc1.weight`, ..., `qf1.`, `qf2.`, `qf1_target.`, `qf2_target.` and `log_alpha`, as CleanRL names
     /// them.
     pub fn read(actor: &[usize], critic: &[usize], tensors: &TensorReader<'_>) -> Result<Self, Error> {
-        let critic = |name: &str| Mlp::read_as(critic, name, CRITIC_NAMES, tensors);
+        let read = |sizes, name: &str, names| Mlp::read_as(sizes, Activation::Relu, name, names, tensors);
+        let critic = |name: &str| read(critic, name, LayerNames::Critic);
         Ok(Self {
-            actor: Mlp::read_as(actor, "actor.", ACTOR_NAMES, tensors)?,
+            actor: read(actor, "actor.", LayerNames::Actor)?,
             critics: [critic("qf1.")?, critic("qf2.")?],
             targets: [critic("qf1_target.")?, critic("qf2_target.")?],
             log_alpha: tensors.f32("log_alpha", &[1])?[0],

@@ -1,6 +1,6 @@
 //! Passing over a state, to take it down or to take it up.
 
-use std::io::{Read, Seek};
+use std::io::{Cursor, Read, Seek};
 
 use torchforge_env::{Environment, Pcg64};
 use torchforge_nn::{Element, Error, NetworkState, Numbers, TensorFile, TensorWriter};
@@ -53,8 +53,23 @@ impl Archive {
         }
     }
 
-    /// Puts a file's numbers into the state; or says why not. `check` judges the file's words first.
+    /// Puts a file's numbers into the state; or says why not, with the state as before. `check` judges the file's words
+    /// first.
     pub(super) fn load(
+        source: Box<dyn Source>,
+        check: impl FnOnce(&str) -> Result<(), String>,
+        state: &mut dyn State,
+    ) -> Result<(), String> {
+        let before = Self::save("before".into(), state)?;
+        let loaded = Self::load_over(source, check, state);
+        if loaded.is_err() {
+            Self::load_over(Box::new(Cursor::new(before)), |_| Ok(()), state)?;
+        }
+        loaded
+    }
+
+    /// [`load`](Self::load), which leaves a state that is good for nothing where it fails.
+    fn load_over(
         source: Box<dyn Source>,
         check: impl FnOnce(&str) -> Result<(), String>,
         state: &mut dyn State,

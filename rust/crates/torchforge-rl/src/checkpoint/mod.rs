@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Raised whenever a file of before can no longer be gone on with.
-const FORM: &str = concat!("torchforge ", env!("CARGO_PKG_VERSION"), ", form 1");
+const FORM: &str = concat!("torchforge ", env!("CARGO_PKG_VERSION"), ", form 2");
 
 /// Why there is no checkpoint, or no going on from it.
 #[derive(Debug, thiserror::Error)]
@@ -89,20 +89,21 @@ pub fn save_checkpoint(
 
 /// Puts the state of a checkpoint into `state`, which was freshly made for the same training.
 ///
-/// Whatever the file holds, memory is bounded by what a checkpoint of this training can hold. On an error the state is
-/// good for nothing.
+/// Whatever the file holds, memory is bounded by what checkpoints of this training can hold. On an error the state is as
+/// before.
 pub fn load_checkpoint(
     path: &Path,
     training: &[(&str, String)],
     state: &mut dyn State,
 ) -> Result<(), CheckpointError> {
     let refused = |reason| CheckpointError::Refused { path: path.to_owned(), reason };
-    let opened = fs::metadata(path).and_then(|found| Ok((found.is_file(), File::open(path)?)));
+    // Another kind of file, such as a named pipe, would be waited for when it is opened.
+    let opened = fs::metadata(path).and_then(|found| found.is_file().then(|| File::open(path)).transpose());
     match opened {
-        Ok((true, file)) => {
+        Ok(Some(file)) => {
             Archive::load(Box::new(file), |found| same(found, &words(training)), state).map_err(refused)
         }
-        Ok((false, _)) => Err(refused("it is no ordinary file".into())),
+        Ok(None) => Err(refused("it is no ordinary file".into())),
         Err(error) => Err(CheckpointError::File { action: "open", path: path.to_owned(), error }),
     }
 }

@@ -43,6 +43,10 @@ impl DqnBackend for BurnDqn {
 }
 
 impl DqnUpdate for BurnDqn {
+    fn batch(&self) -> usize {
+        self.sizes.batch
+    }
+
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
         self.sizes.check_row(observation)?;
         self.row =

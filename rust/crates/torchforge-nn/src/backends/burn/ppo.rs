@@ -56,6 +56,10 @@ impl PpoBackend for BurnPpo {
 }
 
 impl PpoUpdate for BurnPpo {
+    fn batch(&self) -> usize {
+        self.sizes.batch
+    }
+
     fn action_count(&self) -> usize {
         self.sizes.actions
     }

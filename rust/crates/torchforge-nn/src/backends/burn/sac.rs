@@ -128,6 +128,10 @@ impl SacBackend for BurnSac {
 }
 
 impl SacUpdate for BurnSac {
+    fn batch(&self) -> usize {
+        self.layout.sizes.batch
+    }
+
     fn action_len(&self) -> usize {
         self.layout.sizes.action
     }

@@ -64,6 +64,10 @@ impl DqnBackend for CandleDqn {
 }
 
 impl DqnUpdate for CandleDqn {
+    fn batch(&self) -> usize {
+        self.sizes.batch
+    }
+
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
         self.sizes.check_row(observation)?;
         self.values = self.act(observation)?;

@@ -102,6 +102,10 @@ impl PpoBackend for CandlePpo {
 }
 
 impl PpoUpdate for CandlePpo {
+    fn batch(&self) -> usize {
+        self.sizes.batch
+    }
+
     fn action_count(&self) -> usize {
         self.sizes.actions
     }

@@ -187,6 +187,10 @@ impl SacBackend for CandleSac {
 }
 
 impl SacUpdate for CandleSac {
+    fn batch(&self) -> usize {
+        self.layout.sizes.batch
+    }
+
     fn action_len(&self) -> usize {
         self.layout.sizes.action
     }

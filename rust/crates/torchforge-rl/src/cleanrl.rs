@@ -1,0 +1,182 @@
+//! CleanRL's agents for an environment: its architectures, initialisation and optimisers.
+//!
+//! `dqn.py`, `ppo.py` and `sac_continuous_action.py` of CleanRL (Huang et al., 2022). Networks come from a seed's
+//! [`Stream::Weights`], so each seed gives one agent, to the byte.
+
+use torchforge_env::{ActionSpace, Continuous, Discrete, Environment, VectorEnv};
+use torchforge_nn::{
+    ActionRange, Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Error, Mlp, PpoLossOptions,
+    SacLossOptions, SacNetworks,
+};
+
+use crate::{Dqn, DqnOptions, Ppo, PpoOptions, Sac, SacOptions, Stream, TrainingError};
+
+/// DQN's discount of a step.
+pub const DQN_GAMMA: f64 = 0.99;
+/// Environments that PPO steps together.
+pub const PPO_ENVIRONMENTS: usize = 4;
+
+const DQN_HIDDEN: [usize; 2] = [120, 84];
+const PPO_HIDDEN: [usize; 2] = [64, 64];
+const SAC_HIDDEN: [usize; 2] = [256, 256];
+/// Gains of PPO's last layers: a policy that is nearly uniform at first, and values of ordinary size.
+const ACTOR_GAIN: f64 = 0.01;
+const CRITIC_GAIN: f64 = 1.0;
+/// PPO's Adam, but for the learning rate, which falls.
+const PPO_ADAM_EPSILON: f64 = 1e-5;
+
+/// Sizes of DQN's network.
+pub fn dqn_sizes(observation_len: usize, actions: usize) -> [usize; 4] {
+    let [first, second] = DQN_HIDDEN;
+    [observation_len, first, second, actions]
+}
+
+/// DQN's fresh network of a seed.
+///
+/// # Errors
+///
+/// [`Error::Sizes`] where there are no observations or no actions.
+pub fn dqn_network(observation_len: usize, actions: usize, seed: u64) -> Result<Mlp, Error> {
+    Mlp::new(&dqn_sizes(observation_len, actions), &mut Stream::Weights.of(seed))
+}
+
+/// Sizes of PPO's actor and of its critic.
+pub fn ppo_sizes(observation_len: usize, actions: usize) -> [[usize; 4]; 2] {
+    let [first, second] = PPO_HIDDEN;
+    [actions, 1].map(|outputs| [observation_len, first, second, outputs])
+}
+
+/// PPO's fresh actor and critic of a seed: orthogonal weights, tanh between the layers.
+///
+/// # Errors
+///
+/// [`Error::Sizes`] where there are no observations or no actions.
+pub fn ppo_networks(observation_len: usize, actions: usize, seed: u64) -> Result<[Mlp; 2], Error> {
+    let [actor, critic] = ppo_sizes(observation_len, actions);
+    let mut weights = Stream::Weights.of(seed);
+    let mut network = |sizes: &[usize], last_gain| {
+        let gains = [2_f64.sqrt(), 2_f64.sqrt(), last_gain];
+        Mlp::orthogonal(sizes, Activation::Tanh, &gains, &mut weights)
+    };
+    Ok([network(&actor, ACTOR_GAIN)?, network(&critic, CRITIC_GAIN)?])
+}
+
+/// PPO's optimiser.
+pub fn ppo_adam() -> AdamOptions {
+    let PpoOptions { learning_rate, .. } = PpoOptions::default();
+    AdamOptions { learning_rate, epsilon: PPO_ADAM_EPSILON, ..AdamOptions::default() }
+}
+
+/// Sizes of SAC's actor, whose outputs are means and log deviations, and of its critics.
+pub fn sac_sizes(observation_len: usize, action_len: usize) -> [[usize; 4]; 2] {
+    let [first, second] = SAC_HIDDEN;
+    [[observation_len, first, second, 2 * action_len], [observation_len + action_len, first, second, 1]]
+}
+
+/// SAC's fresh networks of a seed: the actor, then the critics; targets are equal to the critics.
+///
+/// # Errors
+///
+/// [`Error::Sizes`] where there are no observations or no actions.
+pub fn sac_networks(observation_len: usize, action_len: usize, seed: u64) -> Result<SacNetworks, Error> {
+    let [actor, critic] = sac_sizes(observation_len, action_len);
+    let mut weights = Stream::Weights.of(seed);
+    let actor = Mlp::new(&actor, &mut weights)?;
+    let critics = [Mlp::new(&critic, &mut weights)?, Mlp::new(&critic, &mut weights)?];
+    Ok(SacNetworks { actor, targets: critics.clone(), critics, log_alpha: 0.0 })
+}
+
+/// Half the range of an environment's actions, and its middle.
+pub fn action_range(space: &Continuous) -> ActionRange {
+    let pairs = || space.low.iter().zip(&space.high);
+    ActionRange {
+        scale: pairs().map(|(low, high)| (high - low) / 2.0).collect(),
+        bias: pairs().map(|(low, high)| (high + low) / 2.0).collect(),
+    }
+}
+
+impl<E> Dqn<E, DenseDqn>
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+{
+    /// CleanRL's `dqn.py` in this environment.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Dqn::new`].
+    pub fn cleanrl(environment: E, seed: u64) -> Result<Self, TrainingError> {
+        Self::cleanrl_with(environment, DqnOptions::default(), seed)
+    }
+
+    /// [`cleanrl`](Self::cleanrl) with other options.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Dqn::new`].
+    pub fn cleanrl_with(environment: E, options: DqnOptions, seed: u64) -> Result<Self, TrainingError> {
+        let actions = environment.action_space().count as usize;
+        let network = dqn_network(environment.observation_len(), actions, seed)?;
+        let adam = AdamOptions::default();
+        let network = DenseDqn::from_networks(network.clone(), network, options.batch, DQN_GAMMA, adam)?;
+        Self::new(environment, network, options, seed)
+    }
+}
+
+impl<E> Ppo<E, DensePpo>
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+{
+    /// CleanRL's `ppo.py` in these environments, of which it has [four](PPO_ENVIRONMENTS).
+    ///
+    /// # Errors
+    ///
+    /// As of [`Ppo::new`].
+    pub fn cleanrl(environments: VectorEnv<E>, seed: u64) -> Result<Self, TrainingError> {
+        Self::cleanrl_with(environments, PpoOptions::default(), seed)
+    }
+
+    /// [`cleanrl`](Self::cleanrl) with other options.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Ppo::new`].
+    pub fn cleanrl_with(
+        environments: VectorEnv<E>,
+        options: PpoOptions,
+        seed: u64,
+    ) -> Result<Self, TrainingError> {
+        let actions = environments.action_space().count as usize;
+        let [actor, critic] = ppo_networks(environments.observation_len(), actions, seed)?;
+        let adam = AdamOptions { learning_rate: options.learning_rate, ..ppo_adam() };
+        let (count, batch) = (environments.len(), options.minibatch_rows(environments.len())?);
+        let networks = DensePpo::new(actor, critic, count, batch, PpoLossOptions::default(), adam)?;
+        Self::new(environments, networks, options, seed)
+    }
+}
+
+impl<E> Sac<E, DenseSac>
+where
+    E: Environment<Action = [f32], ActionSpace = Continuous>,
+{
+    /// CleanRL's `sac_continuous_action.py` in this environment.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Sac::new`].
+    pub fn cleanrl(environment: E, seed: u64) -> Result<Self, TrainingError> {
+        Self::cleanrl_with(environment, SacOptions::default(), seed)
+    }
+
+    /// [`cleanrl`](Self::cleanrl) with other options.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Sac::new`].
+    pub fn cleanrl_with(environment: E, options: SacOptions, seed: u64) -> Result<Self, TrainingError> {
+        let space = environment.action_space();
+        let networks = sac_networks(environment.observation_len(), space.width(), seed)?;
+        let networks =
+            DenseSac::new(networks, action_range(space), options.batch, SacLossOptions::default())?;
+        Self::new(environment, networks, options, seed)
+    }
+}

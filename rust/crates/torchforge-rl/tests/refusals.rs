@@ -1,0 +1,224 @@
+//! What would be learnt wrongly, or not at all, is refused with its reason before it costs anything.
+
+use torchforge_env::{AutoresetMode, CartPole, Environment, Pendulum, TimeLimit, VectorEnv};
+use torchforge_nn::{Activation, AdamOptions, DenseDqn, DqnUpdate, Mlp, TensorReader, TensorWriter};
+use torchforge_rl::{
+    Dqn, DqnOptions, DqnPolicy, GaeOptions, Policy, Ppo, PpoOptions, Sac, SacOptions, Stream, TrainingError,
+    cleanrl, evaluate,
+};
+
+fn cart_pole() -> TimeLimit<CartPole> {
+    TimeLimit::new(CartPole::new(), 500)
+}
+
+fn cart_poles(mode: AutoresetMode) -> VectorEnv<TimeLimit<CartPole>> {
+    VectorEnv::new((0..4).map(|_| cart_pole()).collect(), mode).unwrap()
+}
+
+fn dqn_error(options: DqnOptions) -> String {
+    Dqn::cleanrl_with(cart_pole(), options, 1).err().map_or("accepted".into(), |error| error.to_string())
+}
+
+#[test]
+fn an_option_of_dqn_that_is_out_of_its_range_is_named_with_what_it_must_be() {
+    let of = DqnOptions::default();
+    for (options, told) in [
+        (DqnOptions { steps: 0, ..of }, "steps is 0: give at least 1"),
+        (
+            DqnOptions { start_epsilon: f64::NAN, ..of },
+            "the first epsilon is NaN and must be a number from 0 to 1",
+        ),
+        (
+            DqnOptions { start_epsilon: 1.5, ..of },
+            "the first epsilon is 1.5 and must be a number from 0 to 1",
+        ),
+        (DqnOptions { end_epsilon: -0.1, ..of }, "the last epsilon is -0.1 and must be a number from 0 to 1"),
+        (DqnOptions { start_epsilon: 0.0, ..of }, "the last epsilon is 0.05 and must be at most the first"),
+        (
+            DqnOptions { exploration_fraction: f64::INFINITY, ..of },
+            "the exploration fraction is inf and must be a number from 0 to 1",
+        ),
+    ] {
+        assert_eq!(dqn_error(options), told);
+    }
+}
+
+#[test]
+fn an_exploration_fraction_of_zero_explores_as_at_the_end_from_the_first_step_on() {
+    let options = DqnOptions {
+        exploration_fraction: 0.0,
+        end_epsilon: 0.0,
+        learning_starts: 10,
+        steps: 200,
+        trace: true,
+        ..DqnOptions::default()
+    };
+    let mut agent = Dqn::cleanrl_with(cart_pole(), options, 1).unwrap();
+    while agent.environment_steps() < options.steps {
+        agent.step().unwrap();
+    }
+    assert!(!agent.trace().epsilons.is_empty());
+    assert!(agent.trace().epsilons.iter().all(|&epsilon| epsilon == 0.0));
+}
+
+#[test]
+fn a_network_for_other_minibatches_is_refused_when_the_agent_is_made() {
+    let network = DenseDqn::new(&[4, 8, 2], 64, 0.99, AdamOptions::default(), &mut Stream::Weights.of(1));
+    let error = Dqn::new(cart_pole(), network.unwrap(), DqnOptions::default(), 1).err();
+    assert_eq!(error, Some(TrainingError::Batch { network: 64, agent: 128 }));
+}
+
+#[test]
+fn ppo_refuses_environments_that_reset_in_the_next_step() {
+    let error = Ppo::cleanrl(cart_poles(AutoresetMode::NextStep), 1).err();
+    assert_eq!(error, Some(TrainingError::Autoreset { mode: AutoresetMode::NextStep }));
+}
+
+#[test]
+fn ppo_stops_where_its_learning_rate_would_turn_negative() {
+    let options = PpoOptions { iterations: 2, ..PpoOptions::default() };
+    let mut agent = Ppo::cleanrl_with(cart_poles(AutoresetMode::SameStep), options, 1).unwrap();
+    let mut episodes = Vec::new();
+    for _ in 0..2 {
+        agent.iterate(&mut episodes).unwrap();
+    }
+    let before = (agent.environment_steps(), agent.networks().actor().parameters().to_vec());
+    assert_eq!(agent.iterate(&mut episodes), Err(TrainingError::Finished { iterations: 2 }));
+    assert_eq!(before, (agent.environment_steps(), agent.networks().actor().parameters().to_vec()));
+}
+
+#[test]
+fn an_option_of_ppo_that_is_out_of_its_range_is_named() {
+    for (options, what) in [
+        (PpoOptions { learning_rate: 0.0, ..PpoOptions::default() }, "the learning rate"),
+        (PpoOptions { learning_rate: f64::NAN, ..PpoOptions::default() }, "the learning rate"),
+        (PpoOptions { gae: GaeOptions { gamma: 1.1, lambda: 0.95 }, ..PpoOptions::default() }, "gamma"),
+        (PpoOptions { gae: GaeOptions { gamma: 0.99, lambda: -1.0 }, ..PpoOptions::default() }, "lambda"),
+    ] {
+        let error = Ppo::cleanrl_with(cart_poles(AutoresetMode::SameStep), options, 1).err().unwrap();
+        assert!(error.to_string().starts_with(what), "{error}");
+    }
+}
+
+#[test]
+fn a_diverged_training_stops_with_the_name_of_the_tensor() {
+    // A rate at which no network stays finite.
+    let adam = AdamOptions { learning_rate: 1e30, ..AdamOptions::default() };
+    let options = DqnOptions { learning_starts: 200, ..DqnOptions::default() };
+    let network = cleanrl::dqn_network(4, 2, 1).unwrap();
+    let network = DenseDqn::from_networks(network.clone(), network, options.batch, 0.99, adam).unwrap();
+    let mut agent = Dqn::new(cart_pole(), network, options, 1).unwrap();
+    let error = loop {
+        if let Err(error) = agent.step() {
+            break error;
+        }
+        assert!(agent.environment_steps() < 5_000, "it was never noticed");
+    };
+    let TrainingError::Diverged { gradient_steps, .. } = &error else { panic!("{error}") };
+    assert!((1..100).contains(gradient_steps), "{error}");
+}
+
+/// Weights of a network, one of which is no number.
+fn spoilt(name: &str) -> Vec<u8> {
+    let mut network = TensorWriter::new();
+    let sizes = [(8, 4), (2, 8)];
+    for (layer, (outputs, inputs)) in sizes.into_iter().enumerate() {
+        for (kind, shape) in [("weight", vec![outputs, inputs]), ("bias", vec![outputs])] {
+            let tensor = format!("{}.{kind}", 2 * layer);
+            let len: usize = shape.iter().product();
+            let odd = if tensor == name { f32::NAN } else { 0.5 };
+            network.push(tensor, shape, (0..len).map(|index| if index == len / 2 { odd } else { 0.5 }));
+        }
+    }
+    network.into_bytes()
+}
+
+#[test]
+fn weights_that_are_no_numbers_are_refused_on_reading_by_the_tensors_name() {
+    for name in ["0.weight", "0.bias", "2.weight", "2.bias"] {
+        let bytes = spoilt(name);
+        let read = Mlp::read(&[4, 8, 2], Activation::Relu, "", &TensorReader::new(&bytes).unwrap());
+        let told = read.unwrap_err().to_string();
+        assert!(told.contains(&format!("{name:?}")) && told.contains("diverged"), "{told}");
+    }
+    let whole = spoilt("none");
+    assert!(Mlp::read(&[4, 8, 2], Activation::Relu, "", &TensorReader::new(&whole).unwrap()).is_ok());
+}
+
+#[test]
+fn a_network_of_many_layers_is_written_and_read_again() {
+    let sizes = [3, 4, 5, 4, 5, 4, 5, 4, 5, 2];
+    let network = Mlp::new(&sizes, &mut Stream::Weights.of(1)).unwrap().with_activation(Activation::Tanh);
+    let mut tensors = TensorWriter::new();
+    network.write("deep.", network.parameters(), &mut tensors);
+    let bytes = tensors.into_bytes();
+    let read = Mlp::read(&sizes, Activation::Tanh, "deep.", &TensorReader::new(&bytes).unwrap()).unwrap();
+    assert_eq!(read.parameters(), network.parameters());
+}
+
+#[test]
+fn sizes_that_no_memory_holds_are_errors() {
+    let options = SacOptions { policy_frequency: 1 << 40, ..SacOptions::default() };
+    let error = Sac::cleanrl_with(TimeLimit::new(Pendulum::new(), 200), options, 1).err().unwrap();
+    assert!(error.to_string().contains("no room in memory"), "{error}");
+    let options = DqnOptions { buffer_capacity: 1 << 44, ..DqnOptions::default() };
+    assert!(dqn_error(options).contains("there is no memory for"), "{}", dqn_error(options));
+    let options = DqnOptions { batch: 1 << 24, ..DqnOptions::default() };
+    let told = dqn_error(DqnOptions { batch: 1 << 25, ..options });
+    assert!(told.contains("rows"), "{told}");
+    let error = Mlp::new(&[1 << 40, 1 << 20, 2], &mut Stream::Weights.of(1)).unwrap_err();
+    assert!(error.to_string().contains("there is no memory"), "{error}");
+    let error = Mlp::new(&[usize::MAX, usize::MAX, 2], &mut Stream::Weights.of(1)).unwrap_err();
+    assert!(error.to_string().contains("there is no memory"), "{error}");
+}
+
+/// Keeps the pole upright for ever, in an environment without a limit.
+struct Balance(u32);
+
+impl Policy for Balance {
+    type Action = u32;
+
+    fn act(&mut self, observation: &[f32]) -> Result<&u32, TrainingError> {
+        let [position, speed, angle, turning] = observation else { unreachable!() };
+        self.0 = u32::from(angle + 0.4 * turning + 0.02 * position + 0.05 * speed > 0.0);
+        Ok(&self.0)
+    }
+}
+
+#[test]
+fn an_episode_without_an_end_is_an_error_and_not_a_wait() {
+    let error = evaluate(&mut CartPole::new(), &mut Balance(0), 1, 1).unwrap_err();
+    assert!(matches!(error, TrainingError::Endless { .. }), "{error}");
+    assert!(error.to_string().contains("TimeLimit"));
+}
+
+#[test]
+fn a_limit_of_no_steps_is_an_error_when_an_episode_would_begin() {
+    let error = TimeLimit::new(CartPole::new(), 0).reset(Some(1), &mut [0.0; 4]).unwrap_err();
+    assert!(error.to_string().contains("give TimeLimit at least 1"), "{error}");
+}
+
+#[test]
+fn a_policy_refuses_an_epsilon_that_is_no_probability_and_networks_that_give_no_numbers() {
+    let network = || {
+        let network = cleanrl::dqn_network(4, 2, 1).unwrap();
+        DenseDqn::from_networks(network.clone(), network, 1, 0.99, AdamOptions::default()).unwrap()
+    };
+    for epsilon in [f64::NAN, -0.1, 1.1] {
+        assert!(matches!(DqnPolicy::new(network(), epsilon, 1).err(), Some(TrainingError::Option { .. })));
+    }
+    let mut policy = DqnPolicy::new(network(), 0.0, 1).unwrap();
+    let error = policy.act(&[f32::NAN; 4]).unwrap_err();
+    assert_eq!(error, TrainingError::NotFinite { what: "a value" });
+}
+
+#[test]
+fn a_training_takes_nothing_down_unless_it_is_asked_to() {
+    let options = DqnOptions { learning_starts: 20, steps: u64::MAX, ..DqnOptions::default() };
+    let mut agent = Dqn::cleanrl_with(cart_pole(), options, 1).unwrap();
+    for _ in 0..200 {
+        agent.step().unwrap();
+    }
+    assert!(agent.gradient_steps() > 0 && agent.trace().update_steps.is_empty());
+    assert_eq!(agent.network().batch(), options.batch);
+}
