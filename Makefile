@@ -4,7 +4,7 @@ ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit properties mutants rust backends integration clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends integration clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -51,6 +51,9 @@ PYTEST := PYTHONDONTWRITEBYTECODE= .venv/bin/pytest
 
 unit: .venv/.ready  ## the tests that need no Docker, in minutes
 	$(PYTEST) tests/unit tests/redteam -n $(WORKERS) --dist loadscope
+
+browser: .venv/.ready  ## the HTML report in a real Chromium, which has to be installed
+	$(PYTEST) tests/browser
 
 properties: .venv/.ready  ## the unit tests' properties with twenty times as many examples: each week
 	$(PYTEST) tests/unit -n logical --dist loadscope -m hypothesis --hypothesis-profile=weekly

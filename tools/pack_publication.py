@@ -36,7 +36,7 @@ from runner.records.publication import (
 )
 from runner.records.record import Record
 from runner.records.store import Store
-from runner.report.tables.write import STAMP
+from runner.report.write import STAMP
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import DamagedRecord, ForgeBenchError, StoreError, UsageError
 from runner.system.files import PART, part_prefix, sync_directory, tree

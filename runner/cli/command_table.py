@@ -13,6 +13,7 @@ _MODULES = {
     "plan": "plan",
     "build": "build",
     "render": "render",
+    "report": "report",
     "compare": "compare",
     "verify": "verify",
     "show": "show_record",

@@ -7,6 +7,8 @@ from typing import Any
 from runner.matrix import load_matrix
 from runner.records.record import Record
 from runner.records.store import newest_by_key
+from runner.report.html import REPORT
+from runner.report.html.report import report
 from runner.report.tables.markdown import escape
 from runner.report.tables.pages import render_pages
 
@@ -21,15 +23,16 @@ def pages_of(folder: Path, facts: Mapping[str, Any], records: Sequence[Record]) 
     matrix = load_matrix(folder / MATRIX, builds=False)
     newest = list(newest_by_key(records).values())
     notes = notes_of(facts)
-    return {
-        f"tables/{profile}/{page.file}": (
-            _noted(page.text, notes) if page.ending == "md" else page.text
-        ).encode()
-        for profile in sorted(
-            {plan["profile"] for plan in facts["plans"] if plan["commit"] == facts["commit"]}
-        )
-        for page in render_pages(matrix, newest, profile=profile)
-    }
+    profiles = {plan["profile"] for plan in facts["plans"] if plan["commit"] == facts["commit"]}
+    files: dict[str, bytes] = {}
+    for profile in sorted(profiles):
+        pages = {
+            page.file: _noted(page.text, notes) if page.ending == "md" else page.text
+            for page in render_pages(matrix, newest, profile=profile)
+        }
+        pages[REPORT] = report(pages, profile=profile)
+        files |= {f"tables/{profile}/{name}": text.encode() for name, text in pages.items()}
+    return files
 
 
 def notes_of(facts: Mapping[str, Any]) -> list[str]:

@@ -45,7 +45,7 @@ from runner.report.export.write import as_csv, as_parquet
 from runner.report.record_page import record_page
 from runner.report.tables.markdown import render_table
 from runner.report.tables.pages import render_pages
-from runner.report.tables.write import write_tables
+from runner.report.write import write_tables
 from runner.system import machine
 from runner.system.cpus import CpuSet
 from runner.system.errors import ContradictoryRecord, ForgeBenchError, MatrixError, VerificationDiffers

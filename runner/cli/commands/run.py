@@ -14,6 +14,7 @@ from runner.planning.planned import Decision, Plan
 from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.records.store import newest_by_key
+from runner.report.html import REPORT
 from runner.running.run import run
 from runner.system.errors import CellsFailed
 from runner.system.files import write_atomically
@@ -38,7 +39,8 @@ def _run(context: Context) -> int:
     progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
     records = told.of_today(summary.records)
     show(context, records, store.place("tables"), written=context.shown_architectures)
-    progress.say(f"tables: {store.tables_directory / context.options.profile}")
+    folder = store.tables_directory / context.options.profile
+    progress.say(f"tables: {folder}; in one file: {folder / REPORT}")
     if summary.records:
         told.answer(list(newest_by_key(records).values()))
     if summary.failed:

@@ -10,7 +10,7 @@ from runner.matrix import Matrix
 from runner.records.record import Record
 from runner.records.store import link_on_the_way, newest_by_key
 from runner.report.tables.narrow import narrow
-from runner.report.tables.write import write_tables
+from runner.report.write import write_tables
 from runner.system.terminal import width_of
 
 

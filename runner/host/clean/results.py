@@ -11,7 +11,7 @@ from runner.host.clean.item import Area, Item
 from runner.records.ledger.file import append
 from runner.records.ledger.lines import RemovedLine
 from runner.records.store import Store
-from runner.report.tables.write import STAMP
+from runner.report.write import STAMP
 from runner.system.files import folder, tree
 from runner.system.scratch import abandoned_scratch
 

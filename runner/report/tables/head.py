@@ -9,17 +9,18 @@ from runner.report.tables.verdict import verdict_in_words
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """``plotted`` says whether a plot lies beside the page."""
+    """``plotted`` says whether a plot of ratios lies beside the page, and ``curves`` whether learning curves do."""
 
     name: str
     title: str
     profile: str
     verdict: str
     plotted: bool
+    curves: bool
     reference: str
 
 
-def head_of(rooms: Sequence[Room], *, profile: str, plotted: bool) -> Head:
+def head_of(rooms: Sequence[Room], *, profile: str, plotted: bool, curves: bool) -> Head:
     """The head of the page of these rooms, which are of one benchmark."""
     benchmark = rooms[0].benchmark
     return Head(
@@ -28,5 +29,6 @@ def head_of(rooms: Sequence[Room], *, profile: str, plotted: bool) -> Head:
         profile=profile,
         verdict=verdict_in_words(rooms),
         plotted=plotted,
+        curves=curves,
         reference=benchmark.reference.name,
     )

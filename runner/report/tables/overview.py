@@ -29,7 +29,7 @@ class OverviewView:
 
 def overview_view(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, profile: str) -> OverviewView:
     """The page over the rooms of every benchmark."""
-    lines = [line for rooms in benchmark_rooms for line in _by_limits(rooms)]
+    lines = _run_columns([line for rooms in benchmark_rooms for line in _by_limits(rooms)])
     columns = [texts.column(matrix, room) for room in lines[0]] if lines else []
     rows = [row for rooms in benchmark_rooms for room in rooms for row in room.rows]
     return OverviewView(
@@ -40,7 +40,7 @@ def overview_view(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, 
             rows=tuple(
                 (_name(rooms[0]), case, *(_headline(room, case) for room in rooms))
                 for rooms in lines
-                for case in sorted(rooms[0].benchmark.cases, key=natural_order)
+                for case in _run_cases(rooms)
             ),
         ),
         benchmarks=tuple((rooms[0].benchmark.name, rooms[0].benchmark.title) for rooms in benchmark_rooms),
@@ -55,6 +55,19 @@ def overview_view(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, 
             if row.side in (Side.OURS, Side.KERNEL) and _slower(room, row)
         ),
     )
+
+
+def _run_columns(lines: Sequence[Sequence[Room]]) -> list[list[Room]]:
+    """The lines without the platforms that ran nothing; all of them where nothing was run at all."""
+    run = {index for line in lines for index, room in enumerate(line) if room.records}
+    return [[room for index, room in enumerate(line) if index in run or not run] for line in lines]
+
+
+def _run_cases(rooms: Sequence[Room]) -> list[str]:
+    """The cases that were run on any of a line's platforms; all where none was."""
+    cases = sorted(rooms[0].benchmark.cases, key=natural_order)
+    run = {record.case for room in rooms for record in room.records}
+    return [case for case in cases if case in run or not run]
 
 
 def _by_limits(rooms: Sequence[Room]) -> list[list[Room]]:

@@ -10,6 +10,7 @@ from runner.report.tables.markdown import render
 from runner.report.tables.methodology import methodology_view
 from runner.report.tables.operation import operation_view
 from runner.report.tables.overview import overview_view
+from runner.report.tables.plots.curves import curves_plot
 from runner.report.tables.plots.room import room_plot
 from runner.report.tables.same_returns import same_returns_table
 from runner.report.tables.selection import Room, rooms
@@ -34,7 +35,7 @@ class Page:
 
 
 def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> tuple[Page, ...]:
-    """The overview, a page for each benchmark with its plot, and the methodology.
+    """The overview, a page for each benchmark with its plots, and the methodology.
 
     Args:
         matrix: the requested cells; a cell without a record is shown as not run.
@@ -101,11 +102,13 @@ def _overview(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile
 def _pages(
     matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], profile: str
 ) -> Iterator[Page]:
-    plot = room_plot(own_rooms)
-    head = head_of(own_rooms, profile=profile, plotted=plot is not None)
+    plot, curves = room_plot(own_rooms), curves_plot(own_rooms)
+    head = head_of(own_rooms, profile=profile, plotted=plot is not None, curves=curves is not None)
     yield Page(name=head.name, text=_benchmark(matrix, own_rooms, records, head))
     if plot is not None:
         yield Page(name=head.name, text=plot, ending="svg")
+    if curves is not None:
+        yield Page(name=f"{head.name}-curves", text=curves, ending="svg")
 
 
 def _benchmark(matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], head: Head) -> str:

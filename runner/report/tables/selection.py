@@ -200,12 +200,14 @@ def _room(
                 platform=platform,
                 limits=limits,
                 seeds=seeds,
+                elsewhere=elsewhere,
             )
             for case in benchmark.cases.values()
             for implementation in benchmark.implementations.values()
             if not elsewhere & {implementation.name, case.name}
+            or (implementation.reference and case.name not in elsewhere)
         ),
-        elsewhere=tuple(sorted(elsewhere)),
+        elsewhere=tuple(sorted(elsewhere - {benchmark.reference.name})),
         outdated=len(here) - len(current),
     )
 
@@ -219,6 +221,7 @@ def _row(
     platform: Platform,
     limits: Limits,
     seeds: tuple[int, ...],
+    elsewhere: frozenset[str],
 ) -> Row:
     def mine(records: Sequence[Record]) -> list[Record]:
         return [
@@ -235,7 +238,10 @@ def _row(
         failed=tuple(record for record in found if record.failed),
         missing=tuple(seed for seed in seeds if seed not in {record.seed for record in found}),
         outdated=not found and bool(mine(here)),
-        left_out=implementation.left_out(platform.name, case.name, limits.name) or left_out(limits, platform),
+        left_out=implementation.left_out(platform.name, case.name, limits.name)
+        or left_out(limits, platform)
+        # A reference has this row all the same: tables name what the others were compared with.
+        or ("its native outputs judge the emulated ones" if implementation.name in elsewhere else None),
         disbelieved=tuple(record for record in found if record not in kept),
     )
 

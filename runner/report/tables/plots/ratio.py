@@ -9,8 +9,8 @@ from runner.figures.statistics import Interval
 from runner.report.tables import units
 from runner.report.tables.plots.svg import Drawing, Style
 
-_WIDTH = 760
-_LABELS, _VALUES, _LEFT = 230, 190, 14
+_WIDTH = 790
+_LABELS, _VALUES, _LEFT = 230, 220, 14
 _TOP, _ROW, _GAP, _AXIS = 44, 22, 14, 46
 _DOT = 4.5
 # The ticks that a decade has, and the room beside the outermost figure.

@@ -1,5 +1,6 @@
 """The few shapes that a plot is made of, as SVG. Colours follow the reader's own setting, light or dark."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from xml.sax.saxutils import escape
@@ -17,6 +18,9 @@ text {{ font-family: {_FONT}; font-size: 13px; fill: #1f2328; }}
 .one {{ stroke: #59636e; stroke-width: 1.5; }}
 .strong {{ stroke: #b7410e; fill: #b7410e; stroke-width: 2.5; }}
 .weak {{ stroke: #59636e; fill: #59636e; stroke-width: 2.5; }}
+polyline {{ fill: none !important; }}
+polygon {{ stroke: none !important; fill-opacity: 0.18; }}
+.aim {{ stroke: #59636e; stroke-width: 1; stroke-dasharray: 5 4; }}
 @media (prefers-color-scheme: dark) {{
 text {{ fill: #f0f6fc; }}
 .tick {{ fill: #9198a1; }}
@@ -24,6 +28,7 @@ text {{ fill: #f0f6fc; }}
 .one {{ stroke: #9198a1; }}
 .strong {{ stroke: #f0883e; fill: #f0883e; }}
 .weak {{ stroke: #9198a1; fill: #9198a1; }}
+.aim {{ stroke: #9198a1; }}
 }}
 """
 
@@ -39,6 +44,7 @@ class Style(Enum):
     ONE = "one"
     STRONG = "strong"
     WEAK = "weak"
+    AIM = "aim"
 
 
 @dataclass
@@ -70,6 +76,15 @@ class Drawing:
             f'<circle class="{style.value}" cx="{_number(x)}" cy="{_number(y)}" r="{_number(radius)}"/>'
         )
 
+    def curve(self, points: Sequence[Point], style: Style) -> None:
+        """A line through points."""
+        self._shapes.append(f'<polyline class="{style.value}" points="{_points(points)}"/>')
+
+    def band(self, lower: Sequence[Point], upper: Sequence[Point], style: Style) -> None:
+        """The area between two lines."""
+        around = (*lower, *reversed(upper))
+        self._shapes.append(f'<polygon class="{style.value}" points="{_points(around)}"/>')
+
     def svg(self) -> str:
         """The file's text."""
         size = f'width="{_number(self.width)}" height="{_number(self.height)}"'
@@ -80,6 +95,10 @@ class Drawing:
             f'<title id="title">{escape(self.title)}</title>\n<desc id="about">{escape(self.description)}</desc>\n'
             f"<style>{_STYLE}</style>\n{shapes}\n</svg>\n"
         )
+
+
+def _points(points: Sequence[Point]) -> str:
+    return " ".join(f"{_number(x)},{_number(y)}" for x, y in points)
 
 
 def _number(value: float) -> str:

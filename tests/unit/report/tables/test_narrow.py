@@ -78,8 +78,8 @@ def test_logs_and_files_stay_as_they_are():
 
 
 def test_render_on_a_terminal_fits_and_leaves_the_markdown_wide(tmp_path):
-    code, shown = forge_bench("render", "--results", str(PUBLISHED), "--output", str(tmp_path), columns=80)
+    code, shown = forge_bench("render", "--results", str(PUBLISHED), "--output", str(tmp_path), columns=60)
     assert code == 0, shown
-    assert "gae, T=2048" in shown
+    assert "gae, 256x2048" in shown
     assert "| benchmark" not in shown
     assert "| benchmark" in (tmp_path / "quick/overview.md").read_text(encoding="utf-8")

@@ -162,7 +162,7 @@ def test_times_that_are_not_native_are_never_ranked(matrix: Matrix, seconds: flo
     assert row(text, "T=128", "torchforge")[4:6] == ["not ranked", "not ranked"]
     assert not re.search(r"[0-9]x|faster,|slower,", text)
     assert "| not ranked |" in text.split("### Memory")[1]
-    assert "not ranked" in row(page(matrix, records, "overview"), "gae", "T=128")[3]
+    assert "not ranked" in row(page(matrix, records, "overview"), "gae", "T=128")[2]
 
 
 def test_an_emulated_cell_of_the_overview_says_that_its_gate_passed(matrix: Matrix) -> None:
@@ -538,7 +538,8 @@ def test_limits_beside_the_first_have_rows_of_their_own_once_somebody_asked(tmp_
     overview = page(matrix, records, "overview")
     assert "against numpy 1.0" in row(overview, "gae", "T=128")[2]
     assert "against numpy 2.0" in row(overview, "gae, avx2", "T=128")[2]
-    assert row(overview, "gae, avx2", "T=128")[3] == "not run"
+    # A platform on which nothing was run has no column.
+    assert len(row(overview, "gae, avx2", "T=128")) == 3
     # A benchmark that was not run has neither a row nor a page.
     assert "dqn" not in overview
     assert "avx2: avx2 at most" in page(matrix, records, "methodology")

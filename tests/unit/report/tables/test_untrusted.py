@@ -16,7 +16,7 @@ from runner.matrix import Matrix
 from runner.report.tables import markdown
 from runner.report.tables.markdown import Table, block, escape, render, render_table
 from runner.report.tables.pages import render_pages
-from runner.report.tables.write import STAMP, write_tables
+from runner.report.write import STAMP, write_tables
 from runner.system import printable
 
 MARKUP = [
@@ -256,7 +256,7 @@ UNFILTERED = {
 def test_templates_escape_everything_that_is_not_a_number_or_a_checked_name() -> None:
     found = {
         expression.strip()
-        for path in markdown.TEMPLATES.glob("*.j2")
+        for path in markdown.TEMPLATES.glob("*.md.j2")
         for expression in re.findall(r"\{\{(.*?)\}\}", path.read_text(encoding="utf-8"))
         if not re.search(r"\| (text|table|block|listing) $", expression)
     }

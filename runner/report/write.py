@@ -10,13 +10,14 @@ from typing import Any
 
 from runner.matrix import Matrix
 from runner.records.record import Record
+from runner.report.html import REPORT
 from runner.report.tables import TEMPLATES
 from runner.system.bounded_reading import read_bounded
 from runner.system.files import write_atomically
 from runner.system.paths import portable
 
 STAMP = ".stamp.json"
-_RUNNER = Path(__file__).parents[2]
+_RUNNER = Path(__file__).parents[1]
 # A results directory may be of unknown origin, so reading from it is bounded.
 _LARGEST_STAMP, _LARGEST_PAGE = 2**20, 64 * 2**20
 
@@ -42,9 +43,11 @@ def write_tables(
     if before is not None and before.content == content and _unaltered(directory, before):
         return tuple(directory / name for name in before.pages)
     # The import stands here so that a call without changes does not load the rendering libraries.
+    from runner.report.html.report import report  # noqa: PLC0415
     from runner.report.tables.pages import render_pages  # noqa: PLC0415
 
     pages = {page.file: page.text for page in render_pages(matrix, records, profile=profile)}
+    pages[REPORT] = report(pages, profile=profile)
     for name, text in pages.items():
         write_atomically(directory / name, text)
     for name in (before.pages if before else {}).keys() - pages.keys():
@@ -59,7 +62,7 @@ def _content(matrix: Matrix, records: Iterable[Record], profile: str) -> str:
 
     All code of the runner counts, because a list of the page-making modules would become incomplete.
     """
-    files = sorted((*TEMPLATES.glob("*.j2"), *_RUNNER.rglob("*.py"), *_RUNNER.rglob("*.json")))
+    files = sorted((*TEMPLATES.glob("*.*"), *_RUNNER.rglob("*.py"), *_RUNNER.rglob("*.json")))
     return _hash(
         (
             profile.encode(),
@@ -94,7 +97,7 @@ def _read_stamp(directory: Path) -> _Stamp | None:
 
 
 def _is_page(name: str) -> bool:
-    return portable(name) and name.endswith((".md", ".svg"))
+    return portable(name) and name.endswith((".md", ".svg", ".html"))
 
 
 def _unaltered(directory: Path, stamp: _Stamp) -> bool:

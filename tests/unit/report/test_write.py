@@ -7,8 +7,13 @@ import pytest
 from example_records import MATRIX, dqn_records, example_matrix, gae_records
 
 from runner.matrix import Matrix
-from runner.report.tables import write
-from runner.report.tables.write import write_tables
+from runner.report import write
+from runner.report.write import write_tables
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
+    return example_matrix(tmp_path_factory.mktemp("matrix"))
 
 
 def modified(directory: Path) -> dict[str, int]:
@@ -17,8 +22,12 @@ def modified(directory: Path) -> dict[str, int]:
 
 def test_every_page_becomes_a_file(matrix: Matrix, tmp_path: Path) -> None:
     paths = write_tables(matrix, gae_records(), tmp_path / "tables", profile="quick")
-    assert [path.name for path in paths] == [*("overview.md", "gae.md", "gae.svg", "methodology.md")]
-    assert all(path.read_text(encoding="utf-8").startswith(("# ", "<svg")) for path in paths)
+    assert [path.name for path in paths] == [
+        *("overview.md", "gae.md", "gae.svg", "methodology.md", "report.html")
+    ]
+    assert all(
+        path.read_text(encoding="utf-8").startswith(("# ", "<svg", "<!doctype html>")) for path in paths
+    )
 
 
 def test_nothing_is_written_again_when_nothing_changed(matrix: Matrix, tmp_path: Path) -> None:
@@ -33,7 +42,7 @@ ANOTHER_PROCESS = """
 import sys
 from pathlib import Path
 from runner.matrix import load_matrix
-from runner.report.tables.write import write_tables
+from runner.report.write import write_tables
 write_tables(load_matrix(Path(sys.argv[1])), [], Path(sys.argv[2]), profile="quick")
 """
 
@@ -104,7 +113,7 @@ def test_pages_that_no_longer_exist_are_removed_and_other_files_are_not(
     only_gae = example_matrix(tmp_path, MATRIX[: MATRIX.index("  dqn:")])
     write_tables(only_gae, [], tables, profile="quick")
     found = {path.name for path in tables.iterdir()}
-    assert found == {"overview.md", "gae.md", "methodology.md", "notes.md", write.STAMP}
+    assert found == {*("overview.md", "gae.md", "methodology.md", "report.html"), "notes.md", write.STAMP}
 
 
 def test_a_stamp_cannot_name_files_elsewhere(matrix: Matrix, tmp_path: Path) -> None:

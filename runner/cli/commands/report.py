@@ -1,0 +1,59 @@
+"""``forge-bench report``: all pages and plots in one HTML file, from the records."""
+
+import argparse
+from pathlib import Path
+
+from runner.cli.commands.base import Command, Context
+from runner.cli.words.syntax import a_path
+from runner.records.store import Store, newest_by_key
+from runner.report.html import REPORT
+from runner.system.errors import UsageError
+from runner.system.files import write_atomically
+from runner.system.output_file import write_output
+
+_STDOUT = Path("-")
+
+
+def _run(context: Context) -> int:
+    # The tables' libraries are slow to import, and `--help` needs none of them.
+    from runner.report.html.report import report  # noqa: PLC0415
+    from runner.report.tables.pages import render_pages  # noqa: PLC0415
+
+    profile, source, output = context.options.profile, context.source, context.own.output
+    if output is None and not isinstance(source, Store):
+        raise UsageError(
+            what="a publication gets no report of its own",
+            why=f"{source.root} is frozen",
+            fix="name a file with --output, or - for stdout",
+        )
+    newest = list(newest_by_key(context.records).values())
+    pages = {page.file: page.text for page in render_pages(context.matrix, newest, profile=profile)}
+    text = report(pages, profile=profile)
+    if output == _STDOUT:
+        print(text, end="")
+        return 0
+    if output is None:
+        output = context.store.place("tables") / profile / REPORT
+        write_atomically(output, text)
+    else:
+        write_output(output, text.encode())
+    context.progress.say(f"report: {output}")
+    return 0
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output",
+        type=a_path,
+        metavar="FILE",
+        help="write it there; - is stdout (default: beside the tables)",
+    )
+
+
+COMMAND = Command(
+    name="report",
+    summary="write all pages and plots as one HTML file",
+    takes=("--arch", "--profile", "--matrix", "--results"),
+    add_options=_add_options,
+    run=_run,
+)

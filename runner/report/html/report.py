@@ -1,0 +1,69 @@
+"""All pages in one HTML file."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+
+from jinja2 import FileSystemLoader, StrictUndefined
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup
+
+from runner.report.html.pages import section
+from runner.report.tables import TEMPLATES
+
+_TEMPLATE, _STYLE, _SCRIPT = "report.html.j2", "report.css", "report.js"
+
+
+def report(pages: Mapping[str, str], *, profile: str) -> str:
+    """One file with a section for each page, and its plots.
+
+    Args:
+        pages: the text of each file by its name: Markdown pages in their order, and the SVG files beside them.
+        profile: the profile that the pages are about.
+    """
+    plots = {name: text for name, text in pages.items() if name.endswith(".svg")}
+    sections = [
+        section(name.removesuffix(".md"), text, plots) for name, text in pages.items() if name.endswith(".md")
+    ]
+    style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in (_STYLE, _SCRIPT))
+    return (
+        _environment()
+        .get_template(_TEMPLATE)
+        .render(
+            profile=profile,
+            # The sections are HTML already: their text was escaped when the Markdown was read.
+            sections=[(each, Markup(each.html)) for each in sections],  # noqa: S704 (as the comment says)
+            style=Markup(style),  # noqa: S704 (a file of ours)
+            script=Markup(script),  # noqa: S704 (a file of ours)
+            policy=_policy(style, script),
+        )
+    )
+
+
+def _policy(style: str, script: str) -> str:
+    """What a browser may do with the file: run this script, use this style, show pictures within the file."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            "img-src data:",
+            f"style-src {_source(style)}",
+            f"script-src {_source(script)}",
+        )
+    )
+
+
+def _source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _environment() -> ImmutableSandboxedEnvironment:
+    return ImmutableSandboxedEnvironment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
