@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use torchforge_env::Pcg64;
+use torchforge_env::{AutoresetMode, CartPole, Pcg64, Pendulum, TimeLimit, VectorEnv};
 use torchforge_nn::{Mlp, TensorWriter};
+use torchforge_rl::{Dqn, DqnOptions, Ppo, PpoOptions, Sac, SacOptions};
 
 fn command(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_torchforge"));
@@ -152,6 +153,11 @@ fn a_checkpoint_of_another_training_is_refused_in_one_line() {
         let text = complaint(&[&words[..], &["--resume", file]].concat(), 1);
         assert!(text.contains(expected) && text.contains("begin it anew"), "{text}");
     }
+    let pipe = here.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts").success());
+    let waited = Instant::now();
+    assert!(complaint(&["dqn", "--resume", text(&pipe)], 1).contains("it is no ordinary file"));
+    assert!(waited.elapsed() < Duration::from_secs(5), "it waited for somebody to write into a pipe");
     let missing = here.join("missing");
     assert!(complaint(&["dqn", "--resume", text(&missing)], 1).contains("cannot open the checkpoint"));
     let nowhere = here.join("no-folder/checkpoint");
@@ -265,4 +271,47 @@ fn weights_of_dqn_and_sac_are_known_by_their_names() {
         fs::write(&weights, bytes).unwrap();
         assert!(complaint(&cart_pole, 1).contains(expected));
     }
+}
+
+/// What the library gives with two lines is what the command trains: there is one architecture, not two.
+#[test]
+fn the_library_trains_to_the_bytes_of_the_command() {
+    let here = folder("library");
+    let weights = |words: &[&str]| {
+        told(&[words, &["--seed", "3", "--output", text(&here)]].concat());
+        fs::read(here.join("weights.safetensors")).unwrap()
+    };
+    let limited = || TimeLimit::new(CartPole::new(), 500);
+
+    let options = DqnOptions { steps: 11_000, ..DqnOptions::default() };
+    let mut dqn = Dqn::cleanrl_with(limited(), options, 3).unwrap();
+    while dqn.environment_steps() < options.steps {
+        dqn.step().unwrap();
+    }
+    let mut tensors = TensorWriter::new();
+    let online = dqn.network().online();
+    online.write("", online.parameters(), &mut tensors);
+    assert!(tensors.into_bytes() == weights(&["dqn", "--steps", "11000"]));
+
+    let options = PpoOptions { iterations: 3, ..PpoOptions::default() };
+    let environments = (0..4).map(|_| limited()).collect();
+    let environments = VectorEnv::new(environments, AutoresetMode::SameStep).unwrap();
+    let mut ppo = Ppo::cleanrl_with(environments, options, 3).unwrap();
+    for _ in 0..options.iterations {
+        ppo.iterate(&mut Vec::new()).unwrap();
+    }
+    let mut tensors = TensorWriter::new();
+    for (name, network) in [("actor.", ppo.networks().actor()), ("critic.", ppo.networks().critic())] {
+        network.write(name, network.parameters(), &mut tensors);
+    }
+    assert!(tensors.into_bytes() == weights(&["ppo", "--steps", "1536"]));
+
+    let options = SacOptions { steps: 1_010, ..SacOptions::default() };
+    let mut sac = Sac::cleanrl_with(TimeLimit::new(Pendulum::new(), 200), options, 3).unwrap();
+    while sac.environment_steps() < options.steps {
+        sac.step().unwrap();
+    }
+    let mut tensors = TensorWriter::new();
+    sac.networks().write("", &mut tensors);
+    assert!(tensors.into_bytes() == weights(&["sac", "--steps", "1010"]));
 }
