@@ -9,7 +9,7 @@ from runner.report.tables.selection import Room
 
 
 def headline_table(room: Room, all_rooms: Sequence[Room], *, column: str, right: bool = False) -> Table:
-    """One row for each case and implementation. A failed or missing cell has a row too.
+    """One row for each case and implementation that was run. A failed cell has a row too.
 
     Args:
         room: the room of the rows.
@@ -41,6 +41,7 @@ def headline_table(room: Room, all_rooms: Sequence[Room], *, column: str, right:
                 agreement(room, row, all_rooms),
             )
             for row in room.rows
+            if row.shown
         ),
         right=frozenset({column}) if right else frozenset(),
     )

@@ -28,6 +28,7 @@ class OperationRoom:
     ranked: bool
     times: Table
     other_work: tuple[tuple[str, str], ...]
+    absent: tuple[tuple[str, str], ...]
     elsewhere: str
     failures: Failures
     memory: Table
@@ -63,6 +64,7 @@ def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], roofline: Table
         ranked=room.ranked,
         times=headline_table(room, all_rooms, column="time a call", right=True),
         other_work=texts.other_work(room),
+        absent=texts.absent(room),
         elsewhere=", ".join(room.elsewhere),
         failures=failures(room),
         memory=memory_table(room),

@@ -41,6 +41,11 @@ class Row:
     disbelieved: tuple[Record, ...] = ()
 
     @property
+    def shown(self) -> bool:
+        """Whether it has anything to show: records, or the word that there were some."""
+        return bool(self.passed or self.failed) or self.outdated
+
+    @property
     def same_work(self) -> bool:
         """Whether its times may be compared with those of other rows."""
         return not self.implementation.differs

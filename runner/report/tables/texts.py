@@ -1,6 +1,6 @@
 """The text of each column of a row."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from runner.figures.statistics import outliers
 from runner.matrix import Matrix
@@ -117,6 +117,29 @@ def gate(row: Row) -> str:
         passed = "passed" if row.same_work else f"passed: counts and episodes; {OTHER_WORK}"
         parts.append(f"passed: {worst.check}: {worst.detail}" if worst else passed)
     return "; ".join(parts) or NOTHING
+
+
+def absent(room: Room) -> tuple[tuple[str, str], ...]:
+    """Why rows are not shown, and which: those that could have been run first, and then each reason of the matrix."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in room.rows:
+        if not row.shown:
+            why = "Not run" if row.left_out is None else f"Absent, {row.left_out}"
+            found.setdefault(why, {}).setdefault(row.case.name, []).append(row.implementation.name)
+    return tuple(
+        (why, _by_case(room, found[why])) for why in sorted(found, key=lambda each: each != "Not run")
+    )
+
+
+def _by_case(room: Room, names: Mapping[str, Sequence[str]]) -> str:
+    """The implementations that lack at several cases, each list of names once."""
+    cases: dict[str, list[str]] = {}
+    for case, found in names.items():
+        whole = len(found) == len(room.of_case(case))
+        cases.setdefault("all" if whole else ", ".join(found), []).append(case)
+    if len(cases) == 1 and len(names) == len(room.benchmark.cases):
+        return next(iter(cases))
+    return "; ".join(f"{', '.join(each)}: {found}" for found, each in cases.items())
 
 
 def other_work(room: Room) -> tuple[tuple[str, str], ...]:

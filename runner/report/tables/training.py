@@ -34,6 +34,7 @@ class TrainingRoom:
     ranked: bool
     times: Table
     other_work: tuple[tuple[str, str], ...]
+    absent: tuple[tuple[str, str], ...]
     elsewhere: str
     failures: Failures
     parts: Table
@@ -122,6 +123,7 @@ def _room(
         ranked=room.ranked,
         times=headline_table(room, all_rooms, column=room.benchmark.headline.replace("_", " ")),
         other_work=texts.other_work(room),
+        absent=texts.absent(room),
         elsewhere=", ".join(room.elsewhere),
         failures=failures(room),
         parts=_parts(room),

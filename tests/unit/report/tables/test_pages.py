@@ -260,9 +260,23 @@ def test_what_a_profile_leaves_to_longer_ones_where_it_is_emulated_has_no_row_th
         1e-3, "numpy", platform="arm64", execution="emulated", parameters=emulated
     )
     amd64, arm64 = page(matrix, records, "gae").split("## arm64")
-    assert row(amd64, "T=2048", "rlox")[3] == "0"
+    assert "Not run: T=128: rust, torchforge, rlox; T=2048: all." in amd64
     assert "Not in this profile: T=2048, rlox." in arm64
     assert "| rlox" not in arm64
+
+
+def test_what_was_not_run_is_said_in_one_line_and_why_it_is_absent(matrix: Matrix) -> None:
+    records = gae(1e-3, "numpy") + gae(
+        1e-3,
+        "numpy",
+        platform="arm64",
+        execution="emulated",
+        parameters={"batch": 1, "length": 128, "repetitions": 1},
+    )
+    amd64, arm64 = page(matrix, records, "gae").split("## arm64")
+    assert "Not run: T=128: rust, torchforge, rlox; T=2048: all." in amd64
+    assert "Absent, offered on amd64 only: rlox." in arm64
+    assert "| not run" not in amd64 + arm64
 
 
 def test_ratios_of_different_images_of_one_target_do_not_exist(matrix: Matrix) -> None:
