@@ -245,11 +245,11 @@ def _profile_faults(benchmark: _Benchmark, profiles: dict[str, Any], fault: _Fau
             elif benchmark["implementations"].get(name, {}).get("reference"):
                 if key == "without":
                     yield fault(*here, message="nothing can be compared without the reference; keep it")
-                elif sizes["native"] != sizes["emulated"]:
+                elif sizes["native"] == sizes["emulated"]:
                     yield fault(
                         *here,
-                        message="the native reference judges emulated outputs only at equal sizes; "
-                        "keep the reference, or make native and emulated alike",
+                        message="at equal sizes the native reference would run twice to judge the emulated outputs; "
+                        "give emulated cells sizes of their own, or keep the reference",
                     )
     for profile in profiles:
         if profile not in benchmark["profiles"]:

@@ -1,7 +1,7 @@
 """Cells, and the content key that finds a finished cell again."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import product
 from typing import Any
@@ -13,6 +13,9 @@ from runner.records.execution import Execution
 from runner.records.key import Content, Ingredients
 from runner.records.record import content_hash
 
+# What a line about a reference's cell adds that runs for emulated ones.
+_FOR_EMULATED = "for emulated cells"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
@@ -20,7 +23,8 @@ class Cell:
 
     ``aside`` holds the names of its toolchain and limits, each only where it is not the first. A line about the cell
     has to add these names. ``reference_platform`` is where the reference's outputs come from, for an emulated cell that
-    the native reference judges; None where the reference runs beside the cell.
+    the native reference judges; None where the reference runs beside the cell. ``judges`` marks that native cell of the
+    reference, which has the emulated sizes and is on no page.
     """
 
     benchmark: Benchmark
@@ -33,11 +37,26 @@ class Cell:
     parameters: Mapping[str, Any]
     aside: tuple[str, ...] = ()
     reference_platform: Platform | None = None
+    judges: bool = False
 
     @property
     def place(self) -> str:
         """Its platform and the names in ``aside``, in words."""
         return " ".join((self.platform.name, *self.aside))
+
+    @property
+    def judge(self) -> "Cell | None":
+        """The native cell of the reference that judges this one; None where the reference runs beside it."""
+        if self.reference_platform is None:
+            return None
+        return replace(
+            self,
+            implementation=self.benchmark.reference,
+            platform=self.reference_platform,
+            reference_platform=None,
+            judges=True,
+            aside=(*self.aside, _FOR_EMULATED),
+        )
 
     def names(self) -> dict[str, str | int]:
         """The cell as a record names it."""
@@ -171,10 +190,7 @@ def _reference_platform(
     executions: Mapping[str, Execution],
     execution: Execution,
 ) -> Platform | None:
-    """The platform whose native reference judges cells of this execution; None where the reference runs beside them.
-
-    A profile that leaves the reference out under emulation has the native sizes there, so the outputs are comparable.
-    """
+    """The platform whose native reference judges cells of this execution; None where the reference runs beside them."""
     elsewhere = benchmark.left_to_longer(profile.name, emulated=execution.emulated)
     if benchmark.reference.name not in elsewhere:
         return None

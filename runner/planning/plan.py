@@ -132,13 +132,18 @@ def _keyed(cell: Cell, parts: Mapping[int, Content], known: Mapping[str, Record]
 def _with_references(cells: Sequence[Cell], executions: Mapping[str, Execution]) -> list[Cell]:
     """The cells, and for each room the reference's cell at its first seed, which the gate needs.
 
-    Where a ratio is of one run, the reference is measured at each seed of the others. A room that the reference of
-    another platform judges needs that platform's cell.
+    Where a ratio is of one run, the reference is measured at each seed of the others. Before a room that a native
+    reference judges come that reference's cells, once for all platforms.
     """
     result: list[Cell] = []
-    rooms = [list(group) for _, group in groupby(cells, key=room_of)]
-    for members in (*_rooms_elsewhere(rooms), *rooms):
+    judging: set[tuple[object, ...]] = set()
+    for _, group in groupby(cells, key=room_of):
+        members = list(group)
         if members[0].reference_platform is not None:
+            for judge in (each.judge for each in members):
+                if judge is not None and _comparison(judge) not in judging:
+                    judging.add(_comparison(judge))
+                    result.append(judge)
             result += members
             continue
         first_seed = members[0].seed
@@ -154,22 +159,6 @@ def _with_references(cells: Sequence[Cell], executions: Mapping[str, Execution])
         # The first seed's come first: gates compare with them.
         result += [*sorted(missing.values(), key=lambda each: each.seed != first_seed), *members]
     return result
-
-
-def _rooms_elsewhere(rooms: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
-    """The native rooms that judge selected ones and are not selected themselves: the reference's cells alone."""
-    selected = {room_of(members[0]) for members in rooms}
-    found: dict[tuple[str, str, str, str], dict[str, Cell]] = {}
-    for each in (cell for members in rooms for cell in members if cell.reference_platform is not None):
-        reference = replace(
-            each,
-            implementation=each.benchmark.reference,
-            platform=each.reference_platform or each.platform,
-            reference_platform=None,
-        )
-        if room_of(reference) not in selected:
-            found.setdefault(room_of(reference), {}).setdefault(each.case.name, reference)
-    return [list(cells.values()) for cells in found.values()]
 
 
 def _decide(
@@ -258,7 +247,7 @@ def _is_kept(store: Store, key: str, record: Record | None) -> bool:
 
 def _comparison(cell: Cell) -> tuple[tuple[str, str, str, str], str]:
     """The room and case of the reference that judges a cell."""
-    return (room_of(replace(cell, platform=cell.reference_platform or cell.platform)), cell.case.name)
+    return (room_of(cell.judge or cell), cell.case.name)
 
 
 def _references(cells: Iterable[KeyedCell]) -> dict[tuple[tuple[str, str, str, str], str], KeyedCell]:

@@ -34,7 +34,7 @@ def measure_together(
 
 def is_measured_together(cell: Cell, executions: Mapping[str, Execution]) -> bool:
     """Whether ratios of a cell's room are formed, and a nonce tells which run they are of."""
-    return cell.benchmark.refereed and executions[cell.platform.name].ranked
+    return cell.benchmark.refereed and executions[cell.platform.name].ranked and not cell.judges
 
 
 def _going_on(room: Sequence[PlannedCell], interrupted: Interrupted) -> list[PlannedCell]:

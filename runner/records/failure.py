@@ -148,8 +148,8 @@ class FailureKind(Enum):
     )
     NO_REFERENCE = (
         "no-reference",
-        "The reference of this benchmark failed, or it ran natively on other input files than an emulated cell. So there is "
-        "nothing to compare with.",
+        "The reference of this benchmark failed, or it ran natively on other input files than an emulated cell. So there "
+        "is nothing to compare with.",
         "Correct the reference first; its own row says why it failed. Where the inputs differ, the generator is not "
         "portable: let the reference run under emulation.",
     )

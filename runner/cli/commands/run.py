@@ -70,6 +70,8 @@ class _Told:
 
     def room(self, cell: Cell, made: Sequence[Record]) -> None:
         """Write the page of a benchmark as soon as it is whole on a platform, and say what it answers."""
+        if cell.judges:
+            return
         # As at the end of a run: the tables' libraries are slow to import.
         from runner.report.tables.pages import pages_of_benchmark  # noqa: PLC0415
 

@@ -174,9 +174,9 @@ def test_a_headline_that_no_gate_could_judge_is_a_fault(tmp_path, name):
             "nothing can be compared without the reference; keep it",
         ),
         (
-            "emulated: *quick-dqn",
-            "emulated: {steps: 12000, parity_updates: 100}",
-            "dqn.profiles.quick.emulated_without.0: the native reference judges emulated outputs only at equal sizes",
+            "native: {steps: 50000, parity_updates: 100}",
+            "native: {steps: 12000, parity_updates: 100}",
+            "dqn.profiles.quick.emulated_without.0: at equal sizes the native reference would run twice",
         ),
         ("batch: 1, length: 128,", "batch: 1, environments: 0, length: 128,", "less than the minimum of 1"),
         ("operations: multiply", "operations: multipli", 'no benchmark "multipli"; did you mean "multiply"?'),

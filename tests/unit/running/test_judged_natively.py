@@ -18,6 +18,7 @@ from tests.redteam import test_implementations as redteam
 
 HERE = machine.architecture()
 OTHER = {"amd64": "arm64", "arm64": "amd64"}[HERE]
+SMALL = {"warmup": 0, "repetitions": 3}
 BOTH = ("--arch", HERE, "--arch", OTHER)
 SIZES = {"warmup": 1, "repetitions": 20, "seconds_limit": 0.2, "least_repetitions": 5}
 
@@ -37,7 +38,7 @@ class Bench:
             }
             for name in ("reference", "ours")
         }
-        sizes = {"native": SIZES, "emulated": SIZES, "emulated_without": ["reference"]}
+        sizes = {"native": SIZES, "emulated": SMALL, "emulated_without": ["reference"]}
         self.sine["profiles"] = {"quick": sizes}
 
     def run(self, *words: str) -> list[Record]:
@@ -71,6 +72,9 @@ def test_the_reference_does_not_run_under_emulation_and_judges_it(bench):
     records = bench.run()
     assert _places(records) == {("reference", "native"), ("ours", "native"), ("ours", "emulated")}
     assert not any(each.failed for each in records)
+    # One of the reference's own room, and one with the emulated sizes, which forms no ratio.
+    sizes = [each.parameters["repetitions"] for each in records if each.implementation == "reference"]
+    assert sorted(sizes) == [SMALL["repetitions"], SIZES["repetitions"]]
     emulated = next(each for each in records if each.platform == "emulated")
     native = next(each for each in records if each.implementation == "reference")
     assert emulated.work.reference.platform == "native"
