@@ -166,8 +166,14 @@ class Record(Part, frozen=True, kw_only=True):
 
     @property
     def judged(self) -> bool:
-        """Whether its claims were held against a window that says something; without a referee none were."""
-        return not self.referee or self.referee.telling
+        """Whether its claims were held against a window that says something; without a referee none were.
+
+        A reference is bounded by nothing, so what lies between its timed repetitions decides nothing.
+        """
+        if not self.referee:
+            return True
+        bounded = not self.work or self.implementation != self.work.reference.implementation
+        return self.referee.telling and (self.referee.mostly_timed or not bounded)
 
     @property
     def differs(self) -> tuple[str, ...]:

@@ -15,6 +15,8 @@ MOST_VOID = 4
 TIMES_THE_CHANNEL = 20
 # A training with a seed that nobody knew may take so many times as long as the one that is ranked.
 MOST_TIMES_THE_KNOWN = 1.5
+# Of a competitor's ranked window, what may lie between its timed repetitions.
+MOST_BETWEEN = 0.5
 
 
 class WindowFacts(Part, frozen=True, kw_only=True):
@@ -85,6 +87,12 @@ class RefereeFacts(Part, frozen=True, kw_only=True):
     def telling(self) -> bool:
         """Whether the ranked window is long enough to say anything."""
         return self.windows[-1].seconds >= TIMES_THE_CHANNEL * self.channel_seconds
+
+    @property
+    def mostly_timed(self) -> bool:
+        """Whether the timed repetitions fill most of the ranked window."""
+        last = self.windows[-1]
+        return last.between_seconds <= MOST_BETWEEN * last.seconds
 
 
 def numbered(size: int) -> range:

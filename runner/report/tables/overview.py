@@ -102,11 +102,11 @@ def _headline(room: Room, case: str) -> str:
         return "not run" if rows else "not in this profile"
     ours = room.fastest(case, [Side.OURS])
     reference = room.fastest(case, [Side.REFERENCE])
+    if ours is not None and not room.ranked:
+        return f"{_unranked(room)}{suffix}"
     if ours is None or reference is None:
         absent, side = (Side.OURS, "ours") if ours is None else (Side.REFERENCE, "reference")
         return f"{side}: {_why_absent([row for row in rows if row.side is absent])}{suffix}"
-    if not room.ranked:
-        return f"{_unranked(room)}{suffix}"
     ratio = room.ratio(reference, ours)
     if ratio is None:
         return f"no ratio{suffix}"

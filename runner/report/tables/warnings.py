@@ -136,7 +136,8 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
         short = {row.implementation.name for row in room.rows if not row.judged}
         if short and room.ranked:
             yield (
-                f"{room.benchmark.name}: some windows were too short for the referee to judge, so these have no ratio: "
+                f"{room.benchmark.name}: some windows were too short for the referee to judge, or less than half of them "
+                "was timed, so these have no ratio: "
                 f"{', '.join(sorted(short))}."
             )
         apart = {

@@ -67,7 +67,7 @@ class Honest:
     def outputs(self, order, output):
         for repetition in order["repetitions"]:
             folder = output / order["case"] / str(repetition)
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)
             np.save(folder / "weights.npy", self.weights)
             np.save(folder / "update.npy", np.ones(3))
             episodes = [{"step": STEPS - 1, "length": STEPS, "return": float(STEPS)}]

@@ -1,0 +1,31 @@
+"""Which records are ranked by what the referee saw of their window."""
+
+import pytest
+from example_records import example_work, make_record
+from msgspec import convert
+from msgspec.structs import replace
+
+from runner.records.refereed import RefereeFacts, WindowFacts
+from runner.records.work import WorkFacts
+
+
+def refereed(implementation: str, between: float):
+    window = WindowFacts(repetitions=100, seconds=1.0, cpu_seconds=None, between_seconds=between)
+    facts = RefereeFacts(
+        nonce="0" * 16,
+        ready_seconds=0.1,
+        channel_seconds=0.001,
+        windows=(window,),
+        void_windows=0,
+        asked=(100,),
+        vmhwm_bytes=None,
+    )
+    record = make_record(benchmark="gae", implementation=implementation)
+    return replace(record, referee=facts, work=convert(example_work(), WorkFacts))
+
+
+@pytest.mark.parametrize(("between", "judged"), [(0.5, True), (0.51, False)])
+def test_a_competitor_whose_window_was_mostly_not_timed_is_not_ranked(between: float, judged: bool) -> None:
+    assert refereed("rust", between).judged is judged
+    # A reference is bounded by nothing.
+    assert refereed("numpy", between).judged
