@@ -173,7 +173,9 @@ def _audit(benchmark: Benchmark, parameters: Mapping[str, Any], hearing: Hearing
         known=claims.seconds(hearing.refereed.ranked.done),
         telling=account.telling,
     )
-    faults = account.faults if account.telling else ()
+    # What lies between the timed parts may leave a window unranked. Of an audit it would hide the work that was due.
+    hidden = () if account.mostly_timed else ("less than half of its window was timed",)
+    faults = (*account.faults, *hidden) if account.telling else ()
     return Check(
         check="audit", passed=verdict.passed and not faults, detail="; ".join((verdict.detail, *faults))
     )

@@ -70,9 +70,13 @@ class Account:
 
     @property
     def telling(self) -> bool:
-        """Whether the window is long enough to say anything, and mostly filled by what is timed."""
-        mostly_timed = self.reference is None or self.between <= MOST_BETWEEN * self.window
-        return self.window >= TIMES_THE_CHANNEL * self.channel and mostly_timed
+        """Whether the window is long enough to say anything."""
+        return self.window >= TIMES_THE_CHANNEL * self.channel
+
+    @property
+    def mostly_timed(self) -> bool:
+        """Whether what is timed fills at least half of the window; the reference is bounded by nothing."""
+        return self.reference is None or self.between <= MOST_BETWEEN * self.window
 
     @property
     def overdrawn(self) -> bool:
@@ -81,8 +85,8 @@ class Account:
 
     @property
     def sound(self) -> bool:
-        """Whether the window is long enough, and the claims fit it."""
-        return self.telling and not self.faults
+        """Whether the window is long enough and mostly timed, and the claims fit it."""
+        return self.telling and self.mostly_timed and not self.faults
 
     @property
     def faults(self) -> tuple[str, ...]:
