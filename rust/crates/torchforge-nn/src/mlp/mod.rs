@@ -66,6 +66,16 @@ impl LayerNames {
     }
 }
 
+/// One linear layer as a file holds it.
+struct Linear<'a> {
+    name: String,
+    inputs: usize,
+    /// (outputs, inputs).
+    weight: &'a [f32],
+    /// (outputs).
+    bias: &'a [f32],
+}
+
 /// A dense network: linear layers with an activation between them, as PyTorch's
 /// `Sequential(Linear, ReLU, Linear, ReLU, ..., Linear)`.
 #[derive(Debug, Clone)]
@@ -180,24 +190,26 @@ impl Mlp {
 
     /// [`first_not_finite`](Self::first_not_finite) under other names.
     pub(crate) fn first_not_finite_as(&self, prefix: &str, names: LayerNames) -> Option<String> {
-        // Nearly always all are finite: a sum of products with zero is found much faster than a place.
-        if self.parameters.iter().fold(0.0_f32, |sum, value| sum + value * 0.0) == 0.0 {
+        let finite = |values: &[f32]| values.iter().fold(true, |all, value| all & value.is_finite());
+        // Nearly always all are, and no name is made.
+        if finite(&self.parameters) {
             return None;
         }
+        self.linears(names, &self.parameters).find_map(|Linear { name, weight, bias, .. }| {
+            let kind = if finite(weight) { "bias" } else { "weight" };
+            (!finite(weight) || !finite(bias)).then(|| format!("{prefix}{name}.{kind}"))
+        })
+    }
+
+    /// The linear layers of a file, in values that are laid out as this network's parameters.
+    fn linears<'a>(&'a self, names: LayerNames, values: &'a [f32]) -> impl Iterator<Item = Linear<'a>> {
         let count = self.layers.len();
-        self.layers.iter().enumerate().find_map(|(index, layer)| {
+        self.layers.iter().enumerate().flat_map(move |(index, layer)| {
             let names = names.of(index, count);
-            let outputs = layer.outputs / names.len();
-            let weights = layer.weight(&self.parameters).chunks(outputs * layer.inputs);
-            let parts = weights.zip(layer.bias(&self.parameters).chunks(outputs)).zip(names);
-            parts.into_iter().find_map(|((weights, biases), name)| {
-                let odd = |values: &[f32]| values.iter().any(|value| !value.is_finite());
-                match (odd(weights), odd(biases)) {
-                    (true, _) => Some(format!("{prefix}{name}.weight")),
-                    (_, true) => Some(format!("{prefix}{name}.bias")),
-                    _ => None,
-                }
-            })
+            let (inputs, outputs) = (layer.inputs, layer.outputs / names.len());
+            let weights = layer.weight(values).chunks(outputs * inputs);
+            let parts = weights.zip(layer.bias(values).chunks(outputs)).zip(names);
+            parts.map(move |((weight, bias), name)| Linear { name, inputs, weight, bias })
         })
     }
 
@@ -233,15 +245,10 @@ impl Mlp {
         tensors: &mut TensorWriter,
     ) {
         assert_eq!(values.len(), self.parameters.len(), "one value a parameter");
-        for (index, &layer) in self.layers.iter().enumerate() {
-            let names = names.of(index, self.layers.len());
-            let outputs = layer.outputs / names.len();
-            let weights = layer.weight(values).chunks(outputs * layer.inputs);
-            for ((weights, biases), name) in weights.zip(layer.bias(values).chunks(outputs)).zip(names) {
-                let shape = vec![outputs, layer.inputs];
-                tensors.push(format!("{prefix}{name}.weight"), shape, weights.iter().copied());
-                tensors.push(format!("{prefix}{name}.bias"), vec![outputs], biases.iter().copied());
-            }
+        for Linear { name, inputs, weight, bias } in self.linears(names, values) {
+            let shape = vec![bias.len(), inputs];
+            tensors.push(format!("{prefix}{name}.weight"), shape, weight.iter().copied());
+            tensors.push(format!("{prefix}{name}.bias"), vec![bias.len()], bias.iter().copied());
         }
     }
 
@@ -264,24 +271,19 @@ impl Mlp {
 
     /// [`write_bounds`](Self::write_bounds) under other names.
     pub(crate) fn write_bounds_as(&self, prefix: &str, names: LayerNames, tensors: &mut TensorWriter) {
-        for (index, &layer) in self.layers.iter().enumerate() {
-            let names = names.of(index, self.layers.len());
-            let outputs = layer.outputs / names.len();
-            for (weight, name) in layer.weight(&self.parameters).chunks(outputs * layer.inputs).zip(names) {
-                let largest = weight.iter().fold(0.0_f32, |a, b| if b.abs() > a { b.abs() } else { a });
-                let bound = largest * (layer.inputs as f32).sqrt();
-                tensors.push(format!("{prefix}{name}.weight.bound"), vec![1], [bound]);
-            }
+        for Linear { name, inputs, weight, .. } in self.linears(names, &self.parameters) {
+            let largest = weight.iter().fold(0.0_f32, |a, b| if b.abs() > a { b.abs() } else { a });
+            let bound = largest * (inputs as f32).sqrt();
+            tensors.push(format!("{prefix}{name}.weight.bound"), vec![1], [bound]);
         }
     }
 
     /// Writes what an orthogonal initialisation promises: the products of each weight's rows, or of its columns where
     /// they are fewer, as `{prefix}{layer}.weight.gram`, and the biases.
     pub fn write_grams(&self, prefix: &str, tensors: &mut TensorWriter) {
-        for (index, &layer) in self.layers.iter().enumerate() {
-            let name = &LayerNames::Sequential.of(index, self.layers.len())[0];
-            let weight = layer.weight(&self.parameters);
-            let (outputs, inputs) = (layer.outputs, layer.inputs);
+        for linear in self.linears(LayerNames::Sequential, &self.parameters) {
+            let Linear { name, inputs, weight, bias } = linear;
+            let outputs = bias.len();
             // Distances from one row (or column) to the next, and along it.
             let (count, length, stride, along) =
                 if outputs <= inputs { (outputs, inputs, inputs, 1) } else { (inputs, outputs, 1, inputs) };
@@ -289,8 +291,7 @@ impl Mlp {
             let product = |a, b| (0..length).map(|k| value(a, k) * value(b, k)).sum::<f64>() as f32;
             let gram = (0..count * count).map(|place| product(place / count, place % count));
             tensors.push(format!("{prefix}{name}.weight.gram"), vec![count, count], gram);
-            let bias = layer.bias(&self.parameters).iter().copied();
-            tensors.push(format!("{prefix}{name}.bias"), vec![outputs], bias);
+            tensors.push(format!("{prefix}{name}.bias"), vec![outputs], bias.iter().copied());
         }
     }
 
