@@ -135,7 +135,7 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
                         execution = executions[platform.name]
                         firsts = (next(iter(matrix.toolchains.values())), matrix.limits_of(benchmark)[0])
                         aside = tuple(each.name for each in (toolchain, limits) if each not in firsts)
-                        judge = _reference_platform(matrix, benchmark, profile, executions, execution)
+                        elsewhere = _reference_platform(matrix, benchmark, profile, executions, execution)
                         yield from _of_benchmark(
                             benchmark,
                             toolchain,
@@ -145,7 +145,7 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
                             selection,
                             execution,
                             aside,
-                            judge,
+                            elsewhere,
                         )
 
 

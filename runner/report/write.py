@@ -10,7 +10,6 @@ from typing import Any
 
 from runner.matrix import Matrix
 from runner.records.record import Record
-from runner.report.html import REPORT
 from runner.report.tables import TEMPLATES
 from runner.system.bounded_reading import read_bounded
 from runner.system.files import write_atomically
@@ -43,11 +42,9 @@ def write_tables(
     if before is not None and before.content == content and _unaltered(directory, before):
         return tuple(directory / name for name in before.pages)
     # The import stands here so that a call without changes does not load the rendering libraries.
-    from runner.report.html.report import report  # noqa: PLC0415
-    from runner.report.tables.pages import render_pages  # noqa: PLC0415
+    from runner.report.html.report import pages_with_report  # noqa: PLC0415 (as the comment says)
 
-    pages = {page.file: page.text for page in render_pages(matrix, records, profile=profile)}
-    pages[REPORT] = report(pages, profile=profile)
+    pages = pages_with_report(matrix, records, profile=profile)
     for name, text in pages.items():
         write_atomically(directory / name, text)
     for name in (before.pages if before else {}).keys() - pages.keys():

@@ -16,8 +16,7 @@ _STDOUT = Path("-")
 
 def _run(context: Context) -> int:
     # The tables' libraries are slow to import, and `--help` needs none of them.
-    from runner.report.html.report import report  # noqa: PLC0415
-    from runner.report.tables.pages import render_pages  # noqa: PLC0415
+    from runner.report.html.report import pages_with_report  # noqa: PLC0415 (as the comment says)
 
     profile, source, output = context.options.profile, context.source, context.own.output
     if output is None and not isinstance(source, Store):
@@ -27,8 +26,7 @@ def _run(context: Context) -> int:
             fix="name a file with --output, or - for stdout",
         )
     newest = list(newest_by_key(context.records).values())
-    pages = {page.file: page.text for page in render_pages(context.matrix, newest, profile=profile)}
-    text = report(pages, profile=profile)
+    text = pages_with_report(context.matrix, newest, profile=profile)[REPORT]
     if output == _STDOUT:
         print(text, end="")
         return 0

@@ -2,17 +2,25 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
 
-from jinja2 import FileSystemLoader, StrictUndefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
+from runner.matrix import Matrix
+from runner.records.record import Record
+from runner.report.html import REPORT
 from runner.report.html.pages import section
 from runner.report.tables import TEMPLATES
+from runner.report.tables.markdown import sandbox
+from runner.report.tables.pages import render_pages
 
 _TEMPLATE, _STYLE, _SCRIPT = "report.html.j2", "report.css", "report.js"
+
+
+def pages_with_report(matrix: Matrix, records: Sequence[Record], *, profile: str) -> dict[str, str]:
+    """Every page and plot by its file's name, and the report of them all; arguments as of `render_pages`."""
+    pages = {page.file: page.text for page in render_pages(matrix, records, profile=profile)}
+    return {**pages, REPORT: report(pages, profile=profile)}
 
 
 def report(pages: Mapping[str, str], *, profile: str) -> str:
@@ -27,17 +35,14 @@ def report(pages: Mapping[str, str], *, profile: str) -> str:
         section(name.removesuffix(".md"), text, plots) for name, text in pages.items() if name.endswith(".md")
     ]
     style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in (_STYLE, _SCRIPT))
-    return (
-        _environment()
-        .get_template(_TEMPLATE)
-        .render(
-            profile=profile,
-            # The sections are HTML already: their text was escaped when the Markdown was read.
-            sections=[(each, Markup(each.html)) for each in sections],  # noqa: S704 (as the comment says)
-            style=Markup(style),  # noqa: S704 (a file of ours)
-            script=Markup(script),  # noqa: S704 (a file of ours)
-            policy=_policy(style, script),
-        )
+    template = sandbox(autoescape=True).get_template(_TEMPLATE)
+    return template.render(
+        profile=profile,
+        # The sections are HTML already: their text was escaped when the Markdown was read.
+        sections=[(each, Markup(each.html)) for each in sections],  # noqa: S704 (as the comment says)
+        style=Markup(style),  # noqa: S704 (a file of ours)
+        script=Markup(script),  # noqa: S704 (a file of ours)
+        policy=_policy(style, script),
     )
 
 
@@ -55,15 +60,3 @@ def _policy(style: str, script: str) -> str:
 
 def _source(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-@cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    return ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )

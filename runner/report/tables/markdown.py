@@ -89,16 +89,21 @@ def listing(items: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(escaped[:-1]), *escaped[-1:])))
 
 
-@cache
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
+def sandbox(*, autoescape: bool) -> ImmutableSandboxedEnvironment:
+    """What reads templates/: a template sees its view and other templates, and a missing name is an error."""
+    return ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
-        # The output is Markdown, in which HTML's escapes would be visible. The filters below escape for Markdown.
-        autoescape=False,
+        autoescape=autoescape,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+@cache
+def _environment() -> ImmutableSandboxedEnvironment:
+    # The output is Markdown, in which HTML's escapes would be visible. The filters below escape for Markdown.
+    environment = sandbox(autoescape=False)
     environment.filters.update(text=escape, block=block, table=render_table, listing=listing)
     return environment

@@ -12,6 +12,8 @@ from runner.report.tables.selection import Room, Row
 _WIDTH, _HEIGHT, _PANEL = 790, 620, 210
 _LEFT, _RIGHT, _TOP, _BETWEEN = 64, 24, 78, 72
 _DOT = 4.5
+# So many labels of an axis do not touch.
+_MOST_TICKS = 9
 # A curve has one point for each part of the training: the mean return of the episodes that ended in it.
 _PARTS = 50
 _LEAST_POINTS = 3
@@ -40,10 +42,10 @@ def curves_plot(rooms: Sequence[Room]) -> str | None:
     for room in rooms:
         for case in dict.fromkeys(row.case.name for row in room.rows) if room.ranked else ():
             ours = room.fastest(case, (Side.OURS,))
-            found = [_curve(room, row) for row in (room.reference(case), ours) if row is not None]
-            curves = [each for each in found if each is not None]
-            if len(curves) == 2:  # noqa: PLR2004 (the reference's and ours)
-                return _drawn(room, case, curves)
+            curves = [_curve(room, row) for row in (room.reference(case), ours) if row is not None]
+            shown = [each for each in curves if each is not None]
+            if ours is not None and len(shown) == len(curves):
+                return _drawn(room, case, shown)
     return None
 
 
@@ -178,7 +180,7 @@ def _range(curves: Sequence[Curve], aims: Sequence[float]) -> tuple[float, float
 def _ticks(low: float, high: float) -> list[float]:
     """Four to nine round numbers between two ends."""
     step = 10 ** math.floor(math.log10((high - low) / 2))
-    step *= next(each for each in (1, 2, 5) if (high - low) / (step * each) <= 9)  # noqa: PLR2004 (as above)
+    step *= next(each for each in (1, 2, 5) if (high - low) / (step * each) <= _MOST_TICKS)
     return [index * step for index in range(math.ceil(low / step), math.floor(high / step) + 1)]
 
 
