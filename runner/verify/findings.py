@@ -1,7 +1,7 @@
 """The words of a verification: old and new records in pairs, and the findings on them."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from runner.figures.statistics import Interval
@@ -22,12 +22,22 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A record, and the new record of its cell; or why there is no new record."""
+    """A record, and the new record of its cell; or why there is no new record.
+
+    ``repeats`` are the records of later processes of the cell, which were started to narrow an interval.
+    """
 
     old: Record
     new: Record | None
     why_not: str | None
     likeness: Likeness
+    repeats: tuple[Record, ...] = ()
+
+    def one_by_one(self) -> Iterator["Pair"]:
+        """The old record with each new one: a repeat owes the same bytes and the same gate."""
+        yield replace(self, repeats=())
+        for record in self.repeats:
+            yield replace(self, new=record, repeats=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +47,7 @@ class Finding:
     A figure that takes several processes is of all records of a cell (``seed`` is None). ``informational`` findings
     are shown and decide nothing. ``ratio`` is new over old with its interval. ``then`` and ``now`` are the two
     figures, in the unit of the metric's name. ``ranks`` are a rank then and now; the second is None where it may not be
-    formed.
+    formed. ``too_wide`` says that the interval of today's processes decides nothing yet, and that more of them may.
     """
 
     figure: str
@@ -50,6 +60,7 @@ class Finding:
     now: float | None = None
     ratio: Interval | None = None
     ranks: tuple[Interval, Interval | None] | None = None
+    too_wide: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,11 +86,27 @@ class Judged:
         return len({pair.old.seed for pair in self.pairs})
 
 
-def passed(pairs: Iterable[Pair]) -> list[tuple[Record, Record]]:
-    """The old and the new records that passed on both sides, one pair for each seed."""
+@dataclass(frozen=True, kw_only=True)
+class Sides:
+    """The records of a cell that passed on both sides, one old one for each seed.
+
+    ``first`` are the new records beside the old ones; ``news`` has their repeats too.
+    """
+
+    olds: tuple[Record, ...]
+    first: tuple[Record, ...]
+    news: tuple[Record, ...]
+
+
+def passed(pairs: Iterable[Pair]) -> Sides | None:
+    """The old and the new records that passed; None where no pair passed on both sides."""
     found = {
-        pair.old.seed: (pair.old, pair.new)
+        pair.old.seed: (pair.old, pair.new, pair.repeats)
         for pair in pairs
         if pair.new is not None and not pair.old.failed and not pair.new.failed
     }
-    return list(found.values())
+    if not found:
+        return None
+    olds, first, repeats = zip(*found.values(), strict=True)
+    again = [record for more in repeats for record in more if not record.failed]
+    return Sides(olds=olds, first=first, news=(*first, *again))

@@ -39,7 +39,7 @@ def judge(pairs: Iterable[Pair]) -> tuple[Judged, ...]:
     for pair in pairs:
         cells.setdefault(_cell_of(pair.old), []).append(pair)
     references = {
-        _comparison_of(members[0].old): members
+        comparison_of(members[0].old): members
         for members in cells.values()
         if members[0].old.implementation == _reference_of(members[0].old)
     }
@@ -47,9 +47,9 @@ def judge(pairs: Iterable[Pair]) -> tuple[Judged, ...]:
         Judged(
             pairs=tuple(members),
             findings=(
-                *(found for pair in members for found in exact(pair)),
+                *(found for pair in members for one in pair.one_by_one() for found in exact(one)),
                 *by_interval(members),
-                *_ranks(members, references.get(_comparison_of(members[0].old), [])),
+                *_ranks(members, references.get(comparison_of(members[0].old), [])),
             ),
         )
         for members in cells.values()
@@ -75,9 +75,9 @@ def exact(pair: Pair) -> tuple[Finding, ...]:
 def by_interval(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
     """Times and peak memory of one cell, over the processes that passed on both sides."""
     both = passed(pairs)
-    if not both:
+    if both is None:
         return ()
-    olds, news = [old for old, _ in both], [new for _, new in both]
+    olds, news = both.olds, both.news
     obstacle = why_no_times(pairs, olds[0], news)
     headline = olds[0].work.headline if olds[0].work else None
     found = []
@@ -86,9 +86,10 @@ def by_interval(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
         found.append(
             _compare(metric, sides, obstacle, informational=metric != headline, busy=loaded(olds, news))
         )
-    memory = _sides(olds, news, _peak)
+    # A repeat may serve fewer cases in one process, which then needs less memory.
+    memory = _sides(olds, both.first, _peak)
     if memory[0]:
-        why = obstacle or why_no_memory(olds, news)
+        why = obstacle or why_no_memory(olds, both.first)
         found.append(_compare("peak memory", memory, why, informational=True))
     return tuple(found)
 
@@ -120,7 +121,7 @@ def _reference_of(record: Record) -> str | None:
     return record.work.reference.implementation if record.work else None
 
 
-def _comparison_of(record: Record) -> str:
+def comparison_of(record: Record) -> str:
     """The facts that a cell shares with the reference that it is ranked against."""
     names = {
         name: value for name, value in record.cell.plain().items() if name not in ("seed", "implementation")
@@ -294,6 +295,7 @@ def _compare(
         verdict, why = verdict_of(ratio)
     except ValueError:
         verdict, why = Verdict.INCONCLUSIVE, "a zero has no ratio"
+    too_wide = verdict is Verdict.INCONCLUSIVE and ratio is not None and ratio.ranked and obstacle is None
     if verdict is Verdict.DIFFERS and busy is not None:
         verdict, why = Verdict.INCONCLUSIVE, f"{why}; {busy}"
     if obstacle is not None:
@@ -308,6 +310,7 @@ def _compare(
         then=then,
         now=now,
         ratio=ratio,
+        too_wide=too_wide,
     )
 
 

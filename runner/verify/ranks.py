@@ -25,27 +25,31 @@ def rank(own: Sequence[Pair], reference: Sequence[Pair]) -> Finding | None:
     """
     sides = [passed(own), passed(reference)]
     work = own[0].old.work
-    if not work or not all(sides) or not all(old.ranked for old, _ in sides[0]):
+    if not work or sides[0] is None or sides[1] is None or not all(old.ranked for old in sides[0].olds):
         return None
-    if not one_run(*([old for old, _ in side] for side in sides)):
+    mine, its = sides[0], sides[1]
+    if not one_run(mine.olds, its.olds):
         return None
     obstacle = next(
-        filter(None, (_obstacle(pairs, side) for pairs, side in zip((own, reference), sides, strict=True))),
+        filter(
+            None,
+            (why_no_times(pairs, side.olds[0], side.news) for pairs, side in ((own, mine), (reference, its))),
+        ),
         None,
     )
     try:
-        then, now = (_improvement(sides, moment, work.headline) for moment in (0, 1))
+        then = _improvement(mine.olds, its.olds, work.headline)
+        now = _improvement(mine.news, its.news, work.headline)
     except ValueError:
         # A zero has no ratio.
         return None
-    verdict, why = _judged(then, now, work.reference.implementation)
     if obstacle is not None:
         return _finding(Verdict.INCONCLUSIVE, obstacle, then, None)
-    every = [*sides[0], *sides[1]]
-    busy = loaded([old for old, _ in every], [new for _, new in every])
+    verdict, why = _judged(then, now, work.reference.implementation)
+    busy = loaded((*mine.olds, *its.olds), (*mine.news, *its.news))
     if verdict is Verdict.DIFFERS and busy is not None:
         return _finding(Verdict.INCONCLUSIVE, f"{why}; {busy}", then, now)
-    return _finding(verdict, why, then, now)
+    return _finding(verdict, why, then, now, too_wide=_too_wide(then, now))
 
 
 def in_words(ratio: Interval) -> str:
@@ -68,14 +72,17 @@ def _judged(then: Interval, now: Interval, reference: str) -> tuple[Verdict, str
     return Verdict.REPRODUCED, f"{said}: {places[0].value} both times"
 
 
-def _finding(verdict: Verdict, why: str, then: Interval, now: Interval | None) -> Finding:
-    return Finding(figure="rank", verdict=verdict, why=why, ranks=(then, now))
+def _too_wide(then: Interval, now: Interval) -> bool:
+    """Whether today's interval alone keeps the rank open."""
+    open_places = (Place.NOT_RANKED, Place.INCONCLUSIVE)
+    return place_of(then) not in open_places and place_of(now) is Place.INCONCLUSIVE
 
 
-def _improvement(sides: Sequence[Sequence[tuple[Record, Record]]], moment: int, headline: str) -> Interval:
-    own, reference = (processes([pair[moment] for pair in side], headline) for side in sides)
-    return improvement(reference, own, headline)
+def _finding(
+    verdict: Verdict, why: str, then: Interval, now: Interval | None, *, too_wide: bool = False
+) -> Finding:
+    return Finding(figure="rank", verdict=verdict, why=why, ranks=(then, now), too_wide=too_wide)
 
 
-def _obstacle(pairs: Sequence[Pair], side: Sequence[tuple[Record, Record]]) -> str | None:
-    return why_no_times(pairs, side[0][0], [new for _, new in side])
+def _improvement(own: Sequence[Record], reference: Sequence[Record], headline: str) -> Interval:
+    return improvement(processes(reference, headline), processes(own, headline), headline)

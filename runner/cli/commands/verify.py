@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
-from runner.cli.words.syntax import a_path
+from runner.cli.words.syntax import a_path, minutes
 from runner.planning.cells import Selection
 from runner.planning.estimates import duration
 from runner.planning.recipe import Work, lacks, load_work
@@ -29,8 +29,8 @@ from runner.verify.again import Job, Outcome, run_again
 from runner.verify.binding import allowed, deadlines, differences
 from runner.verify.findings import Pair, Verdict
 from runner.verify.images import Likeness, StandIn, find_images, own_image, refuse_images
-from runner.verify.judge import judge
 from runner.verify.read import read_records
+from runner.verify.repeats import narrowed
 from runner.verify.report import Report, as_json, as_text, first_difference, first_undecided
 
 _NOTHING = Outcome(records={}, left_out={}, launches=0)
@@ -56,11 +56,18 @@ def _run(context: Context) -> int:
         say(f"{count} took {duration(seconds)} when the records were made")
     with _store(own.keep) as store:
         outcome = run_again(jobs, context.executor, store, context.progress) if jobs else _NOTHING
+        narrow = narrowed(
+            list(_pairs(records, works, stand_ins, outcome)),
+            jobs,
+            minutes=own.narrow,
+            run=lambda chosen: run_again(chosen, context.executor, store, context.progress),
+            say=say,
+        )
     report = Report(
-        judged=judge(_pairs(records, works, stand_ins, outcome)),
+        judged=narrow.judged,
         foreign=foreign,
         stand_ins=tuple(stand_ins.values()),
-        launches=outcome.launches,
+        launches=outcome.launches + narrow.launches,
         machine=str(
             (context.executor.machine() if jobs else machine.describe())["cpu_model"] or "an unknown CPU"
         ),
@@ -79,7 +86,8 @@ def _run(context: Context) -> int:
         raise NothingDecided(
             what="nothing differs, and nothing was decided about the times that rank",
             why=first_undecided(report),
-            fix="verify five seeds of a cell or more, natively, on the model of machine that the records name",
+            fix="verify five seeds of a cell or more, natively, on the model of machine that the records name; "
+            "--narrow MINUTES starts more processes where an interval is too wide",
         )
     return 0
 
@@ -251,6 +259,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--trust-commands",
         action="store_true",
         help="with --executor local: start commands on this host that the matrix does not have",
+    )
+    parser.add_argument(
+        "--narrow",
+        type=minutes,
+        default=0.0,
+        metavar="MINUTES",
+        help="start more processes of cells whose interval decides nothing, for at most MINUTES",
     )
     parser.add_argument("--keep", type=a_path, metavar="DIR", help="keep the new records and logs there")
     parser.add_argument("--json", action="store_true", help="print every finding as JSON")

@@ -1,6 +1,7 @@
 """The words of a command, without its action."""
 
 import argparse
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,17 @@ def a_path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("an empty text names no file and no folder")
     return Path(text)
+
+
+def minutes(text: str) -> float:
+    """A budget of time that a user gives, in minutes; 0 is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"minutes are a number from 0, such as 2.5, not {text!r}")
+    return number
 
 
 @dataclass(frozen=True, kw_only=True)

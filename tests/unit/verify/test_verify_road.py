@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +21,13 @@ from runner.system.errors import (
     DamagedRecord,
     NothingDecided,
     OtherWork,
+    UsageError,
     WrongImage,
 )
 from runner.system.schema import schema
+from runner.verify.findings import Pair, Verdict
+from runner.verify.images import Likeness
+from runner.verify.judge import judge
 from runner.verify.read import read_records
 from verify.made import DOUBLER, NOISY, Forge, resealed, steered, varied
 
@@ -462,3 +467,58 @@ def test_a_sealed_file_that_is_no_record_by_the_schema_is_refused(made, change):
     code, out, err = made.verify()
     assert (code, out) == (DamagedRecord.exit_code, "")
     assert "not a record" in err
+
+
+def _wavering(directory: Path) -> str:
+    """A doubler whose second process of a seed has a time far from all its others."""
+    return (
+        f"log = pathlib.Path({str(directory)!r}) / f'processes-{{arguments.seed}}'\n"
+        "log.open('a').write('x')\n"
+        "wavers = len(log.read_text()) == 2\n"
+        "factor = [1.4, 1.5, 1.3, 0.9, 0.95][arguments.seed - 1] if wavers else 1\n"
+        + DOUBLER.replace("[seconds]", "[1e-6 * factor]")
+    )
+
+
+def test_an_interval_that_is_too_wide_is_narrowed_by_more_processes(forge):
+    only = ("--only", "double/wavering")
+    forge.run("--seeds", "1,2,3,4,5", *only, change=_one_case, wavering=_wavering(forge.directory))
+    shutil.copytree(forge.directory, forge.directory / "kept")
+    code, figures = forge.figures(*only)
+    assert (code, {verdict for verdict, _ in figures["wavering seconds"]}) == (UNDECIDED, {"inconclusive"})
+    for log in (forge.directory / "kept").glob("processes-*"):
+        shutil.copy(log, forge.directory)
+    code, out, err = forge.verify("--json", *only, "--narrow", "5")
+    assert code == 0, err
+    assert "run again, because an interval is too wide" in err
+    (cell,) = json.loads(out)["cells"]
+    verdicts = {each["figure"]: each for each in cell["figures"]}
+    assert verdicts["seconds"]["verdict"] == "reproduced"
+    gates = [each for each in cell["figures"] if each["figure"] == "gate"]
+    assert len(gates) > 5, "a repeat owes the same gate as the first process"
+
+
+def test_a_budget_that_holds_no_round_starts_none(forge):
+    only = ("--only", "double/wavering")
+    forge.run("--seeds", "1,2,3,4,5", *only, change=_one_case, wavering=_wavering(forge.directory))
+    code, _, err = forge.verify(*only, "--narrow", "1e-9")
+    assert code == UNDECIDED
+    assert "the budget of repeats is used up" in err
+
+
+def test_a_repeat_that_fails_its_gate_differs():
+    old, new, worse = (make_record(seed=1) for _ in range(3))
+
+    def fails(data: dict[str, Any]) -> None:
+        data["outputs"] = dict.fromkeys(data["outputs"], "0" * 64)
+
+    pair = Pair(old=old, new=new, why_not=None, likeness=Likeness.SAME, repeats=(varied(worse, fails),))
+    (judged,) = judge([pair])
+    assert Verdict.DIFFERS in {found.verdict for found in judged.findings if found.figure == "outputs"}
+
+
+@pytest.mark.parametrize("text", ["", "-1", "nan", "inf", "two"])
+def test_a_budget_is_a_number_of_minutes(made, text):
+    code, _, err = made.verify("--narrow", text)
+    assert code == UsageError.exit_code
+    assert "--narrow" in err
