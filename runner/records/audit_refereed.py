@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 from runner.records.contradiction import ROUNDING, Contradiction, Rule, contradiction
 from runner.records.record import Record
-from runner.records.refereed import MOST_VOID, SIZES, TIMES_THE_CHANNEL, RefereeFacts, numbered
+from runner.records.refereed import (
+    MOST_BETWEEN,
+    MOST_VOID,
+    SIZES,
+    TIMES_THE_CHANNEL,
+    RefereeFacts,
+    numbered,
+)
 from runner.records.verdicts import audit_verdict, calls_of, claimed_seconds, replay_words, window_words
 
 # Of one implementation, from round to round; a busy machine takes a ranked round ten times as long as another.
@@ -105,12 +112,12 @@ def audited(record: Record) -> Iterator[Contradiction]:
     seen = record.referee
     if not seen or not seen.audit or record.failure or not record.work:
         return
-    audit = seen.audit
+    audit, telling = seen.audit, seen.audit.seconds >= TIMES_THE_CHANNEL * seen.channel_seconds
     verdict = audit_verdict(
         seed=audit.seed,
         timed=audit.timed_seconds,
         known=claimed_seconds(record.metrics.get(record.work.headline), calls=1),
-        telling=audit.seconds >= TIMES_THE_CHANNEL * seen.channel_seconds,
+        telling=telling,
     )
     check = next((each for each in record.gate if each.check == "audit"), None)
     if check is not None and (not verdict.passed or check.detail != verdict.detail):
@@ -120,6 +127,12 @@ def audited(record: Record) -> Iterator[Contradiction]:
     if audit.timed_seconds + audit.between_seconds > audit.seconds * ROUNDING:
         yield contradiction(
             f"{audit.timed_seconds + audit.between_seconds:.6g} s are claimed of an audit of {audit.seconds:.6g} s",
+            *_AUDIT,
+        )
+    is_reference = record.implementation == record.work.reference.implementation
+    if telling and not is_reference and audit.between_seconds > MOST_BETWEEN * audit.seconds:
+        yield contradiction(
+            f"the audit passed, and {audit.between_seconds:.6g} s of its {audit.seconds:.6g} s were not timed",
             *_AUDIT,
         )
 

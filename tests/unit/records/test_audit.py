@@ -287,6 +287,21 @@ def test_a_return_that_no_episode_can_earn_is_named() -> None:
         parse_record(changed(lambda data: data["episodes"][3].update({"return": 999.0}), kind="dqn"))
 
 
+def test_an_audit_that_passed_while_most_of_it_was_not_timed_is_named() -> None:
+    text = next(
+        text
+        for text in corpus.published_texts("2026-11-26-gae-dqn")
+        if "audit" in ((data := json.loads(text)).get("referee") or {})
+        and data["cell"]["implementation"] == "rust"
+    )
+    data = json.loads(text)
+    del data["content_sha256"]
+    seen = data["referee"]["audit"]
+    seen["between_seconds"] = 0.6 * seen["seconds"]
+    with pytest.raises(SelfContradiction, match=r"the audit passed, and .* were not timed"):
+        parse_record(text_of(seal(data)))
+
+
 def test_a_store_refuses_it_with_an_error_of_its_own_and_says_what_to_do(tmp_path: Path) -> None:
     folder = tmp_path / "records" / "gae"
     folder.mkdir(parents=True)
