@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from baselines.contract import protocol
-from baselines.inputs import env_step, gae, machine, trainings
+from baselines.inputs import env_step, gae, machine, post_training, trainings
 
 # A generator reads the parameters that its data depend on and lets the others be: it is handed the same
 # object as an implementation, with or without the profile's part.
 _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
     "gae": gae.write,
+    "grpo": post_training.write_grpo,
+    "token-kl": post_training.write_token_kl,
     "env-step": env_step.write,
     "dqn": trainings.write_dqn,
     "ppo": trainings.write_ppo,

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from baselines.contract.tapes import longer
 from baselines.inputs.parameters import whole
 
-# A call reads from one of 4096 places on, 16 values apart: so much longer than its work a tape is.
-_LONGER = 4096 * 16
+# Two places where a call may begin lie so many values apart.
+_STRIDE = 16
 
 
 def write_multiply(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
@@ -26,4 +27,7 @@ def _write_normal(seed: int, directory: Path, names: Sequence[str], values: int)
     """Tapes of normal numbers, f32, for so many values from any place on."""
     generator = np.random.default_rng(seed)
     for name in names:
-        np.save(directory / f"{name}.npy", generator.standard_normal(values + _LONGER, dtype=np.float32))
+        np.save(
+            directory / f"{name}.npy",
+            generator.standard_normal(values + longer(stride=_STRIDE), dtype=np.float32),
+        )

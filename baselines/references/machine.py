@@ -13,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.contract import protocol
+from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, save, serve
+from baselines.contract.tapes import pieces, places
 
 Floats = NDArray[np.float32]
 
 
-# A call begins at one of so many places of its tapes, each this many values after the last: 64 bytes of f32.
-PLACES, STRIDE = 4096, 16
+# A call begins at a multiple of so many values of its tapes: 64 bytes of f32.
+STRIDE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,10 +91,9 @@ WORKS: Mapping[str, Work] = {
 }
 
 
-def read(tapes: Sequence[Floats], count: int, number: int) -> list[Floats]:
-    """What the call of a number reads of each tape, from a place of its own on: 32 bits of the number decide it."""
-    firsts = [(number >> (32 * index)) % PLACES * STRIDE for index in range(len(tapes))]
-    return [tape[first : first + count] for tape, first in zip(tapes, firsts, strict=True)]
+def read(tapes: Sequence[Sequence[Floats]], numbers: Numbers) -> list[Floats]:
+    """What the only call of a repetition reads of each tape."""
+    return [tape[places(numbers, index)[0]] for index, tape in enumerate(tapes)]
 
 
 def main() -> None:
@@ -105,11 +106,14 @@ def main() -> None:
     def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
     ) -> Operation[list[Floats], Floats]:
-        tapes = [protocol.input_file(request, case, f"{name}.npy", np.load) for name in work.tapes]
         count = work.values(parameters.size)
+        tapes = [
+            pieces(protocol.input_file(request, case, f"{name}.npy", np.load), count, stride=STRIDE)
+            for name in work.tapes
+        ]
         return Operation(
             calls=1,
-            inputs=lambda numbers: read(tapes, count, int(numbers[0])),
+            inputs=lambda numbers: read(tapes, numbers),
             run=work.call(parameters.size),
             digested=lambda result: [result],
             write=lambda _, result, folder: save(folder, "result.npy", [result]),

@@ -1,7 +1,7 @@
 """Fast, exactly reproducible reinforcement learning, written in Rust."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -51,6 +51,52 @@ def compute_gae_batched(
     """Advantages and returns of several trajectories: `compute_gae` for every row of (batch, length) arrays.
 
     `last_values` has shape (batch,); `out` holds arrays of shape (batch, length).
+    """
+
+def group_advantages(
+    rewards: _Float64Array, epsilon: float = 1e-8, *, out: _Float64Array | None = None
+) -> _Float64Array:
+    """Advantages within groups of answers (GRPO: Shao et al., 2024).
+
+    Args:
+        rewards: the reward of each answer, (groups, size).
+        epsilon: what is added to a group's standard deviation, which divides by the group's size.
+        out: an array to write the advantages into, (groups, size).
+
+    Each reward less its group's mean, over the deviation plus `epsilon`; 0 where that is 0. No array is copied. The bytes
+    of the result are the same on every machine.
+
+    Raises:
+        ValueError: an array has another type, layout or shape, or `out` is `rewards`.
+    """
+
+@overload
+def token_kl(
+    policy: numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]], reference: _Float64Array
+) -> float: ...
+@overload
+def token_kl(policy: _Float64Array, reference: _Float64Array) -> _Float64Array:
+    """The sum over tokens of p (ln p - ln q).
+
+    Args:
+        policy: ln p of each token, (tokens,) or (batch, tokens), float64.
+        reference: ln q of each token, in the same shape.
+
+    Returns a number for (tokens,), and an array (batch,) for several sequences. The bytes are the same on every machine.
+
+    Raises:
+        ValueError: an array has another type, layout or shape.
+    """
+
+@overload
+def token_kl_k3(
+    policy: numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]], reference: NDArray[numpy.float32]
+) -> float: ...
+@overload
+def token_kl_k3(policy: NDArray[numpy.float32], reference: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
+    """The sum over tokens of Schulman's estimator k3, q/p - 1 - ln(q/p) ("Approximating KL Divergence", 2020).
+
+    Arguments, results and errors are those of `token_kl`, in float32.
     """
 
 class Environment:

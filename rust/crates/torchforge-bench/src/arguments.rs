@@ -13,7 +13,7 @@ use crate::backend::{Kernels, Library};
 use crate::{Algorithm, Backend, Evaluation, Failure, Replay, Standalone};
 
 pub(crate) const USAGE: &str = "\
-Usage: torchforge gae|env-step|update|act|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
+Usage: torchforge gae|grpo|token-kl|env-step|update|act|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
                           --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--threads N]
                           [--backend candle|burn] [--referee]
        torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...] [--threads N]
@@ -51,6 +51,10 @@ pub enum Command {
     Version,
     /// Generalised advantage estimation.
     Gae(Arguments),
+    /// Advantages within groups.
+    Grpo(Arguments),
+    /// Divergences of tokens.
+    TokenKl(Arguments),
     /// DQN training.
     Dqn(Arguments),
     /// PPO training.
@@ -148,6 +152,8 @@ impl Command {
             "sleep" => alone(parser, Self::Sleep),
             "oracle" => oracle(parser),
             "gae" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Gae)),
+            "grpo" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Grpo)),
+            "token-kl" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::TokenKl)),
             "update" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Update)),
             "env-step" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::EnvStep)),
             "act" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Act)),
@@ -157,7 +163,7 @@ impl Command {
             "evaluate" => Evaluation::parse(parser).map(|found| found.map_or(Self::Help, Self::Evaluate)),
             "replay" => Replay::parse(parser).map(|found| found.map_or(Self::Help, Self::Replay)),
             _ => Err(Failure::Usage(format!(
-                "there is no benchmark {command:?}; the benchmarks are gae, env-step, update, act, dqn, ppo and sac, see `torchforge --help`"
+                "there is no benchmark {command:?}; the benchmarks are gae, grpo, token-kl, env-step, update, act, dqn, ppo and sac, see `torchforge --help`"
             ))),
         }
     }
@@ -343,8 +349,13 @@ pub(crate) fn kernels(simd: Option<SimdPath>, threads: Option<NonZeroUsize>) -> 
     Ok(Kernels { path: simd.unwrap_or_else(SimdPath::detect), threads })
 }
 
-/// The best instructions that the launch's limits allow: FORGE_BENCH_SIMD, the processor's where it is not set.
-fn cap_instructions() -> Result<(), Failure> {
+/// Keeps this process to the instructions that the launch's limits allow: FORGE_BENCH_SIMD, the processor's best where it
+/// is not set.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] where the variable names no path, or one that this processor lacks.
+pub fn cap_instructions() -> Result<(), Failure> {
     let Some(text) = env::var_os("FORGE_BENCH_SIMD") else { return Ok(()) };
     let capped = text.to_string_lossy().parse::<SimdPath>().and_then(SimdPath::cap);
     capped.map_err(|error| Failure::Usage(format!("FORGE_BENCH_SIMD cannot be used: {error}")))

@@ -29,14 +29,8 @@ struct Parameters {
 impl Parameters {
     fn read(case: &Case) -> Result<(Self, Repetitions), Failure> {
         let (parameters, repetitions): (Self, _) = Repetitions::read(case)?;
-        let sizes = [
-            ("batch", parameters.batch),
-            ("length", parameters.length),
-            ("calls", parameters.calls as usize),
-        ];
-        if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
-            return Err(case.fault(&format!("{name} is 0; give at least 1")));
-        }
+        let Self { batch, length, calls } = parameters;
+        operation::none_is_zero(case, [("batch", batch), ("length", length), ("calls", calls as usize)])?;
         Ok((parameters, repetitions))
     }
 

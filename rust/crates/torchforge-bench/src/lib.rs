@@ -27,6 +27,7 @@ mod evaluation;
 mod failure;
 mod files;
 mod gae;
+mod grpo;
 mod npy;
 mod operation;
 mod oracle;
@@ -37,11 +38,13 @@ mod replay;
 mod sac;
 mod standalone;
 mod table;
+mod tape;
+mod token_kl;
 mod training;
 mod update;
 mod version;
 
-pub use arguments::{Arguments, Case, Command};
+pub use arguments::{Arguments, Case, Command, cap_instructions};
 pub use backend::{Backend, Kernels};
 pub use dqn::run_in as run_dqn_in;
 pub use evaluation::Evaluation;
@@ -61,6 +64,8 @@ pub fn run(
         Command::Help => protocol::print_line(arguments::USAGE),
         Command::Version => protocol::print_line(&version()),
         Command::Gae(arguments) => gae::run(&arguments),
+        Command::Grpo(arguments) => grpo::run(&arguments),
+        Command::TokenKl(arguments) => token_kl::run(&arguments),
         Command::EnvStep(arguments) => env_step::run(&arguments),
         Command::Update(arguments) => update::run(&arguments),
         Command::Act(arguments) => act::run(&arguments),

@@ -1,4 +1,4 @@
-//! NumPy's .npy format, for f64 arrays in C order (NumPy's `numpy/lib/format.py`).
+//! NumPy's .npy format, for arrays in C order (NumPy's `numpy/lib/format.py`).
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// The data begins at a multiple of this.
@@ -41,22 +41,45 @@ pub(crate) fn decode(bytes: &[u8], shape: &[usize]) -> Result<Vec<f64>, String> 
     Ok(values.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
 }
 
+/// A type of numbers that is written.
+pub(crate) trait Number: Copy {
+    /// NumPy's name of its little-endian type.
+    const NAME: &'static str;
+    /// Appends its bytes.
+    fn append(self, bytes: &mut Vec<u8>);
+}
+
+impl Number for f64 {
+    const NAME: &'static str = "<f8";
+    fn append(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
+impl Number for f32 {
+    const NAME: &'static str = "<f4";
+    fn append(self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+}
+
 /// The file that `numpy.save` writes for this array.
-pub(crate) fn encode(values: &[f64], shape: &[usize]) -> Vec<u8> {
+pub(crate) fn encode<T: Number>(values: &[T], shape: &[usize]) -> Vec<u8> {
     assert_eq!(values.len(), shape.iter().product::<usize>(), "one value an element");
-    let mut header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}", tuple(shape));
+    let mut header =
+        format!("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", T::NAME, tuple(shape));
     let before = MAGIC.len() + 2 + size_of::<u16>();
     let padded = (before + header.len() + 1).next_multiple_of(ALIGNMENT) - before;
     header.extend(std::iter::repeat_n(' ', padded - header.len() - 1));
     header.push('\n');
     let header_len = u16::try_from(header.len()).expect("a shape of a few numbers");
 
-    let mut bytes = Vec::with_capacity(before + header.len() + values.len() * 8);
+    let mut bytes = Vec::with_capacity(before + header.len() + size_of_val(values));
     bytes.extend(MAGIC);
     bytes.extend([1, 0]);
     bytes.extend(header_len.to_le_bytes());
     bytes.extend(header.as_bytes());
-    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    values.iter().for_each(|value| value.append(&mut bytes));
     bytes
 }
 

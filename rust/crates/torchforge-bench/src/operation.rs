@@ -52,6 +52,17 @@ fn by_hand(
     protocol::measurement(&case.id, Memory::now(), metrics, operation.counts().into_iter().collect())
 }
 
+/// An error where one of a case's sizes is zero.
+pub(crate) fn none_is_zero<const N: usize>(
+    case: &Case,
+    sizes: [(&'static str, usize); N],
+) -> Result<(), Failure> {
+    match sizes.iter().find(|(_, size)| *size == 0) {
+        None => Ok(()),
+        Some((name, _)) => Err(case.fault(&format!("{name} is 0; give at least 1"))),
+    }
+}
+
 /// Measures each of the cases, in an order drawn from the seed.
 fn in_seeded_order<P>(
     mut cases: Vec<(&Case, P)>,

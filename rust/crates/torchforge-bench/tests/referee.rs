@@ -175,6 +175,34 @@ fn gae_is_led_by_a_referee() {
 }
 
 #[test]
+fn group_advantages_are_led_by_a_referee() {
+    let folder = folder("referee-grpo");
+    tape_input(&folder, "3x4", "rewards", 12);
+    let parameters = r#"{"groups":3,"size":4,"calls":5,"warmup":1,"repetitions":3}"#;
+    let done =
+        is_led("grpo", "3x4", parameters, &folder, |files| of_arrays(&[&files.join("advantages.npy")]));
+    assert_eq!(done["counts"], serde_json::json!({"rewards": 12}));
+}
+
+#[test]
+fn divergences_are_led_by_a_referee() {
+    // Three sequences of f32 end within a word.
+    for (k3, batch) in [(false, 1), (true, 3)] {
+        let folder = folder(&format!("referee-token-kl-{k3}"));
+        for name in ["policy", "reference"] {
+            tape_input(&folder, "small", name, 7 * batch);
+        }
+        let parameters = format!(
+            r#"{{"batch":{batch},"length":7,"k3":{k3},"calls":5,"warmup":1,"repetitions":3}}"#
+        );
+        let done = is_led("token-kl", "small", &parameters, &folder, |files| {
+            digest([&fs::read(files.join("kl.npy")).unwrap()[128..]])
+        });
+        assert_eq!(done["counts"], serde_json::json!({"tokens": 7 * batch}));
+    }
+}
+
+#[test]
 fn acting_is_led_by_a_referee() {
     // With three actions a row ends within a word, and all values together within another.
     for (environment, sizes) in [("CartPole-v1", SIZES), ("Acrobot-v1", [6, 120, 84, 3])] {

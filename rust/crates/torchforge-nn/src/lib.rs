@@ -49,6 +49,7 @@ mod error;
 mod kernels;
 mod learner;
 mod mlp;
+mod post_training;
 mod ppo;
 mod processor;
 mod sac;
@@ -66,6 +67,7 @@ pub use dqn::{DenseDqn, DqnUpdate, Minibatch};
 pub use error::Error;
 pub use kernels::{Adam, AdamOptions, fill_standard_normal};
 pub use mlp::{Activation, Mlp};
+pub use post_training::{group_advantages, token_kl, token_kl_k3};
 pub use ppo::{DensePpo, Evaluation, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate};
 pub use sac::{
     ActionRange, DenseSac, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use torchforge_env::{ActionSpace as _, AnyEnvironment, Environment as _, Error, ids};
 
-use crate::{check_shape, read};
+use crate::arrays::{check_shape, read};
 
 /// Observation, reward, terminated, truncated, and what Gymnasium calls info.
 type StepTuple<'py> = (Bound<'py, PyArray1<f32>>, f64, bool, bool, Bound<'py, PyDict>);

@@ -6,20 +6,22 @@
 
 #![forbid(unsafe_code)]
 
+mod arrays;
 mod environment;
 mod gymnasium;
+mod post_training;
 mod vector;
 
-use numpy::{
-    Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods,
-};
-use pyo3::exceptions::PyValueError;
+use numpy::{PyArrayDyn, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyImportError, PyValueError};
 use pyo3::prelude::*;
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
+use crate::arrays::{cast, check_shape, read, write};
+
 /// From this many values on a call takes some tens of microseconds, and another Python thread may run meanwhile;
 /// below it, giving up the interpreter lock and taking it back would be a cost that shows.
-const DETACH_VALUES: usize = 1 << 15;
+pub(crate) const DETACH_VALUES: usize = 1 << 15;
 
 /// From this many values on both outputs are one array's halves. Freed one after the other, two arrays of that size are
 /// more than an allocator keeps (glibc's: 128 KiB, or twice the largest block that was freed): every call would have the
@@ -39,10 +41,13 @@ mod torchforge {
     #[pymodule_export]
     use crate::gymnasium::dqn_in;
     #[pymodule_export]
+    use crate::post_training::{group_advantages, token_kl, token_kl_k3};
+    #[pymodule_export]
     use crate::vector::{VectorEnvironment, make_vec};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        torchforge_bench::cap_instructions().map_err(|error| PyImportError::new_err(error.to_string()))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
@@ -155,48 +160,4 @@ impl<'py> Inputs<'py> {
         }
         Ok((advantages, returns))
     }
-}
-
-/// An argument as an array of this type whose rows lie one after the other: its values are a slice.
-fn cast<'py, T: Element>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    let array = value.cast::<PyArrayDyn<T>>().map_err(|_| {
-        let wanted = T::get_dtype(value.py());
-        PyValueError::new_err(format!(
-            "{name} is not a NumPy array of {wanted}, and none is converted unasked, for that changes values; give \
-             numpy.asarray({name}, dtype=\"{wanted}\")"
-        ))
-    })?;
-    if !array.is_c_contiguous() {
-        return Err(PyValueError::new_err(format!(
-            "{name} is not C-contiguous; copy it with numpy.ascontiguousarray({name})"
-        )));
-    }
-    if !array.is_aligned() {
-        return Err(PyValueError::new_err(format!(
-            "{name} lies at an address where no such number may; copy it with numpy.array({name})"
-        )));
-    }
-    Ok(array.clone())
-}
-
-/// An argument that is read: its type and layout are checked, its shape is the caller's to check.
-fn read<'py, T: Element>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
-    cast(name, value)?.try_readonly().map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
-}
-
-fn write<'py>(name: &str, array: &Array<'py>, shape: &[usize]) -> PyResult<PyReadwriteArrayDyn<'py, f64>> {
-    let array = array.try_readwrite().map_err(|error| {
-        PyValueError::new_err(format!(
-            "{name} cannot be written ({error}); give a writeable array that is no other argument"
-        ))
-    })?;
-    check_shape(name, &array, shape)?;
-    Ok(array)
-}
-
-fn check_shape<T: Element>(name: &str, array: &Bound<'_, PyArrayDyn<T>>, shape: &[usize]) -> PyResult<()> {
-    if array.shape() == shape {
-        return Ok(());
-    }
-    Err(PyValueError::new_err(format!("{name} has shape {:?} and must have {shape:?}", array.shape())))
 }

@@ -9,8 +9,8 @@ use torchforge_env::{
     Error, StepBatch, VectorEnv,
 };
 
+use crate::arrays::{cast, check_shape, read};
 use crate::environment::{discrete, error, named};
-use crate::{cast, check_shape, read};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;
 type Flags<'py> = Bound<'py, PyArray1<bool>>;

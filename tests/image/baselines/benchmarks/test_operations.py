@@ -13,6 +13,7 @@ from baselines.benchmarks import act, training, update
 from baselines.contract import protocol
 from baselines.contract.numbers import numbers
 from baselines.contract.operation import calling
+from baselines.contract.tapes import pieces
 from baselines.inputs.__main__ import main as make_inputs
 from baselines.inputs.parity import dqn_arrays, ppo_arrays, sac_arrays
 from baselines.references import act as act_reference
@@ -107,10 +108,12 @@ def test_the_machine_s_work_is_done_and_counted(tmp_path, work, monkeypatch, cap
     machine.main()
     (event,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (found,) = np.load(tmp_path / "small" / "result.npy")
-    (number,) = numbers(f"{42:016x}", 0, 1).tolist()
     chosen = machine.WORKS[work]
-    tapes = [np.load(tmp_path / "small" / f"{name}.npy") for name in chosen.tapes]
-    read = machine.read(tapes, chosen.values(48), number)
+    tapes = [
+        pieces(np.load(tmp_path / "small" / f"{name}.npy"), chosen.values(48), stride=machine.STRIDE)
+        for name in chosen.tapes
+    ]
+    read = machine.read(tapes, numbers(f"{42:016x}", 0, 1))
     if work == "multiply":
         left, right = (each.reshape(48, 48).astype(float) for each in read)
         np.testing.assert_allclose(found, left @ right, rtol=1e-4, atol=1e-4)

@@ -23,6 +23,13 @@ GAE = {
         "dones.npy": "0f500f0c55aabfbea2efa6aedaa050dcc2e13b027378728264983b7c65067fa0",
     },
 }
+TAPES = {
+    "grpo": {"rewards.npy": "128317065ec5b5095bd5216f7089caa096d3413a3b2023c2e473ae5497244f38"},
+    "token-kl": {
+        "policy.npy": "23dd7a858d7aef56dc339cce581428a75d68766014b3a06afc3489d5f066f727",
+        "reference.npy": "3985a38fc2df342dc2932ded2fc7c2e6fd540a8c24834ecfb22752bb7a90592a",
+    },
+}
 PARITY = {
     ("dqn", "CartPole-v1"): "72ef92ef6fa709f9001cd71b8f02ae7f33b7fe777a736621033815c449ae8585",
     ("dqn", "Acrobot-v1"): "76504dc4ff940ec4b49c7d44c6766240bce9e6d569efdb7bf88b53ee2e2d5569",
@@ -70,6 +77,15 @@ def test_gae_inputs_are_the_same_bytes_as_ever(
     generate(monkeypatch, tmp_path, "gae", *pairs)
     assert {name: hashes(tmp_path / name) for name in cases} == GAE
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("benchmark", TAPES)
+def test_tapes_of_post_training_are_the_same_bytes_as_ever(
+    benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = json.dumps({"groups": 16, "size": 4, "batch": 1, "length": 128})
+    generate(monkeypatch, tmp_path, benchmark, "--case", "small", "--parameters", parameters)
+    assert hashes(tmp_path / "small") == TAPES[benchmark]
 
 
 @pytest.mark.parametrize(("benchmark", "environment"), PARITY)

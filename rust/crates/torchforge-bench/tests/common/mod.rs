@@ -58,6 +58,14 @@ pub fn gae_input(folder: &Path, case: &str, shape: &str, len: usize) {
     fs::write(folder.join(case).join("dones.npy"), npy(&vec![0.0; len], shape)).unwrap();
 }
 
+/// Writes a tape for calls of so many values.
+pub fn tape_input(folder: &Path, case: &str, name: &str, count: usize) {
+    fs::create_dir_all(folder.join(case)).unwrap();
+    let len = count + 4096;
+    let values: Vec<f64> = (0..len).map(|i| (i % 7) as f64 * -0.25).collect();
+    fs::write(folder.join(case).join(format!("{name}.npy")), npy(&values, &format!("({len},)"))).unwrap();
+}
+
 /// The values of an f64 file, whose header is 128 bytes long.
 pub fn values(path: &Path) -> Vec<f64> {
     fs::read(path).unwrap()[128..].as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect()

@@ -1,0 +1,104 @@
+"""What every implementation of the benchmark `token-kl` shares: its parameters, its files and its course.
+
+How far a policy's tokens are from a reference's, from the log-probabilities p and q of both, for each sequence:
+
+    exact, f64:  sum over t of exp(p[t]) * (p[t] - q[t])
+    k3, f32:     sum over t of exp(q[t] - p[t]) - 1 - (q[t] - p[t])
+
+The second is Schulman's estimator ("Approximating KL Divergence", 2020), with the sign that TRL gives it. Each call reads
+parts of two longer tapes, whose beginnings the referee draws.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.contract import protocol
+from baselines.contract.numbers import Numbers
+from baselines.contract.operation import Operation, save, serve
+from baselines.contract.tapes import pieces, places
+from baselines.inputs.post_training import STRIDE
+
+Floats = NDArray[Any]
+# From the policy's and the reference's log-probabilities, (batch, length) each, to one value for each sequence.
+Call = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(protocol.Repetitions):
+    """One case: `batch` sequences of `length` tokens, by the estimator k3 or exactly."""
+
+    batch: int
+    length: int
+    k3: bool
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("batch", "length"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name!r} must be at least 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """How an implementation computes.
+
+    Attributes:
+        prepare: the call that is timed, for a case.
+        laid_out: log-probabilities (batch, length) as the implementation takes them; not timed.
+    """
+
+    prepare: Callable[[Parameters], Call]
+    laid_out: Callable[[Floats], Any] = lambda array: array
+
+
+def either(*, exact: Call, k3: Call) -> Callable[[Parameters], Call]:
+    """Prepares the call of a case's own kind."""
+    return lambda parameters: k3 if parameters.k3 else exact
+
+
+def run(options: argparse.Namespace, course: Course) -> None:
+    """Serve every case: read the tapes, and compute as the referee says."""
+
+    def operation(
+        request: protocol.Request, case: protocol.Case, parameters: Parameters
+    ) -> Operation[list[tuple[Any, Any]], list[Any]]:
+        shape, count = (parameters.batch, parameters.length), parameters.batch * parameters.length
+        kind = np.dtype(np.float32 if parameters.k3 else np.float64)
+        policies, references = (
+            [
+                course.laid_out(piece.reshape(shape))
+                for piece in pieces(
+                    protocol.input_file(request, case, f"{name}.npy", np.load).astype(kind),
+                    count,
+                    stride=STRIDE,
+                )
+            ]
+            for name in ("policy", "reference")
+        )
+        call = course.prepare(parameters)
+
+        def inputs(numbers: Numbers) -> list[tuple[Any, Any]]:
+            return [
+                (policies[first], references[second])
+                for first, second in zip(places(numbers, 0), places(numbers, 1), strict=True)
+            ]
+
+        def together(outputs: list[Any]) -> Floats:
+            """All calls' values, (calls, batch)."""
+            return np.asarray(outputs, kind).reshape(-1, parameters.batch)
+
+        return Operation(
+            calls=parameters.calls,
+            inputs=inputs,
+            run=lambda pairs: [call(policy, reference) for policy, reference in pairs],
+            digested=lambda outputs: [together(outputs)],
+            write=lambda _, outputs, folder: save(folder, "kl.npy", list(together(outputs))),
+            counts={"tokens": count},
+        )
+
+    serve(options, Parameters, operation)

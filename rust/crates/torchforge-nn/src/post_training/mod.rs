@@ -1,0 +1,13 @@
+//! What the post-training of language models computes beside its networks: advantages within a group of answers, and
+//! how far a policy has moved from its reference.
+//!
+//! The arithmetic is plain Rust in blocks of a fixed size, compiled once for each instruction set. Sums have a fixed
+//! number of lanes and one tree, so every path gives the same bytes.
+
+mod exp;
+mod group_advantages;
+mod lanes;
+mod token_kl;
+
+pub use group_advantages::group_advantages;
+pub use token_kl::{token_kl, token_kl_k3};

@@ -1,0 +1,111 @@
+//! Group advantages and token divergences against their formulas as written.
+
+use proptest::prelude::*;
+use torchforge_nn::{Error, group_advantages, token_kl, token_kl_k3};
+
+fn naive_advantages(rewards: &[f64], size: usize, epsilon: f64) -> Vec<f64> {
+    let mut advantages = Vec::new();
+    for group in rewards.chunks(size) {
+        let mean = group.iter().sum::<f64>() / size as f64;
+        let variance = group.iter().map(|reward| (reward - mean).powi(2)).sum::<f64>() / size as f64;
+        advantages.extend(group.iter().map(|reward| (reward - mean) / (variance.sqrt() + epsilon)));
+    }
+    advantages
+}
+
+fn near(found: f64, expected: f64, tolerance: f64) -> bool {
+    (found - expected).abs() <= tolerance * (1.0 + expected.abs())
+}
+
+fn log_probabilities(len: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Vec<(f64, f64)>> {
+    prop::collection::vec((-8.0..0.0_f64, -8.0..0.0_f64), len)
+}
+
+proptest! {
+    #[test]
+    fn advantages_are_the_formula(
+        (size, rewards) in (1_usize..40).prop_flat_map(|size| {
+            (Just(size), (0_usize..6).prop_flat_map(move |groups| prop::collection::vec(-3.0..3.0_f64, groups * size)))
+        }),
+    ) {
+        let mut advantages = vec![f64::NAN; rewards.len()];
+        group_advantages(&rewards, size, 1e-8, &mut advantages).unwrap();
+        for (found, expected) in advantages.iter().zip(naive_advantages(&rewards, size, 1e-8)) {
+            prop_assert!(near(*found, expected, 1e-9), "{} and not {}", found, expected);
+        }
+    }
+
+    #[test]
+    fn a_group_has_the_bytes_that_it_has_alone(size in 1_usize..40, rewards in prop::collection::vec(-3.0..3.0_f64, 120)) {
+        let rewards = &rewards[..120 / size * size];
+        let mut together = vec![0.0; rewards.len()];
+        group_advantages(rewards, size, 1e-8, &mut together).unwrap();
+        for (group, found) in rewards.chunks(size).zip(together.chunks(size)) {
+            let mut alone = vec![0.0; size];
+            group_advantages(group, size, 1e-8, &mut alone).unwrap();
+            prop_assert_eq!(&alone[..], found);
+        }
+    }
+
+    #[test]
+    fn the_divergence_is_the_formula(pairs in log_probabilities(0..300)) {
+        let (policy, reference): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let expected: f64 = policy.iter().zip(&reference).map(|(p, q)| p.exp() * (p - q)).sum();
+        prop_assert!(near(token_kl(&policy, &reference).unwrap(), expected, 1e-12));
+    }
+
+    #[test]
+    fn the_estimator_is_the_formula(
+        (sequences, pairs) in (1_usize..4, 1_usize..700)
+            .prop_flat_map(|(sequences, tokens)| (Just(sequences), log_probabilities(sequences * tokens))),
+    ) {
+        let policy: Vec<f32> = pairs.iter().map(|pair| pair.0 as f32 / 4.0).collect();
+        let reference: Vec<f32> = pairs.iter().map(|pair| pair.1 as f32 / 4.0).collect();
+        let mut sums = vec![f32::NAN; sequences];
+        token_kl_k3(&policy, &reference, &mut sums).unwrap();
+        let tokens = policy.len() / sequences;
+        for (sequence, sum) in sums.iter().enumerate() {
+            let of = sequence * tokens..(sequence + 1) * tokens;
+            let expected: f64 = policy[of.clone()]
+                .iter()
+                .zip(&reference[of])
+                .map(|(&p, &q)| f64::from(q) - f64::from(p))
+                .map(|difference| difference.exp() - 1.0 - difference)
+                .sum();
+            prop_assert!(near(f64::from(*sum), expected, 3e-6), "{} and not {}", sum, expected);
+        }
+    }
+}
+
+#[test]
+fn equal_rewards_have_no_advantage() {
+    let mut advantages = [f64::NAN; 4];
+    group_advantages(&[0.3; 4], 4, 0.0, &mut advantages).unwrap();
+    assert_eq!(advantages, [0.0; 4]);
+}
+
+#[test]
+fn a_reward_that_is_no_number_stays_within_its_group() {
+    let mut advantages = [0.0; 4];
+    group_advantages(&[f64::NAN, 1.0, 1.0, 3.0], 2, 0.0, &mut advantages).unwrap();
+    assert_eq!(advantages[2..], [-1.0, 1.0]);
+    assert!(advantages[..2].iter().all(|advantage| advantage.is_nan()));
+}
+
+#[test]
+fn arrays_that_do_not_fit_are_named() {
+    let refused = |size: usize, advantages: usize| {
+        group_advantages(&[0.0; 6], size, 0.0, &mut vec![0.0; advantages]).unwrap_err()
+    };
+    assert_eq!(refused(4, 6), Error::Len { what: "rewards", expected: 8, found: 6 });
+    assert_eq!(refused(0, 6), Error::Rows { what: "a group", least: 1, found: 0 });
+    assert_eq!(refused(3, 5), Error::Len { what: "advantages", expected: 6, found: 5 });
+    assert_eq!(
+        token_kl(&[0.0; 3], &[0.0; 2]).unwrap_err(),
+        Error::Len { what: "reference", expected: 3, found: 2 }
+    );
+    assert_eq!(
+        token_kl_k3(&[0.0; 5], &[0.0; 5], &mut [0.0; 2]).unwrap_err(),
+        Error::Len { what: "policy", expected: 4, found: 5 }
+    );
+}
