@@ -15,6 +15,14 @@ pub enum Error {
     /// Episodes may have no step.
     #[error("episodes are limited to 0 steps: give TimeLimit at least 1")]
     NoSteps,
+    /// A parameter of an environment has a value with which there is no such world.
+    #[error("{what} must be {expected}: give another value")]
+    Parameter {
+        /// The parameter's name.
+        what: &'static str,
+        /// What it must be.
+        expected: &'static str,
+    },
     /// The action does not exist.
     #[error("action {action} does not exist: this environment has actions 0 to {}", count - 1)]
     Action {
@@ -59,6 +67,22 @@ pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Re
     if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
 }
 
+/// An error where one of these parameters is not finite.
+pub(crate) fn check_finite<const N: usize>(parameters: [(&'static str, f64); N]) -> Result<(), Error> {
+    match parameters.iter().find(|(_, value)| !value.is_finite()) {
+        Some(&(what, _)) => Err(Error::Parameter { what, expected: "a finite number" }),
+        None => Ok(()),
+    }
+}
+
+/// An error where one of these parameters is not positive, or not finite.
+pub(crate) fn check_positive<const N: usize>(parameters: [(&'static str, f64); N]) -> Result<(), Error> {
+    match parameters.iter().find(|(_, value)| !(value.is_finite() && *value > 0.0)) {
+        Some(&(what, _)) => Err(Error::Parameter { what, expected: "a positive number" }),
+        None => Ok(()),
+    }
+}
+
 /// What a step brought, the observation apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
@@ -101,7 +125,7 @@ pub trait Environment {
     fn step(&mut self, action: &Self::Action, observation: &mut [f32]) -> Result<Step, Error>;
 
     /// Takes down the whole state, as words: all that decides, besides the actions, what follows. None where an
-    /// environment cannot.
+    /// environment cannot. Parameters are no state: the state belongs into an environment with the same ones.
     fn snapshot(&self) -> Option<Vec<u64>> {
         None
     }

@@ -29,7 +29,10 @@ mod space;
 mod time_limit;
 mod vector;
 
-pub use classic_control::{Acrobot, CartPole, MountainCar, MountainCarContinuous, Pendulum};
+pub use classic_control::{
+    Acrobot, AcrobotParameters, CartPole, CartPoleParameters, MountainCar, MountainCarContinuous,
+    MountainCarContinuousParameters, MountainCarParameters, Pendulum, PendulumParameters,
+};
 pub use environment::{Environment, Error, Step};
 pub use random::{Pcg64, SeedSequence};
 pub use registry::{AnyEnvironment, ContinuousEnvironment, DiscreteEnvironment, ids, make};

@@ -1,62 +1,13 @@
 //! Every environment against recorded steps of the real Gymnasium (`golden/make_classic_control.py`).
 
-use torchforge_env::{AnyEnvironment, Environment, Error, Step, ids, make};
+mod recording;
 
-fn bits(word: &str) -> u32 {
-    u32::from_str_radix(word, 16).unwrap()
-}
-
-fn observation_len(environment: &AnyEnvironment) -> usize {
-    match environment {
-        AnyEnvironment::Discrete(environment) => environment.observation_len(),
-        AnyEnvironment::Continuous(environment) => environment.observation_len(),
-    }
-}
-
-fn reset(environment: &mut AnyEnvironment, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error> {
-    match environment {
-        AnyEnvironment::Discrete(environment) => environment.reset(seed, observation),
-        AnyEnvironment::Continuous(environment) => environment.reset(seed, observation),
-    }
-}
-
-/// Takes an action as a recording writes it.
-fn step(environment: &mut AnyEnvironment, action: &str, observation: &mut [f32]) -> Result<Step, Error> {
-    match environment {
-        AnyEnvironment::Discrete(environment) => environment.step(&action.parse().unwrap(), observation),
-        AnyEnvironment::Continuous(environment) => {
-            environment.step(&[f32::from_bits(bits(action))], observation)
-        }
-    }
-}
-
-/// Plays a recording; how many episodes terminated, and how many were truncated.
-fn replay(id: &str, recording: &str) -> [usize; 2] {
-    let mut environment = make(id).unwrap();
-    let mut observation = vec![0.0_f32; observation_len(&environment)];
-    let mut ends = [0; 2];
-    for (number, line) in recording.lines().enumerate() {
-        let mut words = line.split(' ');
-        let mut word = || words.next().expect("a complete line");
-        match word() {
-            "reset" => reset(&mut environment, word().parse().ok(), &mut observation).unwrap(),
-            action => {
-                let step = step(&mut environment, action, &mut observation).unwrap();
-                assert_eq!(format!("{:016x}", step.reward.to_bits()), word(), "{id}, line {}", number + 1);
-                let flags = [step.terminated, step.truncated];
-                assert_eq!(flags, [0; 2].map(|_| word() == "1"), "{id}, line {}", number + 1);
-                ends = [0, 1].map(|i| ends[i] + usize::from(flags[i]));
-            }
-        }
-        let expected: Vec<u32> = words.map(bits).collect();
-        let found: Vec<u32> = observation.iter().map(|value| value.to_bits()).collect();
-        assert_eq!(found, expected, "{id}, line {}", number + 1);
-    }
-    ends
-}
+use recording::{observation_len, reset, step};
+use torchforge_env::{AnyEnvironment, Environment, Error, ids, make};
 
 #[test]
 fn every_recorded_step_is_gymnasiums_to_the_bit() {
+    let replay = |id: &str, events: &str| recording::replay(id, &mut make(id).unwrap(), events);
     assert_eq!(replay("Acrobot-v1", include_str!("golden/acrobot.txt")), [3, 1]);
     assert_eq!(replay("MountainCar-v0", include_str!("golden/mountain_car.txt")), [1, 1]);
     let continuous = include_str!("golden/mountain_car_continuous.txt");

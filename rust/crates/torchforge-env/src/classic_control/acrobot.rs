@@ -5,7 +5,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use super::episode::Episode;
 use super::numpy::{sin_cos_f32, square};
-use crate::environment::check_len;
+use crate::environment::{check_len, check_positive};
 use crate::{Discrete, Environment, Error, Step};
 
 /// Seconds between two states.
@@ -19,20 +19,134 @@ const START: f64 = 0.1;
 /// A torque of -1, 0 or 1 N m.
 const ACTIONS: Discrete = Discrete { count: 3 };
 
+/// The attributes of Gymnasium's Acrobot that its equations of motion have; the defaults are Gymnasium's.
+///
+/// The second link's length is none of them: only pictures show it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AcrobotParameters {
+    /// `LINK_LENGTH_1`: the length of the first link, in metres.
+    pub link_length: f64,
+    /// `LINK_MASS_1` and `LINK_MASS_2`, in kilograms.
+    pub link_masses: [f64; 2],
+    /// `LINK_COM_POS_1` and `LINK_COM_POS_2`: where the links' centres of mass are, in metres from their upper ends.
+    pub link_centres: [f64; 2],
+    /// `LINK_MOI`: the moment of inertia of either link, in kilograms times square metres.
+    pub moment_of_inertia: f64,
+}
+
+impl Default for AcrobotParameters {
+    fn default() -> Self {
+        Self { link_length: 1.0, link_masses: [1.0; 2], link_centres: [0.5; 2], moment_of_inertia: 1.0 }
+    }
+}
+
+/// What the equations of motion have of the links, computed in Gymnasium's order. Factors of two change no rounding.
+#[derive(Debug, Clone, Copy)]
+struct Links {
+    /// m1 lc1^2.
+    first_inertia: f64,
+    /// l1^2 + lc2^2.
+    squares: f64,
+    /// l1 lc2.
+    lengths: f64,
+    /// lc2^2.
+    second_square: f64,
+    second_mass: f64,
+    /// m2 l1 lc2.
+    coupling: f64,
+    /// (m1 lc1 + m2 l1) g.
+    first_weight: f64,
+    /// m2 lc2 g.
+    second_weight: f64,
+    moment: f64,
+}
+
+impl From<AcrobotParameters> for Links {
+    fn from(parameters: AcrobotParameters) -> Self {
+        let AcrobotParameters { link_length, link_masses, link_centres, moment_of_inertia } = parameters;
+        let ([first_mass, second_mass], [first_centre, second_centre]) = (link_masses, link_centres);
+        Self {
+            first_inertia: first_mass * square(first_centre),
+            squares: square(link_length) + square(second_centre),
+            lengths: link_length * second_centre,
+            second_square: square(second_centre),
+            second_mass,
+            coupling: second_mass * link_length * second_centre,
+            first_weight: (first_mass * first_centre + second_mass * link_length) * GRAVITY,
+            second_weight: second_mass * second_centre * GRAVITY,
+            moment: moment_of_inertia,
+        }
+    }
+}
+
+impl Links {
+    /// One step of the classic fourth-order method.
+    fn runge_kutta(&self, state: [f64; 4], torque: f64) -> [f64; 4] {
+        let moved = |slope: [f64; 4], time: f64| from_fn(|i| state[i] + time * slope[i]);
+        let k1 = self.slope(state, torque);
+        let k2 = self.slope(moved(k1, DT / 2.0), torque);
+        let k3 = self.slope(moved(k2, DT / 2.0), torque);
+        let k4 = self.slope(moved(k3, DT), torque);
+        moved(from_fn(|i| k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]), DT / 6.0)
+    }
+
+    /// The state's derivative.
+    fn slope(&self, [angle1, angle2, speed1, speed2]: [f64; 4], torque: f64) -> [f64; 4] {
+        let Self { second_mass, coupling, moment, .. } = *self;
+        let (sin2, cos2) = (angle2.sin(), angle2.cos());
+        let d1 =
+            self.first_inertia + second_mass * (self.squares + 2.0 * self.lengths * cos2) + moment + moment;
+        let d2 = second_mass * (self.second_square + self.lengths * cos2) + moment;
+        let phi2 = self.second_weight * (angle1 + angle2 - FRAC_PI_2).cos();
+        let phi1 = -coupling * square(speed2) * sin2 - 2.0 * coupling * speed2 * speed1 * sin2
+            + self.first_weight * (angle1 - FRAC_PI_2).cos()
+            + phi2;
+        let acceleration2 = (torque + d2 / d1 * phi1 - coupling * square(speed1) * sin2 - phi2)
+            / (second_mass * self.second_square + moment - square(d2) / d1);
+        let acceleration1 = -(d2 * acceleration2 + phi1) / d1;
+        [speed1, speed2, acceleration1, acceleration2]
+    }
+}
+
 /// Two links, of which the second is pushed at the joint between them; every step before the tip is high costs 1.
 ///
 /// The observation is the cosine and sine of both angles and their velocities in rad/s. Episodes have no limit
 /// of their own: see [`TimeLimit`](crate::TimeLimit).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Acrobot {
+    links: Links,
     episode: Episode,
     state: [f64; 4],
+}
+
+impl Default for Acrobot {
+    fn default() -> Self {
+        Self { links: AcrobotParameters::default().into(), episode: Episode::default(), state: [0.0; 4] }
+    }
 }
 
 impl Acrobot {
     /// An acrobot without a random state: its first reset needs a seed.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An acrobot with these attributes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] where a number is not positive.
+    pub fn with_parameters(parameters: AcrobotParameters) -> Result<Self, Error> {
+        let AcrobotParameters { link_length, link_masses, link_centres, moment_of_inertia } = parameters;
+        check_positive([
+            ("the first link's length", link_length),
+            ("the first link's mass", link_masses[0]),
+            ("the second link's mass", link_masses[1]),
+            ("the first link's centre", link_centres[0]),
+            ("the second link's centre", link_centres[1]),
+            ("the moment of inertia", moment_of_inertia),
+        ])?;
+        Ok(Self { links: parameters.into(), ..Self::default() })
     }
 
     /// Both angles and both angular velocities, unrounded.
@@ -71,7 +185,7 @@ impl Environment for Acrobot {
         }
         self.episode.check()?;
         let torque = f64::from(action) - 1.0;
-        let [angle1, angle2, speed1, speed2] = runge_kutta(self.state, torque);
+        let [angle1, angle2, speed1, speed2] = self.links.runge_kutta(self.state, torque);
         self.state = [
             wrap(angle1),
             wrap(angle2),
@@ -101,31 +215,6 @@ impl Environment for Acrobot {
         (self.episode, self.state) = (episode, state);
         Ok(())
     }
-}
-
-/// One step of the classic fourth-order method.
-fn runge_kutta(state: [f64; 4], torque: f64) -> [f64; 4] {
-    let moved = |slope: [f64; 4], time: f64| from_fn(|i| state[i] + time * slope[i]);
-    let k1 = slope(state, torque);
-    let k2 = slope(moved(k1, DT / 2.0), torque);
-    let k3 = slope(moved(k2, DT / 2.0), torque);
-    let k4 = slope(moved(k3, DT), torque);
-    moved(from_fn(|i| k1[i] + 2.0 * k2[i] + 2.0 * k3[i] + k4[i]), DT / 6.0)
-}
-
-/// The state's derivative. Links of 1 m and 1 kg with their centres at 0.5 m and moments of inertia of 1 kg m^2.
-fn slope([angle1, angle2, speed1, speed2]: [f64; 4], torque: f64) -> [f64; 4] {
-    let (sin2, cos2) = (angle2.sin(), angle2.cos());
-    let d1 = 0.25 + (1.25 + cos2) + 1.0 + 1.0;
-    let d2 = 0.25 + 0.5 * cos2 + 1.0;
-    let phi2 = 0.5 * GRAVITY * (angle1 + angle2 - FRAC_PI_2).cos();
-    let phi1 = -0.5 * square(speed2) * sin2 - speed2 * speed1 * sin2
-        + 1.5 * GRAVITY * (angle1 - FRAC_PI_2).cos()
-        + phi2;
-    let acceleration2 =
-        (torque + d2 / d1 * phi1 - 0.5 * square(speed1) * sin2 - phi2) / (0.25 + 1.0 - square(d2) / d1);
-    let acceleration1 = -(d2 * acceleration2 + phi1) / d1;
-    [speed1, speed2, acceleration1, acceleration2]
 }
 
 /// The angle between -pi and pi, by whole turns.

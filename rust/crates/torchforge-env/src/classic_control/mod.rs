@@ -11,8 +11,8 @@ mod mountain_car_continuous;
 mod numpy;
 mod pendulum;
 
-pub use acrobot::Acrobot;
-pub use cart_pole::CartPole;
-pub use mountain_car::MountainCar;
-pub use mountain_car_continuous::MountainCarContinuous;
-pub use pendulum::Pendulum;
+pub use acrobot::{Acrobot, AcrobotParameters};
+pub use cart_pole::{CartPole, CartPoleParameters};
+pub use mountain_car::{MountainCar, MountainCarParameters};
+pub use mountain_car_continuous::{MountainCarContinuous, MountainCarContinuousParameters};
+pub use pendulum::{Pendulum, PendulumParameters};

@@ -1,19 +1,34 @@
 //! MountainCar, after Gymnasium's `gymnasium/envs/classic_control/mountain_car.py`.
 
 use super::episode::Episode;
-use crate::environment::check_len;
+use crate::environment::{check_finite, check_len};
 use crate::{Discrete, Environment, Error, Step};
 
 const MIN_POSITION: f64 = -1.2;
 const MAX_POSITION: f64 = 0.6;
 const GOAL_POSITION: f64 = 0.5;
 const MAX_SPEED: f64 = 0.07;
-const FORCE: f64 = 0.001;
-const GRAVITY: f64 = 0.0025;
 /// The first position is uniform between these; the first velocity is 0.
 const START: [f64; 2] = [-0.6, -0.4];
 /// Left, nothing and right.
 const ACTIONS: Discrete = Discrete { count: 3 };
+
+/// The attributes of Gymnasium's MountainCar that its equation of motion and its goal have; the defaults are Gymnasium's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MountainCarParameters {
+    /// `force`: what a push adds to the velocity.
+    pub force: f64,
+    /// `gravity`: what the steepest slope adds to it.
+    pub gravity: f64,
+    /// `goal_velocity`: the least velocity at the goal that ends an episode.
+    pub goal_velocity: f64,
+}
+
+impl Default for MountainCarParameters {
+    fn default() -> Self {
+        Self { force: 0.001, gravity: 0.0025, goal_velocity: 0.0 }
+    }
+}
 
 /// A car in a valley that must gather momentum to get out of it; every step costs 1.
 ///
@@ -21,6 +36,7 @@ const ACTIONS: Discrete = Discrete { count: 3 };
 /// their own: see [`TimeLimit`](crate::TimeLimit).
 #[derive(Debug, Clone, Default)]
 pub struct MountainCar {
+    parameters: MountainCarParameters,
     episode: Episode,
     state: [f64; 2],
 }
@@ -29,6 +45,21 @@ impl MountainCar {
     /// A car without a random state: its first reset needs a seed.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A car and a valley with these attributes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] where a number is not finite.
+    pub fn with_parameters(parameters: MountainCarParameters) -> Result<Self, Error> {
+        let MountainCarParameters { force, gravity, goal_velocity } = parameters;
+        check_finite([
+            ("the force", force),
+            ("the gravity", gravity),
+            ("the goal's velocity", goal_velocity),
+        ])?;
+        Ok(Self { parameters, ..Self::default() })
     }
 
     /// Position and velocity, unrounded.
@@ -64,15 +95,16 @@ impl Environment for MountainCar {
         }
         self.episode.check()?;
         let [position, velocity] = self.state;
+        let MountainCarParameters { force, gravity, goal_velocity } = self.parameters;
         let push = f64::from(action) - 1.0;
-        let mut velocity = velocity + (push * FORCE + (3.0 * position).cos() * -GRAVITY);
+        let mut velocity = velocity + (push * force + (3.0 * position).cos() * -gravity);
         velocity = velocity.clamp(-MAX_SPEED, MAX_SPEED);
         let position = (position + velocity).clamp(MIN_POSITION, MAX_POSITION);
         if position == MIN_POSITION && velocity < 0.0 {
             velocity = 0.0;
         }
         self.state = [position, velocity];
-        let terminated = position >= GOAL_POSITION && velocity >= 0.0;
+        let terminated = position >= GOAL_POSITION && velocity >= goal_velocity;
         self.episode.set_terminated(terminated);
         observation.copy_from_slice(&self.state.map(|value| value as f32));
         Ok(Step { reward: -1.0, terminated, truncated: false })

@@ -1,18 +1,35 @@
 //! MountainCarContinuous, after Gymnasium's `gymnasium/envs/classic_control/continuous_mountain_car.py`.
 
 use super::episode::Episode;
-use crate::environment::check_len;
+use crate::environment::{check_finite, check_len};
 use crate::{Continuous, Environment, Error, Step};
 
 const MIN_POSITION: f32 = -1.2;
 const MAX_POSITION: f32 = 0.6;
 const GOAL_POSITION: f32 = 0.45;
 const MAX_SPEED: f32 = 0.07;
+/// The same in the first step, which Gymnasium takes in `f64`.
+const START_MAX_SPEED: f64 = 0.07;
 const MAX_FORCE: f32 = 1.0;
-const POWER: f64 = 0.0015;
 const GRAVITY: f64 = 0.0025;
 /// The first position is uniform between these; the first velocity is 0.
 const START: [f64; 2] = [-0.6, -0.4];
+
+/// The attributes of Gymnasium's MountainCarContinuous that its equation of motion and its goal have; the defaults are
+/// Gymnasium's. The gravity is no attribute there, but a number in the code.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MountainCarContinuousParameters {
+    /// `power`: what a force of one adds to the velocity.
+    pub power: f64,
+    /// `goal_velocity`: the least velocity at the goal that ends an episode.
+    pub goal_velocity: f64,
+}
+
+impl Default for MountainCarContinuousParameters {
+    fn default() -> Self {
+        Self { power: 0.0015, goal_velocity: 0.0 }
+    }
+}
 
 /// A car in a valley that must gather momentum to get out of it, pushed with a force clipped to ±1.
 ///
@@ -20,6 +37,7 @@ const START: [f64; 2] = [-0.6, -0.4];
 /// position and velocity, without units. Episodes have no limit of their own: see [`TimeLimit`](crate::TimeLimit).
 #[derive(Debug, Clone)]
 pub struct MountainCarContinuous {
+    parameters: MountainCarContinuousParameters,
     episode: Episode,
     state: State,
     actions: Continuous,
@@ -35,7 +53,8 @@ enum State {
 impl Default for MountainCarContinuous {
     fn default() -> Self {
         let actions = Continuous { low: vec![-MAX_FORCE], high: vec![MAX_FORCE] };
-        Self { episode: Episode::default(), state: State::Start { position: 0.0 }, actions }
+        let parameters = MountainCarContinuousParameters::default();
+        Self { parameters, episode: Episode::default(), state: State::Start { position: 0.0 }, actions }
     }
 }
 
@@ -43,6 +62,17 @@ impl MountainCarContinuous {
     /// A car without a random state: its first reset needs a seed.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A car with these attributes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] where a number is not finite.
+    pub fn with_parameters(parameters: MountainCarContinuousParameters) -> Result<Self, Error> {
+        let MountainCarContinuousParameters { power, goal_velocity } = parameters;
+        check_finite([("the power", power), ("the goal's velocity", goal_velocity)])?;
+        Ok(Self { parameters, ..Self::default() })
     }
 
     /// Position and velocity; after a reset the position is not rounded to `f32`.
@@ -79,15 +109,16 @@ impl Environment for MountainCarContinuous {
         check_len("the observation", 2, observation.len())?;
         check_len("the action", 1, action.len())?;
         self.episode.check()?;
-        let action = action[0];
+        let (action, MountainCarContinuousParameters { power, goal_velocity }) = (action[0], self.parameters);
         let (mut position, mut velocity) = match self.state {
             State::Start { position } => {
-                // In f64 up to the state's rounding. One step from a start cannot reach a limit.
-                let velocity = acceleration(action, 3.0 * position);
+                // In f64 up to the state's rounding. One step from a start cannot reach a limit of the position.
+                let velocity = acceleration(action, power, 3.0 * position);
+                let velocity = velocity.clamp(-START_MAX_SPEED, START_MAX_SPEED);
                 ((position + velocity) as f32, velocity as f32)
             }
             State::UnderWay { position, velocity } => {
-                let velocity = velocity + acceleration(action, f64::from(3.0 * position)) as f32;
+                let velocity = velocity + acceleration(action, power, f64::from(3.0 * position)) as f32;
                 let velocity = velocity.clamp(-MAX_SPEED, MAX_SPEED);
                 (position + velocity, velocity)
             }
@@ -97,7 +128,7 @@ impl Environment for MountainCarContinuous {
             velocity = 0.0;
         }
         self.state = State::UnderWay { position, velocity };
-        let terminated = position >= GOAL_POSITION && velocity >= 0.0;
+        let terminated = position >= GOAL_POSITION && velocity >= goal_velocity as f32;
         self.episode.set_terminated(terminated);
         observation.copy_from_slice(&[position, velocity]);
         let exact = f64::from(action);
@@ -128,13 +159,13 @@ impl Environment for MountainCarContinuous {
 ///
 /// A force within its bounds stays NumPy's `f32`, and so does all that is computed with it. A clipped one is
 /// Python's own float.
-fn acceleration(force: f32, angle: f64) -> f64 {
+fn acceleration(force: f32, power: f64, angle: f64) -> f64 {
     let gravity = GRAVITY * angle.cos();
     if force < -MAX_FORCE {
-        -POWER - gravity
+        -power - gravity
     } else if force > MAX_FORCE {
-        POWER - gravity
+        power - gravity
     } else {
-        f64::from(force * POWER as f32 - gravity as f32)
+        f64::from(force * power as f32 - gravity as f32)
     }
 }

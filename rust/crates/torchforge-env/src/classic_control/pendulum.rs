@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use super::episode::Episode;
 use super::numpy;
-use crate::environment::check_len;
+use crate::environment::{check_finite, check_len, check_positive};
 use crate::{Continuous, Environment, Error, Step};
 
 /// Radians per second.
@@ -13,10 +13,41 @@ const MAX_SPEED: f64 = 8.0;
 const MAX_TORQUE: f32 = 2.0;
 /// Seconds between two states.
 const DT: f64 = 0.05;
-/// 3 g / (2 l) with g = 10 m/s^2 and a rod of l = 1 m.
-const GRAVITY_FACTOR: f64 = 3.0 * 10.0 / (2.0 * 1.0);
-/// 3 / (m l^2) with a mass of 1 kg; an `f32`, because the torque is one.
-const TORQUE_FACTOR: f32 = 3.0;
+
+/// The attributes of Gymnasium's Pendulum that its equation of motion has; the defaults are Gymnasium's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PendulumParameters {
+    /// `g`, in metres per square second.
+    pub gravity: f64,
+    /// `m`, in kilograms.
+    pub mass: f64,
+    /// `l`: the rod's length, in metres.
+    pub length: f64,
+}
+
+impl Default for PendulumParameters {
+    fn default() -> Self {
+        Self { gravity: 10.0, mass: 1.0, length: 1.0 }
+    }
+}
+
+/// What a pendulum's acceleration is made of.
+#[derive(Debug, Clone, Copy)]
+struct Factors {
+    /// 3 g / (2 l).
+    gravity: f64,
+    /// 3 / (m l^2); an `f32`, because the torque is one.
+    torque: f32,
+}
+
+impl From<PendulumParameters> for Factors {
+    fn from(PendulumParameters { gravity, mass, length }: PendulumParameters) -> Self {
+        Self {
+            gravity: 3.0 * gravity / (2.0 * length),
+            torque: (3.0 / (mass * numpy::square(length))) as f32,
+        }
+    }
+}
 
 /// A pendulum that a torque, clipped to ±2 N m, swings up; a step costs up to about 16.3 and no episode terminates.
 ///
@@ -24,6 +55,7 @@ const TORQUE_FACTOR: f32 = 3.0;
 /// limit of their own: see [`TimeLimit`](crate::TimeLimit).
 #[derive(Debug, Clone)]
 pub struct Pendulum {
+    factors: Factors,
     episode: Episode,
     /// Angle and its velocity.
     state: [f64; 2],
@@ -33,7 +65,8 @@ pub struct Pendulum {
 impl Default for Pendulum {
     fn default() -> Self {
         let actions = Continuous { low: vec![-MAX_TORQUE], high: vec![MAX_TORQUE] };
-        Self { episode: Episode::default(), state: [0.0; 2], actions }
+        let factors = PendulumParameters::default().into();
+        Self { factors, episode: Episode::default(), state: [0.0; 2], actions }
     }
 }
 
@@ -41,6 +74,17 @@ impl Pendulum {
     /// A pendulum without a random state: its first reset needs a seed.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A pendulum with these attributes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] where the gravity is not finite, or mass or length is not positive.
+    pub fn with_parameters(parameters: PendulumParameters) -> Result<Self, Error> {
+        check_finite([("the gravity", parameters.gravity)])?;
+        check_positive([("the mass", parameters.mass), ("the length", parameters.length)])?;
+        Ok(Self { factors: parameters.into(), ..Self::default() })
     }
 
     /// Angle and angular velocity, unrounded.
@@ -85,7 +129,8 @@ impl Environment for Pendulum {
         let effort = 0.001 * numpy::square_f32(torque);
         let cost = numpy::square(normalised) + 0.1 * numpy::square(speed) + f64::from(effort);
 
-        let acceleration = GRAVITY_FACTOR * angle.sin() + f64::from(TORQUE_FACTOR * torque);
+        let Factors { gravity, torque: of_torque } = self.factors;
+        let acceleration = gravity * angle.sin() + f64::from(of_torque * torque);
         let speed = (speed + acceleration * DT).clamp(-MAX_SPEED, MAX_SPEED);
         self.state = [angle + speed * DT, speed];
         self.write(observation);

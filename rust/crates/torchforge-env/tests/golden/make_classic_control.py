@@ -30,12 +30,13 @@ def bits(observation):
 def play(environment, velocity, seed, steps, swings):
     rng = np.random.default_rng(seed)
     discrete = isinstance(environment.action_space, gymnasium.spaces.Discrete)
+    count = int(environment.action_space.n) if discrete else 0
     observation, _ = environment.reset(seed=seed)
     yield f"reset {seed} {bits(observation)}"
     for _ in range(steps):
         forwards = bool(observation[velocity] > 0)
         if discrete:
-            action = 2 * forwards if swings else int(rng.integers(3))
+            action = (count - 1) * forwards if swings else int(rng.integers(count))
             written = str(action)
         else:
             action = rng.uniform(-3, 3, 1).astype(np.float32)
