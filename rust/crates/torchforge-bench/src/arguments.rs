@@ -18,6 +18,8 @@ Usage: torchforge gae|grpo|token-kl|env-step|update|act|dqn|ppo|sac --case ID --
                           [--backend candle|burn] [--referee]
        torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...] [--threads N]
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
+                          dqn: [--tau SHARE]   sac: [--tau SHARE] [--no-autotune [--alpha A]]
+                          ppo: [--target-kl D] [--no-norm-adv] [--no-clip-vloss] [--no-anneal-lr]
        torchforge evaluate --weights FILE --environment ID [--episodes N] [--seed N] [--epsilon P] [--stochastic]
                           [--simd ...]
        torchforge replay --actions FILE --environment ID --most-steps N [--weights FILE [--episodes N] [--seed N]]
@@ -27,6 +29,7 @@ Usage: torchforge gae|grpo|token-kl|env-step|update|act|dqn|ppo|sac --case ID --
 Without a case dqn, ppo and sac train with nothing else given (dqn and ppo on CartPole-v1, sac on Pendulum-v1) and print
 a table. --checkpoint writes the whole state every so many steps (a tenth of all), but not at the end; --resume goes on
 from there, in a training of the same options, and ends with the bytes of one that was never stopped.
+--tau, --target-kl and the like are CleanRL's options of these names; without them each has CleanRL's value.
 evaluate plays episodes with final weights of any of the three: the greedy or likeliest action, unless --epsilon gives
 dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in training.
 replay steps the environments again as a training's actions.safetensors says, and prints the episodes as JSON; with

@@ -64,7 +64,8 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         let environments: Vec<_> = environments()?.into_iter().map(Logged::new).collect();
         let logs = environments.iter().map(Logged::log).collect();
         let environments = vector(environments).map_err(|fault| case.fault(&fault))?;
-        let made = agent(environments, options, seed, backend).map_err(|error| unmade(case, &error))?;
+        let loss = PpoLossOptions::default();
+        let made = agent(environments, options, loss, seed, backend).map_err(|error| unmade(case, &error))?;
         Ok(Made { logs, ..made })
     };
     let seed = arguments.seed;
@@ -95,6 +96,7 @@ pub(crate) fn parity(inputs: usize, actions: usize, updates: usize, backend: Bac
 pub(crate) fn agent<E>(
     environments: VectorEnv<E>,
     options: PpoOptions,
+    loss: PpoLossOptions,
     seed: u64,
     backend: Backend,
 ) -> Result<Made<Ppo<E, AnyPpo>>, TrainingError>
@@ -107,7 +109,6 @@ where
     actor.write_grams("initial.actor.", &mut trace);
     critic.write_grams("initial.critic.", &mut trace);
     let rows = options.minibatch_rows(environments.len())?;
-    let loss = PpoLossOptions::default();
     let networks = AnyPpo::new(backend, actor, critic, environments.len(), rows, loss, cleanrl::ppo_adam())?;
     Ok(Made { agent: Ppo::new(environments, networks, options, seed)?, trace, logs: Vec::new() })
 }

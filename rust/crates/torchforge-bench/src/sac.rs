@@ -52,7 +52,8 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     let mut environments = training::environments(arguments, first, environment);
     let make = |seed| {
         training::logged(environments()?, |environment| {
-            agent(environment, options, seed, backend).map_err(|error| unmade(case, &error))
+            agent(environment, options, SacLossOptions::default(), seed, backend)
+                .map_err(|error| unmade(case, &error))
         })
     };
     let seed = arguments.seed;
@@ -80,6 +81,7 @@ where
 pub(crate) fn agent<E>(
     environment: E,
     options: SacOptions,
+    loss: SacLossOptions,
     seed: u64,
     backend: Backend,
 ) -> Result<Made<Sac<E, AnySac>>, TrainingError>
@@ -89,7 +91,6 @@ where
     let range = cleanrl::action_range(environment.action_space());
     let networks =
         cleanrl::sac_networks(environment.observation_len(), environment.action_space().width(), seed)?;
-    let loss = SacLossOptions::default();
     let mut trace = TensorWriter::new();
     // Before a library takes them over: only our own say how far their weights reach.
     DenseSac::new(networks.clone(), range.clone(), 1, loss)?.write_bounds("initial.", &mut trace);

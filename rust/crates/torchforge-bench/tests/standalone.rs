@@ -166,6 +166,54 @@ fn a_checkpoint_of_another_training_is_refused_in_one_line() {
 }
 
 #[test]
+fn options_of_cleanrl_are_obeyed_by_the_algorithm_that_has_them() {
+    let here = folder("tuned");
+    let weights = |words: &[&str]| {
+        told(&[words, &["--output", text(&here)]].concat());
+        outputs(&here)[1].clone()
+    };
+    for (plain, flags) in [
+        (vec!["dqn", "--steps", "11000"], vec![vec!["--tau", "0.5"]]),
+        (
+            vec!["ppo", "--steps", "1024"],
+            vec![
+                vec!["--target-kl", "1e-9"],
+                vec!["--no-norm-adv"],
+                vec!["--no-clip-vloss"],
+                vec!["--no-anneal-lr"],
+            ],
+        ),
+        (
+            vec!["sac", "--steps", "1010"],
+            vec![vec!["--tau", "0.5"], vec!["--no-autotune"], vec!["--alpha", "0.1", "--no-autotune"]],
+        ),
+    ] {
+        let mut seen = vec![weights(&plain)];
+        for flags in flags {
+            let found = weights(&[plain.clone(), flags.clone()].concat());
+            assert!(!seen.contains(&found), "{flags:?} changes nothing");
+            seen.push(found);
+        }
+    }
+    let as_before = ["ppo", "--steps", "1024", "--norm-adv", "--clip-vloss", "--anneal-lr"];
+    assert!(weights(&as_before) == weights(&["ppo", "--steps", "1024"]));
+    for (words, code, expected) in [
+        (vec!["dqn", "--target-kl", "0.01"], 2, "invalid option '--target-kl'"),
+        (vec!["ppo", "--tau", "0.5"], 2, "invalid option '--tau'"),
+        (vec!["sac", "--alpha", "0.1"], 2, "give --no-autotune beside it"),
+        (vec!["dqn", "--tau", "0"], 1, "tau is 0 and must be more than 0"),
+        (
+            vec!["sac", "--no-autotune", "--alpha", "-1"],
+            1,
+            "alpha is -1 and must be zero or a positive number",
+        ),
+    ] {
+        let said = complaint(&words, code);
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
 fn what_a_training_is_to_write_is_tried_before_its_first_step() {
     let here = folder("tried");
     let (in_the_way, checkpoint) = (here.join("file"), here.join("checkpoint"));

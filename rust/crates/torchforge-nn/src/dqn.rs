@@ -3,6 +3,7 @@
 use rand_core::Rng;
 
 use crate::error::{check_actions, check_alike, check_len, check_rows};
+use crate::kernels::approach;
 use crate::learner::Learner;
 use crate::mlp::{Activations, RowActivations};
 use crate::processor::Processor;
@@ -80,8 +81,8 @@ pub trait DqnUpdate {
     /// `y = r + gamma * max_b target(s', b) * (1 - terminated)` (Mnih et al., 2015).
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error>;
 
-    /// Makes the target network equal to the online network.
-    fn copy_to_target(&mut self);
+    /// Moves the target network towards the online network: `target = tau online + (1 - tau) target`. A `tau` of 1 copies.
+    fn update_target(&mut self, tau: f64);
 
     /// The largest difference of a parameter of the target network and of the online one: zero right after a copy.
     fn largest_target_difference(&self) -> f32;
@@ -205,8 +206,12 @@ impl DqnUpdate for DenseDqn {
         Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch }))
     }
 
-    fn copy_to_target(&mut self) {
-        self.target.parameters_mut().copy_from_slice(self.online.network.parameters());
+    fn update_target(&mut self, tau: f64) {
+        if tau == 1.0 {
+            self.target.parameters_mut().copy_from_slice(self.online.network.parameters());
+        } else {
+            dispatch(self.path, MoveTarget { dqn: self, tau: tau as f32 });
+        }
     }
 
     fn largest_target_difference(&self) -> f32 {
@@ -247,6 +252,21 @@ impl Work for Update<'_> {
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) -> f32 {
         self.dqn.update_with(simd, self.minibatch)
+    }
+}
+
+struct MoveTarget<'a> {
+    dqn: &'a mut DenseDqn,
+    tau: f32,
+}
+
+impl Work for MoveTarget<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) {
+        let DenseDqn { online, target, .. } = self.dqn;
+        approach(simd, target.parameters_mut(), online.network.parameters(), self.tau);
     }
 }
 

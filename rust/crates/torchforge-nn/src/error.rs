@@ -42,6 +42,16 @@ pub enum Error {
         /// Values given.
         found: usize,
     },
+    /// A constant of an update has a value with which nothing is learnt, or something else than what was meant.
+    #[error("{what} is {value} and must be {expected}")]
+    Constant {
+        /// The constant's name.
+        what: &'static str,
+        /// As given.
+        value: String,
+        /// What it must be.
+        expected: &'static str,
+    },
     /// There is no path of this name.
     #[error("there is no SIMD path {text:?}; the paths are avx512, avx2, neon and portable")]
     UnknownPath {
@@ -121,6 +131,19 @@ pub enum Error {
 /// Whether a field has the values that it must have.
 pub(crate) fn check_len(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
+}
+
+/// Whether a constant is within its range, and a number at all.
+pub(crate) fn check_constant(
+    what: &'static str,
+    value: f64,
+    range: impl std::ops::RangeBounds<f64>,
+    expected: &'static str,
+) -> Result<(), Error> {
+    if range.contains(&value) && value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::Constant { what, value: value.to_string(), expected })
 }
 
 /// Whether a network has the sizes of another.

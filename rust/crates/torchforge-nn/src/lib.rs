@@ -68,9 +68,10 @@ pub use error::Error;
 pub use kernels::{Adam, AdamOptions, fill_standard_normal};
 pub use mlp::{Activation, Mlp};
 pub use post_training::{group_advantages, token_kl, token_kl_k3};
-pub use ppo::{DensePpo, Evaluation, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate};
+pub use ppo::{DensePpo, Evaluation, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate};
 pub use sac::{
     ActionRange, DenseSac, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,
+    Temperature,
 };
 pub use simd::SimdPath;
 pub use state::{NetworkState, Numbers, Visit};

@@ -44,8 +44,8 @@ fn dqn_learns_as_our_kernels_do<B: DqnBackend>() {
         let parameters = apart(&network.parameters().unwrap(), &expected.parameters().unwrap());
         assert!(parameters < 1e-4, "parameters after update {update}: {parameters}");
         if update == 9 {
-            network.copy_to_target();
-            expected.copy_to_target();
+            network.update_target(0.3);
+            expected.update_target(0.3);
         }
     }
     let observation = [0.3, -0.7, 0.1, 0.9];

@@ -27,7 +27,7 @@ fn trained(path: SimdPath, threads: usize, sizes: &[usize], batch: usize, update
             network.q_values(&data.observations[..sizes[0]]).unwrap().iter().map(|value| value.to_bits()),
         );
         if update % 50 == 0 {
-            network.copy_to_target();
+            network.update_target(1.0);
         }
     }
     found

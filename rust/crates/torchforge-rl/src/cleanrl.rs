@@ -145,11 +145,25 @@ where
         options: PpoOptions,
         seed: u64,
     ) -> Result<Self, TrainingError> {
+        Self::cleanrl_with_loss(environments, options, PpoLossOptions::default(), seed)
+    }
+
+    /// [`cleanrl_with`](Self::cleanrl_with) another loss.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Ppo::new`].
+    pub fn cleanrl_with_loss(
+        environments: VectorEnv<E>,
+        options: PpoOptions,
+        loss: PpoLossOptions,
+        seed: u64,
+    ) -> Result<Self, TrainingError> {
         let actions = environments.action_space().count as usize;
         let [actor, critic] = ppo_networks(environments.observation_len(), actions, seed)?;
         let adam = AdamOptions { learning_rate: options.learning_rate, ..ppo_adam() };
         let (count, batch) = (environments.len(), options.minibatch_rows(environments.len())?);
-        let networks = DensePpo::new(actor, critic, count, batch, PpoLossOptions::default(), adam)?;
+        let networks = DensePpo::new(actor, critic, count, batch, loss, adam)?;
         Self::new(environments, networks, options, seed)
     }
 }
@@ -173,10 +187,23 @@ where
     ///
     /// As of [`Sac::new`].
     pub fn cleanrl_with(environment: E, options: SacOptions, seed: u64) -> Result<Self, TrainingError> {
+        Self::cleanrl_with_loss(environment, options, SacLossOptions::default(), seed)
+    }
+
+    /// [`cleanrl_with`](Self::cleanrl_with) another loss.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Sac::new`].
+    pub fn cleanrl_with_loss(
+        environment: E,
+        options: SacOptions,
+        loss: SacLossOptions,
+        seed: u64,
+    ) -> Result<Self, TrainingError> {
         let space = environment.action_space();
         let networks = sac_networks(environment.observation_len(), space.width(), seed)?;
-        let networks =
-            DenseSac::new(networks, action_range(space), options.batch, SacLossOptions::default())?;
+        let networks = DenseSac::new(networks, action_range(space), options.batch, loss)?;
         Self::new(environment, networks, options, seed)
     }
 }

@@ -17,8 +17,10 @@ pub struct DqnOptions {
     pub learning_starts: u64,
     /// Environment steps from one gradient step to the next.
     pub train_frequency: u64,
-    /// Environment steps from one copy into the target network to the next.
+    /// Environment steps from one move of the target network to the next.
     pub target_frequency: u64,
+    /// Share of the online network that the target network takes over in a move: with 1 it becomes a copy.
+    pub tau: f64,
     /// Transitions that the replay buffer holds.
     pub buffer_capacity: usize,
     /// Transitions in a minibatch.
@@ -40,6 +42,7 @@ impl Default for DqnOptions {
             learning_starts: 10_000,
             train_frequency: 10,
             target_frequency: 500,
+            tau: 1.0,
             buffer_capacity: 10_000,
             batch: 128,
             start_epsilon: 1.0,
@@ -58,6 +61,7 @@ impl DqnOptions {
             ("train frequency", self.train_frequency),
             ("target frequency", self.target_frequency),
         ])?;
+        within("tau", self.tau, f64::MIN_POSITIVE..=1.0, "more than 0 and at most 1")?;
         within("the first epsilon", self.start_epsilon, 0.0..=1.0, PROBABILITY)?;
         within("the last epsilon", self.end_epsilon, 0.0..=1.0, PROBABILITY)?;
         within("the last epsilon", self.end_epsilon, ..=self.start_epsilon, "at most the first")?;
@@ -87,9 +91,9 @@ pub struct DqnTrace {
     pub buffer_rows: Vec<u64>,
     /// Transitions in the minibatch of each gradient step.
     pub batch_rows: Vec<u64>,
-    /// The environment step of each copy into the target network.
+    /// The environment step of each move of the target network.
     pub copy_steps: Vec<u64>,
-    /// The largest difference of a parameter and its target right after each copy.
+    /// The largest difference of a parameter and its target right after each move: zero where it is a copy.
     pub copy_remainders: Vec<f32>,
 }
 
@@ -178,7 +182,7 @@ where
             }
             if global_step.is_multiple_of(self.options.target_frequency) {
                 finite_weights(self.network.first_not_finite(), self.gradient_steps)?;
-                self.network.copy_to_target();
+                self.network.update_target(self.options.tau);
                 if self.options.trace {
                     self.trace.copy_steps.push(global_step);
                     self.trace.copy_remainders.push(self.network.largest_target_difference());

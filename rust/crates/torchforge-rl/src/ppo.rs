@@ -1,7 +1,7 @@
 //! Proximal policy optimisation (Schulman et al., 2017), after CleanRL's `ppo.py`.
 
 use torchforge_env::{AutoresetMode, Discrete, Environment, Pcg64, StepBatch, VectorEnv};
-use torchforge_nn::{NetworkState, PpoLoss, PpoMinibatch, PpoUpdate};
+use torchforge_nn::{NetworkState, PolicyShift, PpoLoss, PpoMinibatch, PpoUpdate};
 
 use crate::stream::below;
 use crate::training::{
@@ -12,7 +12,7 @@ use crate::{Archive, Episode, GaeOptions, State, Stream, TrainingError};
 /// PPO's constants; the defaults are CleanRL's, for CartPole: its 500,000 steps are 976 iterations of four environments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PpoOptions {
-    /// Iterations of the whole training, over which the learning rate falls.
+    /// Iterations of the whole training.
     pub iterations: u64,
     /// Steps of each environment in an iteration.
     pub rollout_steps: usize,
@@ -20,8 +20,13 @@ pub struct PpoOptions {
     pub minibatches: usize,
     /// How often an iteration's steps are learnt from.
     pub epochs: usize,
-    /// Learning rate of the first iteration; it falls linearly and would be zero after the last.
+    /// Learning rate of the first iteration.
     pub learning_rate: f64,
+    /// Whether the learning rate falls, linearly, and would be zero after the last iteration; otherwise it stays.
+    pub anneal_learning_rate: bool,
+    /// An iteration ends with the epoch after whose last minibatch the policy's
+    /// [`approx_kl`](torchforge_nn::PolicyShift::approx_kl) is larger than this; with none it always has all epochs.
+    pub target_kl: Option<f64>,
     /// The advantages' discounts.
     pub gae: GaeOptions,
     /// Whether the training takes down what it did: a few numbers for each gradient step, for as long as it runs.
@@ -36,6 +41,8 @@ impl Default for PpoOptions {
             minibatches: 4,
             epochs: 4,
             learning_rate: 2.5e-4,
+            anneal_learning_rate: true,
+            target_kl: None,
             gae: GaeOptions { gamma: 0.99, lambda: 0.95 },
             trace: false,
         }
@@ -60,13 +67,20 @@ impl PpoOptions {
         const SHARE: &str = "a number from 0 to 1";
         not_zero(&[("iterations", self.iterations), ("epochs", self.epochs as u64)])?;
         within("the learning rate", self.learning_rate, f64::MIN_POSITIVE.., "a positive number")?;
+        if let Some(target) = self.target_kl {
+            within("the target KL", target, f64::MIN_POSITIVE.., "a positive number")?;
+        }
         within("gamma", self.gae.gamma, 0.0..=1.0, SHARE)?;
         within("lambda", self.gae.lambda, 0.0..=1.0, SHARE)
     }
 
     /// The learning rate of an iteration, counted from 0.
     fn learning_rate(&self, iteration: u64) -> f64 {
-        (1.0 - iteration as f64 / self.iterations as f64) * self.learning_rate
+        if self.anneal_learning_rate {
+            (1.0 - iteration as f64 / self.iterations as f64) * self.learning_rate
+        } else {
+            self.learning_rate
+        }
     }
 }
 
@@ -189,6 +203,17 @@ impl Columns {
         self.returns[row] = other.returns[from];
         self.values[row] = other.values[from];
     }
+
+    fn lend(&self) -> PpoMinibatch<'_> {
+        PpoMinibatch {
+            observations: &self.observations,
+            actions: &self.actions,
+            log_probabilities: &self.log_probabilities,
+            advantages: &self.advantages,
+            returns: &self.returns,
+            values: &self.values,
+        }
+    }
 }
 
 /// A rollout's rows, with what the advantages come of.
@@ -286,7 +311,11 @@ where
             self.trace.learning_rates.push(learning_rate);
         }
         for _ in 0..self.options.epochs {
-            self.learn(learning_rate)?;
+            let shift = self.learn(learning_rate)?;
+            let too_far = |target| shift.is_some_and(|shift| f64::from(shift.approx_kl) > target);
+            if self.options.target_kl.is_some_and(too_far) {
+                break;
+            }
         }
         finite_weights(self.networks.first_not_finite(), self.gradient_steps)?;
         self.iteration += 1;
@@ -349,28 +378,23 @@ where
         Ok(())
     }
 
-    /// One pass over the rollout in a random order.
-    fn learn(&mut self, learning_rate: f64) -> Result<(), TrainingError> {
+    /// One pass over the rollout in a random order. With a target, how far the policy had moved before the last step.
+    fn learn(&mut self, learning_rate: f64) -> Result<Option<PolicyShift>, TrainingError> {
         for last in (1..self.order.len()).rev() {
             let other = below(&mut self.shuffling, last as u32 + 1) as usize;
             self.order.swap(last, other);
         }
         let width = self.environments.observation_len();
-        for rows in self.order.chunks(self.minibatch.actions.len()) {
+        let mut shift = None;
+        for (number, rows) in (1..).zip(self.order.chunks(self.minibatch.actions.len())) {
             for (row, &from) in rows.iter().enumerate() {
                 self.minibatch.copy_row(row, &self.memory.columns, from as usize, width);
             }
-            let loss = self.networks.update(
-                PpoMinibatch {
-                    observations: &self.minibatch.observations,
-                    actions: &self.minibatch.actions,
-                    log_probabilities: &self.minibatch.log_probabilities,
-                    advantages: &self.minibatch.advantages,
-                    returns: &self.minibatch.returns,
-                    values: &self.minibatch.values,
-                },
-                learning_rate,
-            )?;
+            let minibatch = self.minibatch.lend();
+            if self.options.target_kl.is_some() && number == self.options.minibatches {
+                shift = Some(self.networks.policy_shift(minibatch)?);
+            }
+            let loss = self.networks.update(minibatch, learning_rate)?;
             self.gradient_steps += 1;
             self.last_loss = Some(loss);
             finite(loss.total, self.gradient_steps, || self.networks.first_not_finite())?;
@@ -379,7 +403,7 @@ where
                 self.trace.batch_rows.push(rows.len() as u64);
             }
         }
-        Ok(())
+        Ok(shift)
     }
 
     /// Environment steps taken by all environments, counted where they are taken.

@@ -103,7 +103,11 @@ where
             action_noise: vec![0.0; action_len],
             critic_noise: noise(1)?,
             policy_noise: noise(options.policy_frequency)?,
-            temperature_noise: noise(options.policy_frequency)?,
+            temperature_noise: noise(if networks.learns_temperature() {
+                options.policy_frequency
+            } else {
+                0
+            })?,
             action: vec![0.0; action_len],
             gradient_steps: 0,
             last_critic_loss: None,

@@ -3,7 +3,7 @@
 use torchforge_env::{AutoresetMode, CartPole, Environment, Pendulum, TimeLimit, VectorEnv};
 use torchforge_nn::{
     ActionRange, Activation, AdamOptions, DensePpo, DenseSac, Mlp, PpoLossOptions, SacLossOptions,
-    SacNetworks, TensorWriter,
+    SacNetworks, Temperature, TensorWriter,
 };
 use torchforge_rl::{
     Episode, GaeOptions, Ppo, PpoOptions, Rollout, Sac, SacOptions, Stream, TrainingError, Trajectory,
@@ -16,6 +16,8 @@ const PPO: PpoOptions = PpoOptions {
     minibatches: 4,
     epochs: 4,
     learning_rate: 1e-3,
+    anneal_learning_rate: true,
+    target_kl: None,
     gae: GaeOptions { gamma: 0.99, lambda: 0.95 },
     trace: true,
 };
@@ -58,6 +60,33 @@ fn ppo_gives_the_same_bytes_for_a_seed_and_learns_to_balance() {
     };
     let (first, last) = (mean(&episodes[..20]), mean(&episodes[episodes.len() - 20..]));
     assert!(last > 2.0 * first, "returns went from {first} to {last}");
+}
+
+/// Gradient steps after two iterations, and the actor.
+fn two_iterations(options: PpoOptions) -> (u64, Vec<f32>) {
+    let mut agent = ppo(1, options).unwrap();
+    for _ in 0..2 {
+        agent.iterate(&mut Vec::new()).unwrap();
+    }
+    (agent.gradient_steps(), agent.networks().actor().parameters().to_vec())
+}
+
+#[test]
+fn an_iteration_of_ppo_ends_with_the_epoch_that_moves_the_policy_beyond_its_target() {
+    let plain = two_iterations(PPO);
+    let early = two_iterations(PpoOptions { target_kl: Some(1e-12), ..PPO });
+    assert_eq!((plain.0, early.0), (2 * 4 * 4, 2 * 4), "one epoch of four minibatches an iteration");
+    assert_ne!(plain.1, early.1);
+    assert_eq!(two_iterations(PpoOptions { target_kl: Some(1e3), ..PPO }), plain);
+}
+
+#[test]
+fn a_learning_rate_that_is_not_annealed_stays() {
+    let mut agent = ppo(1, PpoOptions { anneal_learning_rate: false, iterations: 2, ..PPO }).unwrap();
+    for _ in 0..2 {
+        agent.iterate(&mut Vec::new()).unwrap();
+    }
+    assert_eq!(agent.trace().learning_rates, [1e-3; 2]);
 }
 
 #[test]
@@ -131,6 +160,18 @@ const SAC: SacOptions = SacOptions {
     policy_frequency: 2,
     trace: true,
 };
+
+#[test]
+fn a_fixed_temperature_leaves_sac_its_rounds() {
+    let loss = SacLossOptions { temperature: Temperature::Fixed(0.1), ..SacLossOptions::default() };
+    let environment = TimeLimit::new(Pendulum::new(), 200);
+    let mut agent = Sac::cleanrl_with_loss(environment, SAC, loss, 1).unwrap();
+    while agent.environment_steps() < 310 {
+        agent.step().unwrap();
+    }
+    assert_eq!(agent.trace().policy_steps, [302, 302, 304, 304, 306, 306, 308, 308]);
+    assert_eq!((agent.networks().alpha(), agent.last_policy_loss().unwrap().alpha), (0.1, 0.1));
+}
 
 fn train_sac(seed: u64) -> (Vec<Episode>, Vec<u8>) {
     let environment = TimeLimit::new(Pendulum::new(), 200);

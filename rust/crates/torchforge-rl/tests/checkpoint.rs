@@ -76,6 +76,7 @@ const DQN: DqnOptions = DqnOptions {
     learning_starts: 300,
     train_frequency: 3,
     target_frequency: 100,
+    tau: 1.0,
     buffer_capacity: 700,
     batch: 16,
     start_epsilon: 1.0,
@@ -118,6 +119,7 @@ fn ppo_goes_on_after_any_iteration() {
         learning_rate: 1e-3,
         gae: GaeOptions { gamma: 0.99, lambda: 0.95 },
         trace: true,
+        ..PpoOptions::default()
     };
     let make = || {
         let environments = (0..3).map(|_| cart_pole()).collect();

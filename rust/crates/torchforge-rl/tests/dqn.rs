@@ -9,6 +9,7 @@ const OPTIONS: DqnOptions = DqnOptions {
     learning_starts: 1_000,
     train_frequency: 10,
     target_frequency: 500,
+    tau: 1.0,
     buffer_capacity: 2_000,
     batch: 32,
     start_epsilon: 1.0,
@@ -81,7 +82,7 @@ impl DqnUpdate for Recorder {
         Ok(0.0)
     }
 
-    fn copy_to_target(&mut self) {
+    fn update_target(&mut self, _: f64) {
         self.copies += 1;
     }
 
@@ -111,6 +112,18 @@ fn updates_and_copies_come_at_cleanrls_steps() {
     assert_eq!(trace.batch_rows, [32; 199]);
     assert!((trace.epsilons[0] - (1.0 - 0.95 * 1_010.0 / 1_500.0)).abs() < 1e-12);
     assert_eq!(trace.epsilons[198], 0.05);
+}
+
+#[test]
+fn a_target_that_moves_by_a_share_trails_the_online_network() {
+    let options = DqnOptions { tau: 0.5, target_frequency: 10, ..OPTIONS };
+    let mut agent = Dqn::cleanrl_with(cart_pole(), options, 1).unwrap();
+    while agent.environment_steps() < 1_100 {
+        agent.step().unwrap();
+    }
+    let remainders = &agent.trace().copy_remainders;
+    assert_eq!(remainders.len(), 9, "steps 1010, 1020, ..., 1090");
+    assert!(remainders.iter().all(|&remainder| remainder > 0.0), "{remainders:?}");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use torchforge_env::{CartPole, Environment, Pendulum, TimeLimit};
 use torchforge_nn::{
-    DqnUpdate, Error, Evaluation, Minibatch, PolicyLoss, PolicyNoise, PpoLoss, PpoMinibatch, PpoUpdate,
-    SacMinibatch, SacUpdate,
+    DqnUpdate, Error, Evaluation, Minibatch, PolicyLoss, PolicyNoise, PolicyShift, PpoLoss, PpoMinibatch,
+    PpoUpdate, SacMinibatch, SacUpdate,
 };
 use torchforge_rl::{DqnPolicy, Episode, Policy, PpoPolicy, Returns, SacPolicy, TrainingError, evaluate};
 
@@ -69,7 +69,7 @@ impl DqnUpdate for Second {
         unreachable!("nothing is learnt")
     }
 
-    fn copy_to_target(&mut self) {}
+    fn update_target(&mut self, _: f64) {}
 
     fn largest_target_difference(&self) -> f32 {
         0.0
@@ -111,6 +111,10 @@ impl PpoUpdate for Likely {
 
     fn evaluate(&mut self, _: &[f32]) -> Result<Evaluation<'_>, Error> {
         Ok(Evaluation { probabilities: &[0.2, 0.5, 0.3], log_probabilities: &[0.0; 3], values: &[0.0] })
+    }
+
+    fn policy_shift(&mut self, _: PpoMinibatch<'_>) -> Result<PolicyShift, Error> {
+        unreachable!("nothing is learnt")
     }
 
     fn update(&mut self, _: PpoMinibatch<'_>, _: f64) -> Result<PpoLoss, Error> {

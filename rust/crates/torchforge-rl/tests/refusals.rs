@@ -32,6 +32,8 @@ fn an_option_of_dqn_that_is_out_of_its_range_is_named_with_what_it_must_be() {
             DqnOptions { start_epsilon: 1.5, ..of },
             "the first epsilon is 1.5 and must be a number from 0 to 1",
         ),
+        (DqnOptions { tau: 0.0, ..of }, "tau is 0 and must be more than 0 and at most 1"),
+        (DqnOptions { tau: 1.5, ..of }, "tau is 1.5 and must be more than 0 and at most 1"),
         (DqnOptions { end_epsilon: -0.1, ..of }, "the last epsilon is -0.1 and must be a number from 0 to 1"),
         (DqnOptions { start_epsilon: 0.0, ..of }, "the last epsilon is 0.05 and must be at most the first"),
         (
@@ -92,6 +94,8 @@ fn an_option_of_ppo_that_is_out_of_its_range_is_named() {
     for (options, what) in [
         (PpoOptions { learning_rate: 0.0, ..PpoOptions::default() }, "the learning rate"),
         (PpoOptions { learning_rate: f64::NAN, ..PpoOptions::default() }, "the learning rate"),
+        (PpoOptions { target_kl: Some(0.0), ..PpoOptions::default() }, "the target KL"),
+        (PpoOptions { target_kl: Some(f64::NAN), ..PpoOptions::default() }, "the target KL"),
         (PpoOptions { gae: GaeOptions { gamma: 1.1, lambda: 0.95 }, ..PpoOptions::default() }, "gamma"),
         (PpoOptions { gae: GaeOptions { gamma: 0.99, lambda: -1.0 }, ..PpoOptions::default() }, "lambda"),
     ] {

@@ -76,8 +76,8 @@ impl DqnUpdate for AnyDqn {
         self.network.update(minibatch)
     }
 
-    fn copy_to_target(&mut self) {
-        self.network.copy_to_target();
+    fn update_target(&mut self, tau: f64) {
+        self.network.update_target(tau);
     }
 
     fn largest_target_difference(&self) -> f32 {

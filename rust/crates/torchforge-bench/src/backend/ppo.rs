@@ -1,8 +1,8 @@
 //! PPO's networks on any backend.
 
 use torchforge_nn::{
-    Activation, AdamOptions, DensePpo, Error, Evaluation, Mlp, NetworkState, PpoBackend, PpoLoss,
-    PpoLossOptions, PpoMinibatch, PpoUpdate, TensorWriter, Visit,
+    Activation, AdamOptions, DensePpo, Error, Evaluation, Mlp, NetworkState, PolicyShift, PpoBackend,
+    PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate, TensorWriter, Visit,
 };
 
 use super::{Backend, Kernels, visit_state};
@@ -86,6 +86,10 @@ impl PpoUpdate for AnyPpo {
 
     fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
         self.networks.evaluate(observations)
+    }
+
+    fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> Result<PolicyShift, Error> {
+        self.networks.policy_shift(minibatch)
     }
 
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {

@@ -78,6 +78,10 @@ impl SacUpdate for AnySac {
         self.0.action_len()
     }
 
+    fn learns_temperature(&self) -> bool {
+        self.0.learns_temperature()
+    }
+
     fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error> {
         self.0.act(observation, noise, action)
     }

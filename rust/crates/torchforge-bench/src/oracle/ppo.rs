@@ -19,7 +19,7 @@ pub(super) fn update(given: &TensorReader<'_>) -> Result<TensorWriter, Error> {
     let actions = first_actions(given, count)?;
     let field = |name| first(given, name, actions.len());
     let observations = first(given, "observations", actions.len() * inputs)?;
-    let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm } =
+    let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm, .. } =
         PpoLossOptions::default();
     let rows = actions.len() as f64;
 

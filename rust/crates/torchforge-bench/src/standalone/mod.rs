@@ -4,8 +4,10 @@
 //! is stopped and gone on with has no time that could be compared.
 
 mod options;
+mod tuning;
 
 pub use options::{Algorithm, Standalone};
+pub use tuning::Tuning;
 
 use std::io;
 use std::num::NonZeroU64;
@@ -37,30 +39,30 @@ pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
     let kernels = kernels(asked.simd, asked.threads)?;
     let (seed, backend, course) =
         (asked.seed, Backend::Own(kernels), Course { asked, environment, path: kernels.path });
-    match asked.algorithm {
-        Algorithm::Dqn => {
-            let options = DqnOptions { steps, trace: true, ..DqnOptions::default() };
+    match asked.tuning {
+        Tuning::Dqn(options) => {
+            let options = DqnOptions { steps, ..options };
             let made = discrete(environment).map_err(Failure::Usage)?;
             let made = dqn::agent(made, options, seed, backend);
             course.train(made, steps, format!("{options:?}"))
         }
-        Algorithm::Ppo => {
+        Tuning::Ppo(options, loss) => {
             let iterations = steps / rollout();
             if iterations == 0 {
                 let least = rollout();
                 let fault = format!("{steps} steps are no iteration of ppo; give {least} or more");
                 return Err(Failure::Usage(fault));
             }
-            let options = PpoOptions { iterations, trace: true, ..PpoOptions::default() };
+            let options = PpoOptions { iterations, ..options };
             let made = ppo::environments(environment, PPO_ENVIRONMENTS).map_err(Failure::Usage)?;
-            let made = ppo::agent(made, options, seed, backend);
-            course.train(made, iterations * rollout(), format!("{options:?}"))
+            let made = ppo::agent(made, options, loss, seed, backend);
+            course.train(made, iterations * rollout(), format!("{options:?} {loss:?}"))
         }
-        Algorithm::Sac => {
-            let options = SacOptions { steps, trace: true, ..SacOptions::default() };
+        Tuning::Sac { options, loss, .. } => {
+            let options = SacOptions { steps, ..options };
             let made = continuous(environment).map_err(Failure::Usage)?;
-            let made = sac::agent(made, options, seed, backend);
-            course.train(made, steps, format!("{options:?}"))
+            let made = sac::agent(made, options, loss, seed, backend);
+            course.train(made, steps, format!("{options:?} {loss:?}"))
         }
     }
 }

@@ -9,6 +9,7 @@ use torchforge_nn::SimdPath;
 use torchforge_rl::cleanrl::PPO_ENVIRONMENTS;
 use torchforge_rl::{DqnOptions, PpoOptions, SacOptions};
 
+use super::Tuning;
 use crate::Failure;
 use crate::arguments::{parsed, simd_path, text, threads, usage};
 
@@ -72,6 +73,8 @@ pub(super) fn rollout() -> u64 {
 pub struct Standalone {
     /// Who trains.
     pub algorithm: Algorithm,
+    /// What it learns with.
+    pub tuning: Tuning,
     /// Where; the algorithm's own environment when absent.
     pub environment: Option<String>,
     /// Seed of the training.
@@ -97,6 +100,7 @@ impl Standalone {
     pub fn new(algorithm: Algorithm) -> Self {
         Self {
             algorithm,
+            tuning: Tuning::of(algorithm),
             environment: None,
             seed: 1,
             steps: None,
@@ -129,9 +133,16 @@ impl Standalone {
                         "no case is given, and --{of_a_case} belongs to one; give --case ID --parameters JSON"
                     )));
                 }
+                Long(flag) => {
+                    let flag = flag.to_owned();
+                    if !asked.tuning.obey(&flag, &mut parser)? {
+                        return Err(usage(Long(&flag).unexpected()));
+                    }
+                }
                 other => return Err(usage(other.unexpected())),
             }
         }
+        asked.tuning = asked.tuning.whole()?;
         if asked.checkpoint_every.is_some() && asked.checkpoint.is_none() {
             return Err(Failure::Usage("--checkpoint-every has no file; give --checkpoint FILE".into()));
         }

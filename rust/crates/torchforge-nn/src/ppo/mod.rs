@@ -1,7 +1,9 @@
 //! One update of proximal policy optimisation, the seam between algorithm and kernels.
 
+mod shift;
 mod sizes;
 
+pub use shift::PolicyShift;
 pub(crate) use sizes::PpoSizes;
 
 use crate::kernels::{exp, is_whole, ln, row_weights, sum_of_squares, total};
@@ -12,6 +14,7 @@ use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
 use crate::state::{NetworkState, Visit};
 use crate::thread_pool::ThreadPool;
 use crate::{AdamOptions, Error, Mlp};
+use shift::MeasureShift;
 
 /// Steps to learn from, borrowed. Row `i` of every field belongs to the same step.
 #[derive(Debug, Clone, Copy)]
@@ -41,11 +44,22 @@ pub struct PpoLossOptions {
     pub value_weight: f64,
     /// Length to which a longer gradient, of both networks together, is cut.
     pub largest_gradient_norm: f64,
+    /// Whether advantages are normalised in each minibatch.
+    pub normalise_advantages: bool,
+    /// Whether the value is kept near its old one, within `clip`.
+    pub clip_values: bool,
 }
 
 impl Default for PpoLossOptions {
     fn default() -> Self {
-        Self { clip: 0.2, entropy_weight: 0.01, value_weight: 0.5, largest_gradient_norm: 0.5 }
+        Self {
+            clip: 0.2,
+            entropy_weight: 0.01,
+            value_weight: 0.5,
+            largest_gradient_norm: 0.5,
+            normalise_advantages: true,
+            clip_values: true,
+        }
     }
 }
 
@@ -56,7 +70,8 @@ pub struct PpoLoss {
     pub total: f32,
     /// The clipped surrogate objective, negated (Schulman et al., 2017, equation 7).
     pub policy: f32,
-    /// Half the mean of the larger of the squared errors with and without clipping.
+    /// Half the mean of the larger of the squared errors with and without clipping; without alone where values are not
+    /// clipped.
     pub value: f32,
     /// The policy's entropy, in nats.
     pub entropy: f32,
@@ -92,8 +107,12 @@ pub trait PpoUpdate {
     /// Policy and values of (rows, observation length), for the number of rows that it was made for.
     fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error>;
 
+    /// How far the policy has moved from the one that took a minibatch's actions; nothing is learnt.
+    fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> Result<PolicyShift, Error>;
+
     /// One gradient step of both networks with this learning rate (Schulman et al., 2017), after CleanRL: advantages
-    /// normalised in the minibatch (sample standard deviation plus 1e-8), clipped value loss, gradient norm cut.
+    /// normalised in the minibatch (sample standard deviation plus 1e-8), clipped value loss, gradient norm cut. The
+    /// [options](PpoLossOptions) can turn the first two off.
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error>;
 }
 
@@ -223,15 +242,29 @@ impl DensePpo {
         }
     }
 
+    /// Actions as the numbers that kernels compare with.
+    fn number_actions(&mut self, actions: &[u32]) {
+        for (number, &action) in self.actions.iter_mut().zip(actions) {
+            *number = action as f32;
+        }
+    }
+
+    /// What is taken from advantages, and what they are then divided by.
+    fn advantage_scale(&self, advantages: &[f32]) -> (f64, f64) {
+        if !self.options.normalise_advantages {
+            return (0.0, 1.0);
+        }
+        let (mean, deviation) = mean_and_deviation(advantages);
+        (mean, deviation + 1e-8)
+    }
+
     /// Writes the gradient with respect to the logits; returns the policy's loss and its entropy.
     #[inline(always)]
     fn policy_loss<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>) -> (f64, f64) {
         let (actions, width) = (self.sizes.actions, self.actor.activations.width());
-        for (number, &action) in self.actions.iter_mut().zip(minibatch.actions) {
-            *number = action as f32;
-        }
-        let (mean, deviation) = mean_and_deviation(minibatch.advantages);
-        let (mean, deviation) = (simd.splat(mean as f32), simd.splat((deviation + 1e-8) as f32));
+        self.number_actions(minibatch.actions);
+        let (mean, deviation) = self.advantage_scale(minibatch.advantages);
+        let (mean, deviation) = (simd.splat(mean as f32), simd.splat(deviation as f32));
         let clip = self.options.clip;
         let (lowest, highest) = (simd.splat((1.0 - clip) as f32), simd.splat((1.0 + clip) as f32));
         let (zero, one) = (simd.splat(0.0), simd.splat(1.0));
@@ -284,7 +317,7 @@ impl DensePpo {
     fn value_loss<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>) -> f64 {
         let clip = self.options.clip as f32;
         let (lowest, highest, half) = (simd.splat(-clip), simd.splat(clip), simd.splat(0.5));
-        let zero = simd.splat(0.0);
+        let (zero, clip_values) = (simd.splat(0.0), self.options.clip_values);
         let values = self.critic.activations.output();
         let errors = self.critic.errors.output_mut();
         let mut sum = zero;
@@ -306,7 +339,8 @@ impl DensePpo {
             let slope = simd.select(simd.less(clipped_square, free_square), free_error, slope);
             let slope = simd.select(simd.less(free_square, clipped_square), clipped_slope, slope);
             let larger = simd.select(simd.less(clipped_square, free_square), free_square, clipped_square);
-            sum = simd.mul_add(larger, weight, sum);
+            let (square, slope) = if clip_values { (larger, slope) } else { (free_square, free_error) };
+            sum = simd.mul_add(square, weight, sum);
             let share = simd.mul(weight, simd.splat(self.options.value_weight as f32));
             simd.store(simd.mul(slope, share), &mut errors[first..]);
         }
@@ -336,6 +370,11 @@ impl PpoUpdate for DensePpo {
             log_probabilities: &self.log_probabilities,
             values: &self.values,
         })
+    }
+
+    fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> Result<PolicyShift, Error> {
+        self.sizes.check_minibatch(&minibatch)?;
+        Ok(dispatch(self.path, MeasureShift { ppo: self, minibatch: &minibatch }))
     }
 
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {

@@ -4,7 +4,7 @@ use super::critic::{Critic, CriticTask, with_both};
 use super::policy_sample::{PolicySample, deviation, join};
 use super::{
     ActionRange, LOG_DEVIATION, PolicyLoss, PolicyNoise, SQUASH_EPSILON, SacLossOptions, SacMinibatch,
-    SacNetworks, SacSizes, SacUpdate,
+    SacNetworks, SacSizes, SacUpdate, Temperature,
 };
 use crate::kernels::{exp, row_weights, tanh, total};
 use crate::learner::Learner;
@@ -44,6 +44,7 @@ impl DenseSac {
         batch: usize,
         options: SacLossOptions,
     ) -> Result<Self, Error> {
+        options.check()?;
         let sizes = SacSizes::of(&networks, &range, batch)?;
         for network in [&networks.actor, &networks.critics[0]] {
             network.check_memory(batch)?;
@@ -53,13 +54,18 @@ impl DenseSac {
         let [first, second] = critics;
         let [first_target, second_target] = targets;
         let critic = |online, target| Critic::new(online, target, options.critic_adam, batch, sizes.action);
+        let alpha = match options.temperature {
+            Temperature::Learnt => dispatch(SimdPath::detect(), Exponential(log_alpha)),
+            Temperature::Fixed(alpha) => alpha as f32,
+        };
+        let log_alpha = options.temperature.log_alpha(log_alpha);
         Ok(Self {
             row_activations: actor.row_activations(),
             actor_activations: actor.activations(batch),
             actor: Learner::new(actor, options.policy_adam, batch),
             critics: [critic(first, first_target), critic(second, second_target)],
             log_alpha: [log_alpha],
-            alpha: dispatch(SimdPath::detect(), Exponential(log_alpha)),
+            alpha,
             alpha_adam: Adam::new(options.critic_adam, 1),
             options,
             range,
@@ -310,11 +316,15 @@ impl DenseSac {
 
     #[inline(always)]
     fn rounds_with<S: Simd>(&mut self, simd: S, observations: &[f32], noise: PolicyNoise<'_>) -> PolicyLoss {
-        let (mut found, mut rounds) = (None, 0);
+        let (mut found, mut rounds, mut fresh) = (None, 0, false);
         for (policy_noise, temperature_noise) in self.sizes.rounds(noise) {
+            let policy = self.update_policy_with(simd, observations, policy_noise, fresh);
             // Nothing moves the actor between a temperature's update and the next round: its activations stay.
-            let policy = self.update_policy_with(simd, observations, policy_noise, found.is_some());
-            let temperature = self.update_temperature_with(simd, observations, temperature_noise);
+            fresh = temperature_noise.is_some();
+            let temperature = match temperature_noise {
+                Some(noise) => self.update_temperature_with(simd, observations, noise),
+                None => 0.0,
+            };
             let alpha = self.alpha;
             rounds += 1;
             found.get_or_insert(PolicyLoss {
@@ -342,11 +352,17 @@ impl SacUpdate for DenseSac {
             .network
             .first_not_finite_as("actor.", LayerNames::Actor)
             .or_else(|| (1..).zip(&self.critics).find_map(critic))
-            .or_else(|| (!self.log_alpha[0].is_finite()).then(|| "log_alpha".into()))
+            .or_else(|| {
+                (self.learns_temperature() && !self.log_alpha[0].is_finite()).then(|| "log_alpha".into())
+            })
     }
 
     fn action_len(&self) -> usize {
         self.sizes.action
+    }
+
+    fn learns_temperature(&self) -> bool {
+        self.options.temperature == Temperature::Learnt
     }
 
     fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error> {
@@ -361,7 +377,7 @@ impl SacUpdate for DenseSac {
     }
 
     fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error> {
-        self.sizes.check_rounds(observations, noise)?;
+        self.sizes.check_rounds(observations, noise, self.options.temperature)?;
         Ok(dispatch(self.path, UpdatePolicy { sac: self, observations, noise }))
     }
 
@@ -379,7 +395,9 @@ impl NetworkState for DenseSac {
         }
         visit("log_alpha", Numbers::F32(&mut self.log_alpha));
         self.alpha_adam.visit_state("log_alpha", visit);
-        self.alpha = dispatch(self.path, Exponential(self.log_alpha[0]));
+        if self.learns_temperature() {
+            self.alpha = dispatch(self.path, Exponential(self.log_alpha[0]));
+        }
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ mod sizes;
 pub use dense::DenseSac;
 pub(crate) use sizes::SacSizes;
 
+use crate::error::check_constant;
 use crate::mlp::LayerNames;
 use crate::{Activation, AdamOptions, Error, Mlp, TensorReader};
 
@@ -31,8 +32,28 @@ pub struct SacMinibatch<'a> {
 pub struct PolicyNoise<'a> {
     /// For the actions that the policy learns from.
     pub policy: &'a [f32],
-    /// For the actions that the temperature learns from.
+    /// For the actions that the temperature learns from; empty where the temperature is fixed.
     pub temperature: &'a [f32],
+}
+
+/// The weight of the policy's entropy, alpha.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Temperature {
+    /// Learnt from [`SacNetworks::log_alpha`] on, so that the entropy stays near minus the action's length.
+    Learnt,
+    /// Always this number.
+    Fixed(f64),
+}
+
+impl Temperature {
+    /// The logarithm to write to files, where `learnt` is that of a temperature that is learnt. Nothing is computed with a
+    /// fixed one's, so a libm may say it.
+    pub(crate) fn log_alpha(self, learnt: f32) -> f32 {
+        match self {
+            Self::Learnt => learnt,
+            Self::Fixed(alpha) => alpha.ln() as f32,
+        }
+    }
 }
 
 /// The constants of an update; the defaults are CleanRL's.
@@ -46,6 +67,21 @@ pub struct SacLossOptions {
     pub policy_adam: AdamOptions,
     /// The critics' Adam, and the temperature's.
     pub critic_adam: AdamOptions,
+    /// The weight of the policy's entropy.
+    pub temperature: Temperature,
+}
+
+impl SacLossOptions {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        check_constant("gamma", self.gamma, 0.0..=1.0, "a number from 0 to 1")?;
+        check_constant("tau", self.tau, f64::MIN_POSITIVE..=1.0, "more than 0 and at most 1")?;
+        match self.temperature {
+            Temperature::Learnt => Ok(()),
+            Temperature::Fixed(alpha) => {
+                check_constant("alpha", alpha, 0.0..=f64::from(f32::MAX), "zero or a positive number")
+            }
+        }
+    }
 }
 
 impl Default for SacLossOptions {
@@ -56,6 +92,7 @@ impl Default for SacLossOptions {
             tau: 0.005,
             policy_adam: AdamOptions { learning_rate: 3e-4, ..adam },
             critic_adam: AdamOptions { learning_rate: 1e-3, ..adam },
+            temperature: Temperature::Learnt,
         }
     }
 }
@@ -67,11 +104,11 @@ pub struct PolicyLoss {
     pub rounds: u64,
     /// The mean of `alpha log pi(a|s) - min Q(s, a)` before the step.
     pub policy: f32,
-    /// The mean of `-alpha (log pi(a|s) + target entropy)` before the temperature's step.
+    /// The mean of `-alpha (log pi(a|s) + target entropy)` before the temperature's step; zero where it is fixed.
     pub temperature: f32,
     /// The temperature alpha after its step.
     pub alpha: f32,
-    /// The gradient of the temperature's loss by its logarithm.
+    /// The gradient of the temperature's loss by its logarithm; zero where it is fixed.
     pub temperature_gradient: f32,
 }
 
@@ -82,6 +119,11 @@ pub trait SacUpdate {
 
     /// Rows of the minibatches that it was made for.
     fn batch(&self) -> usize;
+
+    /// Whether the temperature is learnt, so that [`update_policy`](Self::update_policy) takes noise for it.
+    fn learns_temperature(&self) -> bool {
+        true
+    }
 
     /// The name of the first tensor that is not finite, of the actor (`actor.`) or of a critic (`qf1.`, `qf2.`), or
     /// `log_alpha`. None where all are, and for a library that keeps its parameters to itself.
@@ -96,7 +138,7 @@ pub trait SacUpdate {
     /// action length), is for the actions that follow.
     fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error>;
 
-    /// One gradient step of policy and temperature a round, on one minibatch of observations; returns what the first
+    /// One gradient step of policy, and of a temperature that is learnt, a round, on one minibatch of observations; returns what the first
     /// round found.
     fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error>;
 
@@ -120,7 +162,7 @@ pub struct SacNetworks {
     pub critics: [Mlp; 2],
     /// Of the critics' sizes.
     pub targets: [Mlp; 2],
-    /// The logarithm of the temperature.
+    /// The logarithm of the temperature, where it is learnt.
     pub log_alpha: f32,
 }
 

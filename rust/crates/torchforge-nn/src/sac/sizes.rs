@@ -1,6 +1,6 @@
 //! What SAC's networks, minibatches and noise have to agree on, whichever library computes.
 
-use super::{ActionRange, PolicyNoise, SacMinibatch, SacNetworks};
+use super::{ActionRange, PolicyNoise, SacMinibatch, SacNetworks, Temperature};
 use crate::Error;
 use crate::error::{check_alike, check_len, check_rows};
 
@@ -48,19 +48,26 @@ impl SacSizes {
         check_len("noise", actions, noise.len())
     }
 
-    pub(crate) fn check_rounds(&self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<(), Error> {
+    pub(crate) fn check_rounds(
+        &self,
+        observations: &[f32],
+        noise: PolicyNoise<'_>,
+        temperature: Temperature,
+    ) -> Result<(), Error> {
         check_len("observations", self.batch * self.observation, observations.len())?;
         let whole = noise.policy.len().max(self.round()).next_multiple_of(self.round());
         check_len("the policy's noise", whole, noise.policy.len())?;
-        check_len("the temperature's noise", whole, noise.temperature.len())
+        let of_temperature = if temperature == Temperature::Learnt { whole } else { 0 };
+        check_len("the temperature's noise", of_temperature, noise.temperature.len())
     }
 
-    /// The noise of policy and temperature, round by round.
+    /// The noise of the policy, and of a temperature that is learnt, round by round.
     pub(crate) fn rounds<'a>(
         &self,
         noise: PolicyNoise<'a>,
-    ) -> impl Iterator<Item = (&'a [f32], &'a [f32])> + use<'a> {
-        noise.policy.chunks(self.round()).zip(noise.temperature.chunks(self.round()))
+    ) -> impl Iterator<Item = (&'a [f32], Option<&'a [f32]>)> + use<'a> {
+        let of_temperature = noise.temperature.chunks(self.round()).map(Some).chain(std::iter::repeat(None));
+        noise.policy.chunks(self.round()).zip(of_temperature)
     }
 
     /// Values of noise in a round.

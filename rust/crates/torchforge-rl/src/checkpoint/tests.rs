@@ -68,6 +68,7 @@ fn ppo() -> Box<dyn Training> {
         learning_rate: 1e-3,
         gae,
         trace: true,
+        ..PpoOptions::default()
     };
     Box::new(Ppo::new(environments, networks, options, 1).unwrap())
 }

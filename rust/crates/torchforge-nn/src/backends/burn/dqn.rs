@@ -73,8 +73,12 @@ impl DqnUpdate for BurnDqn {
         Ok(loss.into_scalar::<f32>())
     }
 
-    fn copy_to_target(&mut self) {
-        self.target = self.online.network.clone();
+    fn update_target(&mut self, tau: f64) {
+        if tau == 1.0 {
+            self.target = self.online.network.clone();
+        } else {
+            self.target.approach(&self.online.network, tau);
+        }
     }
 
     fn largest_target_difference(&self) -> f32 {

@@ -8,7 +8,8 @@ use super::{indices, rows, values};
 use crate::backends::PpoBackend;
 use crate::ppo::{PpoSizes, largest_share};
 use crate::{
-    Activation, AdamOptions, Error, Evaluation, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
+    Activation, AdamOptions, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch,
+    PpoUpdate,
 };
 
 /// [`PpoUpdate`] on burn's tensors and its automatic differentiation.
@@ -78,9 +79,17 @@ impl PpoUpdate for BurnPpo {
         })
     }
 
+    fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> Result<PolicyShift, Error> {
+        self.sizes.check_minibatch(&minibatch)?;
+        let observations = rows(minibatch.observations, self.sizes.observation, &self.device);
+        let log_probabilities = log_softmax(self.actor.network.compute(observations), 1);
+        let taken = values(&log_probabilities.gather(1, indices(minibatch.actions, &self.device)));
+        Ok(PolicyShift::of(&taken, minibatch.log_probabilities, self.options.clip))
+    }
+
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {
         self.sizes.check_minibatch(&minibatch)?;
-        let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm } = self.options;
+        let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm, .. } = self.options;
         let column = |values| rows(values, 1, &self.device);
         let (actor, critic) = (self.actor.network.recording(), self.critic.network.recording());
         let observations = rows(minibatch.observations, self.sizes.observation, &self.device).autodiff();
@@ -90,7 +99,9 @@ impl PpoUpdate for BurnPpo {
         let entropy = entropies.mean().mul_scalar(-1.0);
         let taken = log_probabilities.gather(1, indices(minibatch.actions, &self.device).autodiff());
         let ratio = (taken - column(minibatch.log_probabilities).autodiff()).exp();
-        let advantage = normalised(column(minibatch.advantages)).autodiff();
+        let advantage = column(minibatch.advantages);
+        let advantage = if self.options.normalise_advantages { normalised(advantage) } else { advantage };
+        let advantage = advantage.autodiff();
         let clipped = ratio.clone().clamp(1.0 - clip, 1.0 + clip) * advantage.clone();
         let policy = (ratio * advantage).min_pair(clipped).mean().mul_scalar(-1.0);
 
@@ -98,7 +109,10 @@ impl PpoUpdate for BurnPpo {
         let old = column(minibatch.values).autodiff();
         let wanted = column(minibatch.returns).autodiff();
         let clipped = old.clone() + (found.clone() - old).clamp(-clip, clip);
-        let squares = (found - wanted.clone()).square().max_pair((clipped - wanted).square());
+        let mut squares = (found - wanted.clone()).square();
+        if self.options.clip_values {
+            squares = squares.max_pair((clipped - wanted).square());
+        }
         let value = squares.mean().mul_scalar(0.5);
 
         let total = policy.clone() - entropy.clone().mul_scalar(entropy_weight)

@@ -10,7 +10,7 @@ use crate::backends::sac::Layout;
 use crate::sac::{HALF_LOG_TWO_PI, LOG_DEVIATION, SQUASH_EPSILON};
 use crate::{
     ActionRange, Activation, Error, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks,
-    SacUpdate, TensorWriter,
+    SacUpdate, Temperature, TensorWriter,
 };
 
 /// [`SacUpdate`] on burn's tensors and its automatic differentiation.
@@ -37,7 +37,10 @@ struct Drawn {
 
 impl BurnSac {
     fn alpha(&self) -> f32 {
-        self.log_alpha.clone().exp().into_scalar()
+        match self.options.temperature {
+            Temperature::Learnt => self.log_alpha.clone().exp().into_scalar(),
+            Temperature::Fixed(alpha) => alpha as f32,
+        }
     }
 
     fn rows(&self, values: &[f32], columns: usize) -> Tensor<2> {
@@ -83,10 +86,12 @@ impl SacBackend for BurnSac {
         batch: usize,
         options: SacLossOptions,
     ) -> Result<Self, Error> {
+        options.check()?;
         let layout = Layout::new(networks, range, batch)?;
         let device = Device::flex();
         let learner = |network, adam| Learner::new(network, Activation::Relu, adam, &device);
-        let log_alpha = Tensor::from_data(TensorData::new(vec![networks.log_alpha], [1]), &device);
+        let log_alpha = options.temperature.log_alpha(networks.log_alpha);
+        let log_alpha = Tensor::from_data(TensorData::new(vec![log_alpha], [1]), &device);
         Ok(Self {
             actor: learner(&networks.actor, options.policy_adam),
             critics: networks.critics.each_ref().map(|critic| learner(critic, options.critic_adam)),
@@ -136,6 +141,10 @@ impl SacUpdate for BurnSac {
         self.layout.sizes.action
     }
 
+    fn learns_temperature(&self) -> bool {
+        self.options.temperature == Temperature::Learnt
+    }
+
     fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error> {
         self.layout.sizes.check_row(observation, noise, action)?;
         let outputs = self.actor.network.compute(self.rows(observation, self.layout.sizes.observation));
@@ -171,7 +180,7 @@ impl SacUpdate for BurnSac {
     }
 
     fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error> {
-        self.layout.sizes.check_rounds(observations, noise)?;
+        self.layout.sizes.check_rounds(observations, noise, self.options.temperature)?;
         let observations = self.rows(observations, self.layout.sizes.observation).autodiff();
         let critics = self.critics.each_ref().map(|critic| critic.network.constant());
         let mut recording = self.actor.network.recording();
@@ -189,8 +198,8 @@ impl SacUpdate for BurnSac {
             // Nothing moves the actor between a temperature's step and the next round: its outputs stay.
             recording = self.actor.network.recording();
             outputs = recording.compute(observations.clone());
-            let [temperature, temperature_gradient] =
-                self.learn_temperature(outputs.clone().inner(), temperature_noise);
+            let [temperature, temperature_gradient] = temperature_noise
+                .map_or([0.0; 2], |noise| self.learn_temperature(outputs.clone().inner(), noise));
             let (policy, alpha) = (loss.into_scalar(), self.alpha());
             rounds += 1;
             first.get_or_insert(PolicyLoss { rounds, policy, temperature, alpha, temperature_gradient });

@@ -79,8 +79,11 @@ impl DqnUpdate for CandleDqn {
         Ok(self.learn(&minibatch)?)
     }
 
-    fn copy_to_target(&mut self) {
-        self.target.copy_from(&self.online.network).expect("memory of the processor can be copied");
+    fn update_target(&mut self, tau: f64) {
+        let online = &self.online.network;
+        let moved =
+            if tau == 1.0 { self.target.copy_from(online) } else { self.target.approach(online, tau) };
+        moved.expect("networks of equal sizes were checked when they were given");
     }
 
     fn largest_target_difference(&self) -> f32 {

@@ -7,7 +7,8 @@ use super::rows;
 use crate::backends::PpoBackend;
 use crate::ppo::{PpoSizes, largest_share};
 use crate::{
-    Activation, AdamOptions, Error, Evaluation, Mlp, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
+    Activation, AdamOptions, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch,
+    PpoUpdate,
 };
 
 /// [`PpoUpdate`] on candle's tensors and its automatic differentiation.
@@ -31,8 +32,16 @@ impl CandlePpo {
         Ok(())
     }
 
+    fn shift(&self, minibatch: &PpoMinibatch<'_>) -> Result<PolicyShift> {
+        let observations = rows(minibatch.observations, self.sizes.observation)?;
+        let log_probabilities = log_softmax(&self.actor.network.compute(&observations)?)?;
+        let actions = Tensor::from_slice(minibatch.actions, (self.sizes.batch, 1), &Device::Cpu)?;
+        let taken: Vec<f32> = log_probabilities.gather(&actions, 1)?.flatten_all()?.to_vec1()?;
+        Ok(PolicyShift::of(&taken, minibatch.log_probabilities, self.options.clip))
+    }
+
     fn learn(&mut self, minibatch: &PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss> {
-        let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm } = self.options;
+        let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm, .. } = self.options;
         let observations = rows(minibatch.observations, self.sizes.observation)?;
 
         let log_probabilities = log_softmax(&self.actor.network.record(&observations)?)?;
@@ -41,14 +50,18 @@ impl CandlePpo {
         let actions = Tensor::from_slice(minibatch.actions, (self.sizes.batch, 1), &Device::Cpu)?;
         let taken = log_probabilities.gather(&actions, 1)?;
         let ratio = (taken - rows(minibatch.log_probabilities, 1)?)?.exp()?;
-        let advantage = normalised(&rows(minibatch.advantages, 1)?)?;
+        let advantage = rows(minibatch.advantages, 1)?;
+        let advantage = if self.options.normalise_advantages { normalised(&advantage)? } else { advantage };
         let clipped = (ratio.clamp(1.0 - clip, 1.0 + clip)? * &advantage)?;
         let policy = (ratio * advantage)?.minimum(&clipped)?.mean_all()?.neg()?;
 
         let values = self.critic.network.record(&observations)?;
         let (old, wanted) = (rows(minibatch.values, 1)?, rows(minibatch.returns, 1)?);
         let clipped = (&old + (&values - &old)?.clamp(-clip, clip)?)?;
-        let squares = (values - &wanted)?.sqr()?.maximum(&(clipped - &wanted)?.sqr()?)?;
+        let mut squares = (values - &wanted)?.sqr()?;
+        if self.options.clip_values {
+            squares = squares.maximum(&(clipped - &wanted)?.sqr()?)?;
+        }
         let value = squares.mean_all()?.affine(0.5, 0.0)?;
 
         let total = ((&policy - entropy.affine(entropy_weight, 0.0)?)? + value.affine(value_weight, 0.0)?)?;
@@ -118,6 +131,11 @@ impl PpoUpdate for CandlePpo {
             log_probabilities: &self.log_probabilities,
             values: &self.values,
         })
+    }
+
+    fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> std::result::Result<PolicyShift, Error> {
+        self.sizes.check_minibatch(&minibatch)?;
+        Ok(self.shift(&minibatch)?)
     }
 
     fn update(

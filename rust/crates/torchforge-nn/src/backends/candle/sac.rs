@@ -10,7 +10,7 @@ use crate::backends::sac::Layout;
 use crate::sac::{HALF_LOG_TWO_PI, LOG_DEVIATION, SQUASH_EPSILON};
 use crate::{
     ActionRange, Activation, Error, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks,
-    SacUpdate, TensorWriter,
+    SacUpdate, Temperature, TensorWriter,
 };
 
 /// [`SacUpdate`] on candle's tensors and its automatic differentiation.
@@ -43,7 +43,8 @@ impl CandleSac {
         let critic = |network| Learner::new(network, Activation::Relu, options.critic_adam);
         let target = |network| Network::new(network, Activation::Relu);
         let ([one, other], [one_target, other_target]) = (&networks.critics, &networks.targets);
-        let log_alpha = Var::from_slice(&[networks.log_alpha], 1, &Device::Cpu)?;
+        let log_alpha = options.temperature.log_alpha(networks.log_alpha);
+        let log_alpha = Var::from_slice(&[log_alpha], 1, &Device::Cpu)?;
         Ok(Self {
             actor: Learner::new(&networks.actor, Activation::Relu, options.policy_adam)?,
             critics: [critic(one)?, critic(other)?],
@@ -58,6 +59,9 @@ impl CandleSac {
     }
 
     fn alpha(&self) -> Result<f32> {
+        if let Temperature::Fixed(alpha) = self.options.temperature {
+            return Ok(alpha as f32);
+        }
         self.log_alpha.as_detached_tensor().exp()?.squeeze(0)?.to_scalar()
     }
 
@@ -121,9 +125,11 @@ impl CandleSac {
 
             // Nothing moves the actor between a temperature's step and the next round: its outputs stay.
             outputs = self.actor.network.record(&observations)?;
-            let temperature = self.learn_temperature(&outputs.detach(), temperature_noise)?;
+            let [temperature, temperature_gradient] = match temperature_noise {
+                Some(noise) => self.learn_temperature(&outputs.detach(), noise)?,
+                None => [0.0; 2],
+            };
             let (policy, alpha) = (loss.to_scalar()?, self.alpha()?);
-            let [temperature, temperature_gradient] = temperature;
             rounds += 1;
             first.get_or_insert(PolicyLoss { rounds, policy, temperature, alpha, temperature_gradient });
         }
@@ -149,6 +155,7 @@ impl SacBackend for CandleSac {
         batch: usize,
         options: SacLossOptions,
     ) -> std::result::Result<Self, Error> {
+        options.check()?;
         let layout = Layout::new(networks, range, batch)?;
         Ok(Self::new(networks, range, options, layout)?)
     }
@@ -195,6 +202,10 @@ impl SacUpdate for CandleSac {
         self.layout.sizes.action
     }
 
+    fn learns_temperature(&self) -> bool {
+        self.options.temperature == Temperature::Learnt
+    }
+
     fn act(
         &mut self,
         observation: &[f32],
@@ -220,7 +231,7 @@ impl SacUpdate for CandleSac {
         observations: &[f32],
         noise: PolicyNoise<'_>,
     ) -> std::result::Result<PolicyLoss, Error> {
-        self.layout.sizes.check_rounds(observations, noise)?;
+        self.layout.sizes.check_rounds(observations, noise, self.options.temperature)?;
         Ok(self.learn_policy(observations, noise)?)
     }
 

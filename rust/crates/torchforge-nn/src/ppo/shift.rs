@@ -1,0 +1,90 @@
+//! How far a policy has moved from the one that acted.
+
+use super::{DensePpo, PpoMinibatch, Softmax};
+use crate::kernels::{exp, is_whole, row_weights, total};
+use crate::processor::Processor;
+use crate::simd::{LANES, Simd, Work};
+
+/// How far a policy has moved from the one that took a minibatch's actions. Each is CleanRL's figure of that name, and `r`
+/// is an action's probability now over that when it was taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PolicyShift {
+    /// The mean of `-ln r`, an estimate of the KL divergence that may be negative.
+    pub old_approx_kl: f32,
+    /// The mean of `(r - 1) - ln r`, an estimate of less variance that is never negative (Schulman, 2020).
+    pub approx_kl: f32,
+    /// Share of the rows whose `r` is further than the clip from one.
+    pub clip_fraction: f32,
+}
+
+impl PolicyShift {
+    /// From logarithms of the actions' probabilities, now and then.
+    #[cfg(any(feature = "burn", feature = "candle"))]
+    pub(crate) fn of(now: &[f32], then: &[f32], clip: f64) -> Self {
+        let [mut old_approx_kl, mut approx_kl, mut clip_fraction] = [0.0_f64; 3];
+        for (now, then) in now.iter().zip(then) {
+            let log_ratio = f64::from(now - then);
+            let excess = log_ratio.exp() - 1.0;
+            old_approx_kl -= log_ratio;
+            approx_kl += excess - log_ratio;
+            clip_fraction += f64::from(u8::from(excess.abs() > clip));
+        }
+        let mean = |sum: f64| (sum / now.len() as f64) as f32;
+        Self {
+            old_approx_kl: mean(old_approx_kl),
+            approx_kl: mean(approx_kl),
+            clip_fraction: mean(clip_fraction),
+        }
+    }
+}
+
+pub(super) struct MeasureShift<'a> {
+    pub(super) ppo: &'a mut DensePpo,
+    pub(super) minibatch: &'a PpoMinibatch<'a>,
+}
+
+impl Work for MeasureShift<'_> {
+    type Done = PolicyShift;
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) -> PolicyShift {
+        self.ppo.policy_shift_with(simd, self.minibatch)
+    }
+}
+
+impl DensePpo {
+    #[inline(always)]
+    fn policy_shift_with<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>) -> PolicyShift {
+        self.actor.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
+        self.number_actions(minibatch.actions);
+        let (actions, width) = (self.sizes.actions, self.actor.activations.width());
+        let (zero, one, clip) = (simd.splat(0.0), simd.splat(1.0), simd.splat(self.options.clip as f32));
+        let logits = self.actor.activations.output();
+        let mut sums = [zero; 3];
+        for first in (0..self.sizes.batch).step_by(LANES) {
+            let weight = simd.load(&row_weights(first, self.sizes.batch));
+            let taken = simd.load_up_to(&self.actions[first..]);
+            let softmax = Softmax::new(simd, &logits[first..], actions, width);
+            let mut logarithm_taken = zero;
+            for action in 0..actions {
+                let (_, logarithm) = softmax.action(simd, &logits[first..], action, width);
+                let chosen = is_whole(simd, taken, action as f32);
+                logarithm_taken = simd.select(chosen, logarithm, logarithm_taken);
+            }
+            let log_ratio = simd.sub(logarithm_taken, simd.load_up_to(&minibatch.log_probabilities[first..]));
+            let excess = simd.sub(exp(simd, log_ratio), one);
+            let magnitude = simd.select(simd.less(excess, zero), simd.sub(zero, excess), excess);
+            let outside = simd.select(simd.less(clip, magnitude), one, zero);
+            let figures = [simd.sub(zero, log_ratio), simd.sub(excess, log_ratio), outside];
+            for (sum, figure) in sums.iter_mut().zip(figures) {
+                *sum = simd.mul_add(figure, weight, *sum);
+            }
+        }
+        let [old_approx_kl, approx_kl, clip_fraction] = sums;
+        PolicyShift {
+            old_approx_kl: total(simd, old_approx_kl) as f32,
+            approx_kl: total(simd, approx_kl) as f32,
+            clip_fraction: total(simd, clip_fraction) as f32,
+        }
+    }
+}
