@@ -75,6 +75,9 @@ pub trait DqnUpdate {
     /// The values of all actions for one observation.
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error>;
 
+    /// The mean value of a minibatch's actions, by the online network as it is; nothing is learnt.
+    fn mean_value(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error>;
+
     /// One gradient step; returns the loss before it.
     ///
     /// The loss is the mean over the minibatch of `(q(s, a) - y)^2` with
@@ -150,20 +153,50 @@ impl DenseDqn {
         &self.online.network
     }
 
-    /// The gradients of the last update, laid out as [`Mlp::parameters`].
+    /// The gradients of the last update, or of its first half, laid out as [`Mlp::parameters`].
     pub fn gradients(&self) -> &[f32] {
         &self.online.gradients
     }
 
+    /// The first half of an [update](DqnUpdate::update): returns the loss and leaves its [gradients](Self::gradients).
+    ///
+    /// # Errors
+    ///
+    /// As of an update.
+    pub fn compute_gradients(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
+        self.sizes.check_minibatch(&minibatch)?;
+        Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch, step: false }))
+    }
+
+    /// The second half of an update: one step of the optimiser with these gradients, laid out as [`Mlp::parameters`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where they are not as many as the parameters.
+    pub fn apply_gradients(&mut self, gradients: &[f32]) -> Result<(), Error> {
+        self.online.apply(gradients)
+    }
+
     #[inline(always)]
-    fn update_with<S: Simd>(&mut self, simd: S, minibatch: &Minibatch<'_>) -> f32 {
+    fn update_with<S: Simd>(&mut self, simd: S, minibatch: &Minibatch<'_>, step: bool) -> f32 {
         let processor = Processor::new(simd, self.pool.as_ref());
         self.target.forward(processor, minibatch.next_observations, &mut self.target_activations);
         self.online.forward(processor, minibatch.observations);
         let loss = self.loss(minibatch);
         self.online.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
-        self.online.step(simd);
+        if step {
+            self.online.step(simd);
+        }
         loss
+    }
+
+    #[inline(always)]
+    fn mean_value_with<S: Simd>(&mut self, simd: S, minibatch: &Minibatch<'_>) -> f32 {
+        self.online.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
+        let (values, width) = (self.online.activations.output(), self.online.activations.width());
+        let taken = minibatch.actions.iter().enumerate();
+        let sum: f64 = taken.map(|(row, &action)| f64::from(values[action as usize * width + row])).sum();
+        (sum / self.sizes.batch as f64) as f32
     }
 
     /// Writes the loss's gradient with respect to the online outputs and returns the loss.
@@ -201,9 +234,14 @@ impl DqnUpdate for DenseDqn {
         Ok(self.row_activations.output())
     }
 
+    fn mean_value(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
+        self.sizes.check_minibatch(&minibatch)?;
+        Ok(dispatch(self.path, MeanValue { dqn: self, minibatch: &minibatch }))
+    }
+
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
         self.sizes.check_minibatch(&minibatch)?;
-        Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch }))
+        Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch, step: true }))
     }
 
     fn update_target(&mut self, tau: f64) {
@@ -241,9 +279,25 @@ impl Work for Act<'_> {
     }
 }
 
+struct MeanValue<'a> {
+    dqn: &'a mut DenseDqn,
+    minibatch: &'a Minibatch<'a>,
+}
+
+impl Work for MeanValue<'_> {
+    type Done = f32;
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) -> f32 {
+        self.dqn.mean_value_with(simd, self.minibatch)
+    }
+}
+
 struct Update<'a> {
     dqn: &'a mut DenseDqn,
     minibatch: &'a Minibatch<'a>,
+    /// Whether the gradients are followed by a step.
+    step: bool,
 }
 
 impl Work for Update<'_> {
@@ -251,7 +305,7 @@ impl Work for Update<'_> {
 
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) -> f32 {
-        self.dqn.update_with(simd, self.minibatch)
+        self.dqn.update_with(simd, self.minibatch, self.step)
     }
 }
 

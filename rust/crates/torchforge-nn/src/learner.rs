@@ -1,12 +1,13 @@
 //! A network with all that it needs to learn from minibatches.
 
 use crate::buffer::Buffer;
+use crate::error::check_len;
 use crate::kernels::scale;
 use crate::mlp::{Activations, Transposed};
 use crate::processor::Processor;
 use crate::simd::Simd;
 use crate::state::{Numbers, Visit};
-use crate::{Adam, AdamOptions, Mlp};
+use crate::{Adam, AdamOptions, Error, Mlp};
 
 /// Buffers are made once, for one size of minibatches.
 pub(crate) struct Learner {
@@ -54,6 +55,13 @@ impl Learner {
             &mut self.gradients,
             &mut self.transposed,
         );
+    }
+
+    /// One step of the optimiser with gradients that are given, laid out as [`Mlp::parameters`].
+    pub(crate) fn apply(&mut self, gradients: &[f32]) -> Result<(), Error> {
+        check_len("gradients", self.gradients.len(), gradients.len())?;
+        self.adam.step(self.network.parameters_mut(), gradients);
+        Ok(())
     }
 
     /// One step of the optimiser.

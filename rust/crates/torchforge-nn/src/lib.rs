@@ -70,8 +70,8 @@ pub use mlp::{Activation, Mlp};
 pub use post_training::{group_advantages, token_kl, token_kl_k3};
 pub use ppo::{DensePpo, Evaluation, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate};
 pub use sac::{
-    ActionRange, DenseSac, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,
-    Temperature,
+    ActionRange, CriticLoss, DenseSac, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks,
+    SacUpdate, Temperature,
 };
 pub use simd::SimdPath;
 pub use state::{NetworkState, Numbers, Visit};

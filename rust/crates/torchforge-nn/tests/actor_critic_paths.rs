@@ -88,7 +88,8 @@ fn sac(path: SimdPath, threads: usize, hidden: usize, batch: usize, updates: usi
             rewards: &rewards,
             terminations: &terminations,
         };
-        found.push(sac.update_critics(minibatch, &normal(batch * action_len)).unwrap().to_bits());
+        let loss = sac.update_critics(minibatch, &normal(batch * action_len)).unwrap();
+        found.extend(bits([loss.sum].iter().chain(&loss.each).chain(&loss.values)));
         if update % 2 == 0 {
             let (policy, temperature) = (normal(2 * batch * action_len), normal(2 * batch * action_len));
             let noise = PolicyNoise { policy: &policy, temperature: &temperature };

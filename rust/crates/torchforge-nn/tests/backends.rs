@@ -35,6 +35,8 @@ fn dqn_learns_as_our_kernels_do<B: DqnBackend>() {
     let mut rng = SplitMix(2);
     for update in 0..20 {
         let data = Data::new(&SIZES, BATCH, &mut rng);
+        let mean = network.mean_value(data.minibatch()).unwrap();
+        assert!((mean - expected.mean_value(data.minibatch()).unwrap()).abs() < 1e-5, "update {update}");
         let loss = network.update(data.minibatch()).unwrap();
         let own = expected.update(data.minibatch()).unwrap();
         assert!((loss - own).abs() <= 1e-5 * own, "loss {loss} {own} of update {update}");
@@ -175,7 +177,8 @@ fn sac_update<B: SacBackend>(networks: &mut B, number: usize) -> Vec<f32> {
         rewards: &rewards,
         terminations: &terminations,
     };
-    let mut losses = vec![networks.update_critics(minibatch, &normal(BATCH * action)).unwrap()];
+    let loss = networks.update_critics(minibatch, &normal(BATCH * action)).unwrap();
+    let mut losses = [&[loss.sum], &loss.each[..], &loss.values].concat();
     if number.is_multiple_of(2) {
         let (policy, temperature) = (normal(2 * BATCH * action), normal(2 * BATCH * action));
         let noise = PolicyNoise { policy: &policy, temperature: &temperature };

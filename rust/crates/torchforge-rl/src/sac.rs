@@ -1,7 +1,9 @@
 //! Soft actor-critic (Haarnoja et al., 2018), after CleanRL's `sac_continuous_action.py`.
 
 use torchforge_env::{ActionSpace, Continuous, Environment, Pcg64};
-use torchforge_nn::{NetworkState, PolicyLoss, PolicyNoise, SacMinibatch, SacUpdate, fill_standard_normal};
+use torchforge_nn::{
+    CriticLoss, NetworkState, PolicyLoss, PolicyNoise, SacMinibatch, SacUpdate, fill_standard_normal,
+};
 
 use crate::experience::Experience;
 use crate::training::{finite, finite_weights, not_zero, same_batch, with_room, zeros};
@@ -69,7 +71,7 @@ pub struct Sac<E: Environment<Action = [f32], ActionSpace = Continuous>, S> {
     temperature_noise: Vec<f32>,
     action: Vec<f32>,
     gradient_steps: u64,
-    last_critic_loss: Option<f32>,
+    last_critic_loss: Option<CriticLoss>,
     last_policy_loss: Option<PolicyLoss>,
     trace: SacTrace,
 }
@@ -158,7 +160,7 @@ where
         let loss = self.networks.update_critics(minibatch, &self.critic_noise)?;
         self.gradient_steps += 1;
         self.last_critic_loss = Some(loss);
-        finite(loss, self.gradient_steps, || self.networks.first_not_finite())?;
+        finite(loss.sum, self.gradient_steps, || self.networks.first_not_finite())?;
         if self.gradient_steps.is_multiple_of(LOOK_AT_WEIGHTS) {
             finite_weights(self.networks.first_not_finite(), self.gradient_steps)?;
         }
@@ -204,8 +206,8 @@ where
         self.experience.capacity()
     }
 
-    /// The sum of the critics' losses before their last update in this process; none before the first.
-    pub fn last_critic_loss(&self) -> Option<f32> {
+    /// The critics' losses and mean values before their last update in this process; none before the first.
+    pub fn last_critic_loss(&self) -> Option<CriticLoss> {
         self.last_critic_loss
     }
 

@@ -71,6 +71,10 @@ impl DqnUpdate for Recorder {
         Ok(&[0.0, 1.0])
     }
 
+    fn mean_value(&mut self, _: Minibatch<'_>) -> Result<f32, Error> {
+        Ok(0.5)
+    }
+
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
         // The transition at an episode's end has its real last state: outside the limits if it terminated.
         let next = minibatch.next_observations.chunks_exact(4).zip(minibatch.terminations);

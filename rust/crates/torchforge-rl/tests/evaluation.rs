@@ -2,8 +2,8 @@
 
 use torchforge_env::{CartPole, Environment, Pendulum, TimeLimit};
 use torchforge_nn::{
-    DqnUpdate, Error, Evaluation, Minibatch, PolicyLoss, PolicyNoise, PolicyShift, PpoLoss, PpoMinibatch,
-    PpoUpdate, SacMinibatch, SacUpdate,
+    CriticLoss, DqnUpdate, Error, Evaluation, Minibatch, PolicyLoss, PolicyNoise, PolicyShift, PpoLoss,
+    PpoMinibatch, PpoUpdate, SacMinibatch, SacUpdate,
 };
 use torchforge_rl::{DqnPolicy, Episode, Policy, PpoPolicy, Returns, SacPolicy, TrainingError, evaluate};
 
@@ -63,6 +63,10 @@ impl DqnUpdate for Second {
 
     fn q_values(&mut self, _: &[f32]) -> Result<&[f32], Error> {
         Ok(&[0.0, 1.0, 0.5])
+    }
+
+    fn mean_value(&mut self, _: Minibatch<'_>) -> Result<f32, Error> {
+        unreachable!("nothing is learnt")
     }
 
     fn update(&mut self, _: Minibatch<'_>) -> Result<f32, Error> {
@@ -145,7 +149,7 @@ impl SacUpdate for Noisy {
         Ok(())
     }
 
-    fn update_critics(&mut self, _: SacMinibatch<'_>, _: &[f32]) -> Result<f32, Error> {
+    fn update_critics(&mut self, _: SacMinibatch<'_>, _: &[f32]) -> Result<CriticLoss, Error> {
         unreachable!("nothing is learnt")
     }
 

@@ -72,6 +72,10 @@ impl DqnUpdate for AnyDqn {
         self.network.q_values(observation)
     }
 
+    fn mean_value(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
+        self.network.mean_value(minibatch)
+    }
+
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
         self.network.update(minibatch)
     }

@@ -1,8 +1,8 @@
 //! SAC's networks on any backend.
 
 use torchforge_nn::{
-    ActionRange, DenseSac, Error, NetworkState, PolicyLoss, PolicyNoise, SacBackend, SacLossOptions,
-    SacMinibatch, SacNetworks, SacUpdate, TensorWriter, Visit,
+    ActionRange, CriticLoss, DenseSac, Error, NetworkState, PolicyLoss, PolicyNoise, SacBackend,
+    SacLossOptions, SacMinibatch, SacNetworks, SacUpdate, TensorWriter, Visit,
 };
 
 use super::{Backend, Kernels, visit_state};
@@ -86,7 +86,7 @@ impl SacUpdate for AnySac {
         self.0.act(observation, noise, action)
     }
 
-    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error> {
+    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<CriticLoss, Error> {
         self.0.update_critics(minibatch, noise)
     }
 

@@ -1,8 +1,8 @@
 //! Updates of SAC.
 
 use torchforge_nn::{
-    ActionRange, Error, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate, TensorReader,
-    TensorWriter,
+    ActionRange, CriticLoss, Error, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,
+    TensorReader, TensorWriter,
 };
 
 use super::{Call, Given, Minibatches, Parity, Updates};
@@ -78,7 +78,7 @@ pub(crate) struct SacUpdates {
 }
 
 impl SacUpdates {
-    fn update_critics(&mut self, given: &SacGiven, call: Call<'_>) -> Result<f32, Error> {
+    fn update_critics(&mut self, given: &SacGiven, call: Call<'_>) -> Result<CriticLoss, Error> {
         let index = call.minibatch;
         let minibatch = SacMinibatch {
             observations: given.observations.get(index),
@@ -110,7 +110,7 @@ impl Updates for SacUpdates {
     /// Round by round, so that the first one's gradients can be looked at; the bytes are the same.
     fn first(&mut self, given: &SacGiven, found: &mut TensorWriter) -> Result<(), Error> {
         let call = Call::plain(0);
-        found.push("qf_loss".into(), vec![1], [self.update_critics(given, call)?]);
+        found.push("qf_loss".into(), vec![1], [self.update_critics(given, call)?.sum]);
         self.sac.write_critic_gradients("gradient.", found)?;
         let (round, index) = (given.actions.len, call.minibatch);
         let noises =

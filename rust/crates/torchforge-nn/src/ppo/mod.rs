@@ -6,6 +6,7 @@ mod sizes;
 pub use shift::PolicyShift;
 pub(crate) use sizes::PpoSizes;
 
+use crate::error::check_len;
 use crate::kernels::{exp, is_whole, ln, row_weights, sum_of_squares, total};
 use crate::learner::Learner;
 use crate::mlp::Activations;
@@ -180,14 +181,44 @@ impl DensePpo {
         &self.critic.network
     }
 
-    /// The actor's gradients of the last update, cut, laid out as [`Mlp::parameters`].
+    /// The actor's gradients of the last update, cut, or of its first half, uncut; laid out as [`Mlp::parameters`].
     pub fn actor_gradients(&self) -> &[f32] {
         &self.actor.gradients
     }
 
-    /// The critic's gradients of the last update, cut, laid out as [`Mlp::parameters`].
+    /// The critic's gradients of the last update, cut, or of its first half, uncut; laid out as [`Mlp::parameters`].
     pub fn critic_gradients(&self) -> &[f32] {
         &self.critic.gradients
+    }
+
+    /// The first half of an [update](PpoUpdate::update): returns the losses and leaves their gradients, uncut.
+    ///
+    /// # Errors
+    ///
+    /// As of an update.
+    pub fn compute_gradients(&mut self, minibatch: PpoMinibatch<'_>) -> Result<PpoLoss, Error> {
+        self.sizes.check_minibatch(&minibatch)?;
+        Ok(dispatch(self.path, Update { ppo: self, minibatch: &minibatch, learning_rate: None }))
+    }
+
+    /// The second half of an update: cuts these gradients of actor and critic together, each laid out as
+    /// [`Mlp::parameters`], and takes one step with them. Returns their length before it was cut.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where they are not as many as the parameters.
+    pub fn apply_gradients(
+        &mut self,
+        actor: &[f32],
+        critic: &[f32],
+        learning_rate: f64,
+    ) -> Result<f32, Error> {
+        for (learner, gradients) in [(&self.actor, actor), (&self.critic, critic)] {
+            check_len("gradients", learner.gradients.len(), gradients.len())?;
+        }
+        self.actor.gradients.copy_from_slice(actor);
+        self.critic.gradients.copy_from_slice(critic);
+        Ok(dispatch(self.path, Step { ppo: self, learning_rate }))
     }
 
     #[inline(always)]
@@ -217,7 +248,12 @@ impl DensePpo {
     }
 
     #[inline(always)]
-    fn update_with<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>, learning_rate: f64) -> PpoLoss {
+    fn update_with<S: Simd>(
+        &mut self,
+        simd: S,
+        minibatch: &PpoMinibatch<'_>,
+        learning_rate: Option<f64>,
+    ) -> PpoLoss {
         // One network after the other: what one has computed on its way forward is near when it goes back.
         self.actor.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
         let (policy, entropy) = self.policy_loss(simd, minibatch);
@@ -225,12 +261,9 @@ impl DensePpo {
         self.critic.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
         let value = self.value_loss(simd, minibatch);
         self.critic.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
-        let squares =
-            sum_of_squares(simd, &self.actor.gradients) + sum_of_squares(simd, &self.critic.gradients);
-        let gradient_norm = squares.sqrt();
-        let shrink = largest_share(self.options.largest_gradient_norm, gradient_norm) as f32;
-        for learner in [&mut self.actor, &mut self.critic] {
-            learner.step_shrunk(simd, shrink, learning_rate);
+        let gradient_norm = self.gradient_norm(simd);
+        if let Some(learning_rate) = learning_rate {
+            self.step_cut(simd, gradient_norm, learning_rate);
         }
         let PpoLossOptions { entropy_weight, value_weight, .. } = self.options;
         PpoLoss {
@@ -239,6 +272,23 @@ impl DensePpo {
             value: value as f32,
             entropy: entropy as f32,
             gradient_norm: gradient_norm as f32,
+        }
+    }
+
+    /// The length of both networks' gradients together.
+    #[inline(always)]
+    fn gradient_norm<S: Simd>(&self, simd: S) -> f64 {
+        let squares =
+            sum_of_squares(simd, &self.actor.gradients) + sum_of_squares(simd, &self.critic.gradients);
+        squares.sqrt()
+    }
+
+    /// A step with gradients of this length, which are cut first.
+    #[inline(always)]
+    fn step_cut<S: Simd>(&mut self, simd: S, gradient_norm: f64, learning_rate: f64) {
+        let shrink = largest_share(self.options.largest_gradient_norm, gradient_norm) as f32;
+        for learner in [&mut self.actor, &mut self.critic] {
+            learner.step_shrunk(simd, shrink, learning_rate);
         }
     }
 
@@ -379,6 +429,7 @@ impl PpoUpdate for DensePpo {
 
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {
         self.sizes.check_minibatch(&minibatch)?;
+        let learning_rate = Some(learning_rate);
         Ok(dispatch(self.path, Update { ppo: self, minibatch: &minibatch, learning_rate }))
     }
 }
@@ -408,7 +459,8 @@ impl Work for Evaluate<'_> {
 struct Update<'a> {
     ppo: &'a mut DensePpo,
     minibatch: &'a PpoMinibatch<'a>,
-    learning_rate: f64,
+    /// Of the step; without one there is none.
+    learning_rate: Option<f64>,
 }
 
 impl Work for Update<'_> {
@@ -417,6 +469,22 @@ impl Work for Update<'_> {
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) -> PpoLoss {
         self.ppo.update_with(simd, self.minibatch, self.learning_rate)
+    }
+}
+
+struct Step<'a> {
+    ppo: &'a mut DensePpo,
+    learning_rate: f64,
+}
+
+impl Work for Step<'_> {
+    type Done = f32;
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) -> f32 {
+        let gradient_norm = self.ppo.gradient_norm(simd);
+        self.ppo.step_cut(simd, gradient_norm, self.learning_rate);
+        gradient_norm as f32
     }
 }
 

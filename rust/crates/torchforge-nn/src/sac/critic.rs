@@ -21,8 +21,8 @@ pub(super) struct Critic {
 pub(super) enum CriticTask<'a> {
     /// Values of these inputs, and the target's of those that follow.
     Compare { inputs: &'a [f32], next_inputs: &'a [f32] },
-    /// Gradients of the parameters from the errors of the values of these inputs, and a step.
-    Learn { inputs: &'a [f32] },
+    /// Gradients of the parameters from the errors of the values of these inputs, and a step where one is wanted.
+    Learn { inputs: &'a [f32], step: bool },
     /// Values of these inputs.
     Judge { inputs: &'a [f32] },
     /// The gradient with respect to the actions, which lie behind an observation, from the errors of their values.
@@ -52,9 +52,11 @@ impl Critic {
                 target.forward(alone, next_inputs, target_activations);
                 learner.forward(alone, inputs);
             }
-            CriticTask::Learn { inputs } => {
+            CriticTask::Learn { inputs, step } => {
                 learner.backward(alone, inputs);
-                learner.step(simd);
+                if step {
+                    learner.step(simd);
+                }
             }
             CriticTask::Judge { inputs } => learner.forward(alone, inputs),
             CriticTask::PassBack { observation_len } => {

@@ -3,8 +3,8 @@
 use super::critic::{Critic, CriticTask, with_both};
 use super::policy_sample::{PolicySample, deviation, join};
 use super::{
-    ActionRange, LOG_DEVIATION, PolicyLoss, PolicyNoise, SQUASH_EPSILON, SacLossOptions, SacMinibatch,
-    SacNetworks, SacSizes, SacUpdate, Temperature,
+    ActionRange, CriticLoss, LOG_DEVIATION, PolicyLoss, PolicyNoise, SQUASH_EPSILON, SacLossOptions,
+    SacMinibatch, SacNetworks, SacSizes, SacUpdate, Temperature,
 };
 use crate::kernels::{exp, row_weights, tanh, total};
 use crate::learner::Learner;
@@ -17,14 +17,14 @@ use crate::{Adam, Error, TensorWriter};
 
 /// [`SacUpdate`] on [`Mlp`](crate::Mlp)s with [`Adam`]. After it is made, it allocates nothing.
 pub struct DenseSac {
-    actor: Learner,
-    critics: [Critic; 2],
+    pub(super) actor: Learner,
+    pub(super) critics: [Critic; 2],
     log_alpha: [f32; 1],
     alpha: f32,
     alpha_adam: Adam,
     options: SacLossOptions,
     range: ActionRange,
-    sizes: SacSizes,
+    pub(super) sizes: SacSizes,
     /// Observations, each with its action behind it: what critics see.
     critic_inputs: Vec<f32>,
     /// Next observations, each with the action that follows.
@@ -32,7 +32,7 @@ pub struct DenseSac {
     policy: PolicySample,
     row_activations: RowActivations,
     actor_activations: Activations,
-    path: SimdPath,
+    pub(super) path: SimdPath,
     pool: Option<ThreadPool>,
 }
 
@@ -157,7 +157,13 @@ impl DenseSac {
     }
 
     #[inline(always)]
-    fn update_critics_with<S: Simd>(&mut self, simd: S, minibatch: &SacMinibatch<'_>, noise: &[f32]) -> f32 {
+    fn update_critics_with<S: Simd>(
+        &mut self,
+        simd: S,
+        minibatch: &SacMinibatch<'_>,
+        noise: &[f32],
+        step: bool,
+    ) -> CriticLoss {
         let processor = Processor::new(simd, self.pool.as_ref());
         self.actor.network.forward(processor, minibatch.next_observations, &mut self.actor_activations);
         self.policy.draw(simd, self.actor_activations.output(), noise, &self.range);
@@ -170,17 +176,18 @@ impl DenseSac {
         with_both(processor, &mut self.critics, compare);
         let loss = self.critic_loss(simd, minibatch);
         let processor = Processor::new(simd, self.pool.as_ref());
-        with_both(processor, &mut self.critics, CriticTask::Learn { inputs: &self.critic_inputs });
+        let learn = CriticTask::Learn { inputs: &self.critic_inputs, step };
+        with_both(processor, &mut self.critics, learn);
         loss
     }
 
-    /// Writes the gradients with respect to both critics' outputs and returns the sum of their losses.
+    /// Writes the gradients with respect to both critics' outputs and returns their losses.
     #[inline(always)]
-    fn critic_loss<S: Simd>(&mut self, simd: S, minibatch: &SacMinibatch<'_>) -> f32 {
+    fn critic_loss<S: Simd>(&mut self, simd: S, minibatch: &SacMinibatch<'_>) -> CriticLoss {
         let [first_critic, second_critic] = &mut self.critics;
         let (gamma, alpha) = (simd.splat(self.options.gamma as f32), simd.splat(self.alpha));
         let (one, two) = (simd.splat(1.0), simd.splat(2.0));
-        let mut sums = [simd.splat(0.0); 2];
+        let (mut sums, mut value_sums) = ([simd.splat(0.0); 2], [simd.splat(0.0); 2]);
         for first in (0..self.sizes.batch).step_by(LANES) {
             let weight = simd.load(&row_weights(first, self.sizes.batch));
             let next = simd.load(&first_critic.target_activations.output()[first..]);
@@ -191,15 +198,22 @@ impl DenseSac {
             let alive = simd.sub(one, simd.load_up_to(&minibatch.terminations[first..]));
             let reward = simd.load_up_to(&minibatch.rewards[first..]);
             let wanted = simd.mul_add(simd.mul(alive, gamma), soft, reward);
-            for (critic, sum) in [&mut *first_critic, &mut *second_critic].into_iter().zip(&mut sums) {
+            let critics = [&mut *first_critic, &mut *second_critic].into_iter();
+            for (critic, (sum, value_sum)) in critics.zip(sums.iter_mut().zip(&mut value_sums)) {
                 let value = simd.load(&critic.learner.activations.output()[first..]);
+                *value_sum = simd.mul_add(value, weight, *value_sum);
                 let difference = simd.sub(value, wanted);
                 *sum = simd.mul_add(simd.mul(difference, difference), weight, *sum);
                 let error = simd.mul(simd.mul(difference, weight), two);
                 simd.store(error, &mut critic.learner.errors.output_mut()[first..]);
             }
         }
-        (total(simd, sums[0]) + total(simd, sums[1])) as f32
+        let (one, other) = (total(simd, sums[0]), total(simd, sums[1]));
+        CriticLoss {
+            sum: (one + other) as f32,
+            each: [one as f32, other as f32],
+            values: [total(simd, value_sums[0]) as f32, total(simd, value_sums[1]) as f32],
+        }
     }
 
     /// One round. `fresh` says that the actor's activations are those of its parameters and these observations.
@@ -210,6 +224,7 @@ impl DenseSac {
         observations: &[f32],
         noise: &[f32],
         fresh: bool,
+        step: bool,
     ) -> f32 {
         let (width, actions) = (self.width(), self.sizes.action);
         let processor = Processor::new(simd, self.pool.as_ref());
@@ -230,7 +245,9 @@ impl DenseSac {
         self.pass_to_actor(simd);
         let processor = Processor::new(simd, self.pool.as_ref());
         self.actor.backward(processor, observations);
-        self.actor.step(simd);
+        if step {
+            self.actor.step(simd);
+        }
         loss
     }
 
@@ -296,9 +313,9 @@ impl DenseSac {
         }
     }
 
-    /// The temperature's step; returns its loss, which is its gradient too.
+    /// The temperature's loss, which is its gradient too. The actor's activations are then those of its parameters.
     #[inline(always)]
-    fn update_temperature_with<S: Simd>(&mut self, simd: S, observations: &[f32], noise: &[f32]) -> f32 {
+    fn temperature_loss<S: Simd>(&mut self, simd: S, observations: &[f32], noise: &[f32]) -> f32 {
         self.actor.forward(Processor::new(simd, self.pool.as_ref()), observations);
         self.policy.draw(simd, self.actor.activations.output(), noise, &self.range);
         let target_entropy = simd.splat(-(self.sizes.action as f32));
@@ -308,23 +325,29 @@ impl DenseSac {
             let excess = simd.add(simd.load(&self.policy.log_probabilities[first..]), target_entropy);
             sum = simd.mul_add(excess, weight, sum);
         }
-        let loss = (-f64::from(self.alpha) * total(simd, sum)) as f32;
-        self.alpha_adam.step_with(simd, &mut self.log_alpha, &[loss]);
+        (-f64::from(self.alpha) * total(simd, sum)) as f32
+    }
+
+    /// The temperature's step, with the gradient of its loss by its logarithm.
+    #[inline(always)]
+    fn step_temperature<S: Simd>(&mut self, simd: S, gradient: f32) {
+        self.alpha_adam.step_with(simd, &mut self.log_alpha, &[gradient]);
         self.alpha = exponential(simd, self.log_alpha[0]);
-        loss
     }
 
     #[inline(always)]
     fn rounds_with<S: Simd>(&mut self, simd: S, observations: &[f32], noise: PolicyNoise<'_>) -> PolicyLoss {
         let (mut found, mut rounds, mut fresh) = (None, 0, false);
         for (policy_noise, temperature_noise) in self.sizes.rounds(noise) {
-            let policy = self.update_policy_with(simd, observations, policy_noise, fresh);
+            let policy =
+                simd.run(PolicyRound { sac: self, observations, noise: policy_noise, fresh, step: true });
             // Nothing moves the actor between a temperature's update and the next round: its activations stay.
             fresh = temperature_noise.is_some();
-            let temperature = match temperature_noise {
-                Some(noise) => self.update_temperature_with(simd, observations, noise),
-                None => 0.0,
-            };
+            let mut temperature = 0.0;
+            if let Some(noise) = temperature_noise {
+                temperature = simd.run(TemperatureLoss { sac: self, observations, noise });
+                self.step_temperature(simd, temperature);
+            }
             let alpha = self.alpha;
             rounds += 1;
             found.get_or_insert(PolicyLoss {
@@ -371,9 +394,9 @@ impl SacUpdate for DenseSac {
         Ok(())
     }
 
-    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error> {
+    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<CriticLoss, Error> {
         self.sizes.check_minibatch(&minibatch, noise)?;
-        Ok(dispatch(self.path, UpdateCritics { sac: self, minibatch: &minibatch, noise }))
+        Ok(dispatch(self.path, UpdateCritics { sac: self, minibatch: &minibatch, noise, step: true }))
     }
 
     fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error> {
@@ -418,18 +441,67 @@ impl Work for Act<'_> {
     }
 }
 
-struct UpdateCritics<'a> {
-    sac: &'a mut DenseSac,
-    minibatch: &'a SacMinibatch<'a>,
-    noise: &'a [f32],
+pub(super) struct UpdateCritics<'a> {
+    pub(super) sac: &'a mut DenseSac,
+    pub(super) minibatch: &'a SacMinibatch<'a>,
+    pub(super) noise: &'a [f32],
+    /// Whether the gradients are followed by a step.
+    pub(super) step: bool,
 }
 
 impl Work for UpdateCritics<'_> {
+    type Done = CriticLoss;
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) -> CriticLoss {
+        self.sac.update_critics_with(simd, self.minibatch, self.noise, self.step)
+    }
+}
+
+pub(super) struct PolicyRound<'a> {
+    pub(super) sac: &'a mut DenseSac,
+    pub(super) observations: &'a [f32],
+    pub(super) noise: &'a [f32],
+    pub(super) fresh: bool,
+    pub(super) step: bool,
+}
+
+impl Work for PolicyRound<'_> {
     type Done = f32;
 
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) -> f32 {
-        self.sac.update_critics_with(simd, self.minibatch, self.noise)
+        let Self { sac, observations, noise, fresh, step } = self;
+        sac.update_policy_with(simd, observations, noise, fresh, step)
+    }
+}
+
+pub(super) struct TemperatureLoss<'a> {
+    pub(super) sac: &'a mut DenseSac,
+    pub(super) observations: &'a [f32],
+    pub(super) noise: &'a [f32],
+}
+
+impl Work for TemperatureLoss<'_> {
+    type Done = f32;
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) -> f32 {
+        self.sac.temperature_loss(simd, self.observations, self.noise)
+    }
+}
+
+pub(super) struct TemperatureStep<'a> {
+    pub(super) sac: &'a mut DenseSac,
+    pub(super) gradient: f32,
+}
+
+impl Work for TemperatureStep<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) {
+        self.sac.step_temperature(simd, self.gradient);
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod critic;
 mod dense;
+mod halves;
 mod policy_sample;
 mod sizes;
 
@@ -97,6 +98,17 @@ impl Default for SacLossOptions {
     }
 }
 
+/// What an update of the critics found before its step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CriticLoss {
+    /// The sum of both critics' losses.
+    pub sum: f32,
+    /// Each critic's mean squared error.
+    pub each: [f32; 2],
+    /// The mean of each critic's values of the minibatch.
+    pub values: [f32; 2],
+}
+
 /// What the first round of a policy update found, and how many rounds there were.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PolicyLoss {
@@ -134,9 +146,9 @@ pub trait SacUpdate {
     /// Writes the action that the policy takes: `noise` are standard normal numbers, zeros give the policy's middle.
     fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error>;
 
-    /// One gradient step of both critics; returns the sum of their mean squared errors before it. `noise`, (batch,
-    /// action length), is for the actions that follow.
-    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error>;
+    /// One gradient step of both critics; returns what it found before. `noise`, (batch, action length), is for the
+    /// actions that follow.
+    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<CriticLoss, Error>;
 
     /// One gradient step of policy, and of a temperature that is learnt, a round, on one minibatch of observations; returns what the first
     /// round found.

@@ -54,6 +54,13 @@ impl DqnUpdate for BurnDqn {
         Ok(&self.row)
     }
 
+    fn mean_value(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
+        self.sizes.check_minibatch(&minibatch)?;
+        let observations = rows(minibatch.observations, self.sizes.observation, &self.device);
+        let values = self.online.network.compute(observations);
+        Ok(values.gather(1, indices(minibatch.actions, &self.device)).mean().into_scalar())
+    }
+
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
         self.sizes.check_minibatch(&minibatch)?;
         let rows = |values, columns| rows(values, columns, &self.device);

@@ -9,8 +9,8 @@ use crate::backends::SacBackend;
 use crate::backends::sac::Layout;
 use crate::sac::{HALF_LOG_TWO_PI, LOG_DEVIATION, SQUASH_EPSILON};
 use crate::{
-    ActionRange, Activation, Error, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks,
-    SacUpdate, Temperature, TensorWriter,
+    ActionRange, Activation, CriticLoss, Error, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch,
+    SacNetworks, SacUpdate, Temperature, TensorWriter,
 };
 
 /// [`SacUpdate`] on burn's tensors and its automatic differentiation.
@@ -152,7 +152,7 @@ impl SacUpdate for BurnSac {
         Ok(())
     }
 
-    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<f32, Error> {
+    fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<CriticLoss, Error> {
         self.layout.sizes.check_minibatch(&minibatch, noise)?;
         let inputs = self.layout.sizes.observation;
         let next = self.rows(minibatch.next_observations, inputs);
@@ -167,16 +167,20 @@ impl SacUpdate for BurnSac {
         let taken = self.rows(minibatch.actions, self.layout.sizes.action);
         let seen = Tensor::cat(vec![self.rows(minibatch.observations, inputs), taken], 1).autodiff();
         let recording = self.critics.each_ref().map(|critic| critic.network.recording());
-        let [one, other] = recording
-            .each_ref()
-            .map(|critic| (critic.compute(seen.clone()) - wanted.clone()).square().mean());
-        let loss = one + other;
-        let mut found = loss.backward();
+        let values = recording.each_ref().map(|critic| critic.compute(seen.clone()));
+        let each = values.each_ref().map(|values| (values.clone() - wanted.clone()).square().mean());
+        let [one, other] = each.clone();
+        let sum = one + other;
+        let mut found = sum.backward();
         for (critic, recording) in self.critics.iter_mut().zip(&recording) {
             critic.take(recording, &mut found);
             critic.step();
         }
-        Ok(loss.into_scalar())
+        Ok(CriticLoss {
+            sum: sum.into_scalar(),
+            each: each.map(|loss| loss.into_scalar()),
+            values: values.map(|values| values.mean().into_scalar()),
+        })
     }
 
     fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error> {

@@ -35,6 +35,12 @@ impl CandleDqn {
         loss.to_scalar()
     }
 
+    fn mean(&self, minibatch: &Minibatch<'_>) -> candle_core::Result<f32> {
+        let actions = Tensor::from_slice(minibatch.actions, (self.sizes.batch, 1), &Device::Cpu)?;
+        let values = self.online.network.compute(&rows(minibatch.observations, self.sizes.observation)?)?;
+        values.gather(&actions, 1)?.mean_all()?.to_scalar()
+    }
+
     fn act(&self, observation: &[f32]) -> candle_core::Result<Vec<f32>> {
         self.online.network.compute(&rows(observation, self.sizes.observation)?)?.flatten_all()?.to_vec1()
     }
@@ -72,6 +78,11 @@ impl DqnUpdate for CandleDqn {
         self.sizes.check_row(observation)?;
         self.values = self.act(observation)?;
         Ok(&self.values)
+    }
+
+    fn mean_value(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
+        self.sizes.check_minibatch(&minibatch)?;
+        Ok(self.mean(&minibatch)?)
     }
 
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {

@@ -9,8 +9,8 @@ use crate::backends::SacBackend;
 use crate::backends::sac::Layout;
 use crate::sac::{HALF_LOG_TWO_PI, LOG_DEVIATION, SQUASH_EPSILON};
 use crate::{
-    ActionRange, Activation, Error, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks,
-    SacUpdate, Temperature, TensorWriter,
+    ActionRange, Activation, CriticLoss, Error, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch,
+    SacNetworks, SacUpdate, Temperature, TensorWriter,
 };
 
 /// [`SacUpdate`] on candle's tensors and its automatic differentiation.
@@ -86,7 +86,7 @@ impl CandleSac {
         self.draw(&outputs, noise)?.actions.flatten_all()?.to_vec1()
     }
 
-    fn learn_critics(&mut self, minibatch: &SacMinibatch<'_>, noise: &[f32]) -> Result<f32> {
+    fn learn_critics(&mut self, minibatch: &SacMinibatch<'_>, noise: &[f32]) -> Result<CriticLoss> {
         let inputs = self.layout.sizes.observation;
         let next = rows(minibatch.next_observations, inputs)?;
         let drawn = self.draw(&self.actor.network.compute(&next)?, noise)?;
@@ -99,15 +99,23 @@ impl CandleSac {
 
         let taken = rows(minibatch.actions, self.layout.sizes.action)?;
         let seen = Tensor::cat(&[&rows(minibatch.observations, inputs)?, &taken], 1)?;
-        let loss = |critic: &Learner| (critic.network.record(&seen)? - &wanted)?.sqr()?.mean_all();
+        let loss = |critic: &Learner| {
+            let values = critic.network.record(&seen)?;
+            Ok::<_, candle_core::Error>(((&values - &wanted)?.sqr()?.mean_all()?, values.mean_all()?))
+        };
         let [one, other] = &self.critics;
-        let loss = (loss(one)? + loss(other)?)?;
-        let mut found = loss.backward()?;
+        let ((one, one_value), (other, other_value)) = (loss(one)?, loss(other)?);
+        let sum = (&one + &other)?;
+        let mut found = sum.backward()?;
         for critic in &mut self.critics {
             critic.take(&mut found)?;
             critic.step()?;
         }
-        loss.to_scalar()
+        Ok(CriticLoss {
+            sum: sum.to_scalar()?,
+            each: [one.to_scalar()?, other.to_scalar()?],
+            values: [one_value.to_scalar()?, other_value.to_scalar()?],
+        })
     }
 
     fn learn_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss> {
@@ -221,7 +229,7 @@ impl SacUpdate for CandleSac {
         &mut self,
         minibatch: SacMinibatch<'_>,
         noise: &[f32],
-    ) -> std::result::Result<f32, Error> {
+    ) -> std::result::Result<CriticLoss, Error> {
         self.layout.sizes.check_minibatch(&minibatch, noise)?;
         Ok(self.learn_critics(&minibatch, noise)?)
     }
