@@ -17,6 +17,7 @@ Usage: torchforge gae|grpo|token-kl|env-step|update|act|dqn|ppo|sac --case ID --
                           --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--threads N]
                           [--backend candle|burn] [--referee]
        torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...] [--threads N]
+                          [--metrics FILE.csv]
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
                           dqn: [--tau SHARE]   sac: [--tau SHARE] [--no-autotune [--alpha A]]
                           ppo: [--target-kl D] [--no-norm-adv] [--no-clip-vloss] [--no-anneal-lr]
@@ -29,6 +30,7 @@ Usage: torchforge gae|grpo|token-kl|env-step|update|act|dqn|ppo|sac --case ID --
 Without a case dqn, ppo and sac train with nothing else given (dqn and ppo on CartPole-v1, sac on Pendulum-v1) and print
 a table. --checkpoint writes the whole state every so many steps (a tenth of all), but not at the end; --resume goes on
 from there, in a training of the same options, and ends with the bytes of one that was never stopped.
+--metrics writes losses, values and what else was found, a line for each gradient step or iteration of ppo.
 --tau, --target-kl and the like are CleanRL's options of these names; without them each has CleanRL's value.
 evaluate plays episodes with final weights of any of the three: the greedy or likeliest action, unless --epsilon gives
 dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in training.
@@ -71,7 +73,7 @@ pub enum Command {
     /// Values of single observations.
     Act(Arguments),
     /// A training with nothing given.
-    Standalone(Standalone),
+    Standalone(Box<Standalone>),
     /// Episodes with weights that were learnt.
     Evaluate(Evaluation),
     /// A training's environments, from its log.
@@ -182,7 +184,8 @@ impl Command {
         if names_a_case(&words) {
             Arguments::parse(parser).map(|found| found.map_or(Self::Help, of_cases))
         } else {
-            Standalone::parse(parser, algorithm).map(|found| found.map_or(Self::Help, Self::Standalone))
+            Standalone::parse(parser, algorithm)
+                .map(|found| found.map_or(Self::Help, |asked| Self::Standalone(Box::new(asked))))
         }
     }
 }
@@ -219,7 +222,10 @@ impl Arguments {
                 Long("threads") => arguments.threads = Some(threads(&mut parser)?),
                 Long("backend") => arguments.backend = Some(backend(&mut parser)?),
                 Long("output") => arguments.output = Some(parser.value().map_err(usage)?.into()),
-                Long(alone @ ("environment" | "steps" | "checkpoint" | "checkpoint-every" | "resume")) => {
+                Long(
+                    alone @ ("environment" | "steps" | "metrics" | "checkpoint" | "checkpoint-every"
+                    | "resume"),
+                ) => {
                     return Err(Failure::Usage(format!(
                         "--{alone} is of a training with no case, which is not measured; leave --case out"
                     )));

@@ -5,10 +5,11 @@ use std::time::Instant;
 use serde::Deserialize;
 use torchforge_env::{Discrete, Environment};
 use torchforge_nn::{AdamOptions, Error, TensorWriter};
-use torchforge_rl::{Dqn, DqnOptions, Episode, TrainingError, cleanrl};
+use torchforge_rl::{Dqn, DqnMetrics, DqnOptions, Episode, TrainingError, cleanrl};
 
 use crate::backend::AnyDqn;
 use crate::environment::discrete;
+use crate::metrics::Metric;
 use crate::parity::DqnParity;
 use crate::training::{self, Agent, Made, Training, only_case, unmade, write_truncations};
 use crate::{Arguments, Backend, Case, Failure};
@@ -111,6 +112,23 @@ where
 
     fn advance(&mut self, episodes: &mut Vec<Episode>) -> Result<(), TrainingError> {
         episodes.extend(self.step()?);
+        Ok(())
+    }
+
+    fn advance_observed(
+        &mut self,
+        episodes: &mut Vec<Episode>,
+        observe: &mut dyn FnMut(&[Metric<'_>]),
+    ) -> Result<(), TrainingError> {
+        episodes.extend(self.step_observed(&mut |of: DqnMetrics| {
+            observe(&[
+                ("environment_step", &of.environment_step),
+                ("gradient_steps", &of.gradient_steps),
+                ("epsilon", &of.epsilon),
+                ("loss", &of.loss),
+                ("mean_q_value", &of.mean_value),
+            ]);
+        })?);
         Ok(())
     }
 

@@ -28,6 +28,7 @@ mod failure;
 mod files;
 mod gae;
 mod grpo;
+mod metrics;
 mod npy;
 mod operation;
 mod oracle;

@@ -5,11 +5,12 @@ use std::time::Instant;
 use serde::Deserialize;
 use torchforge_env::{AutoresetMode, Discrete, DiscreteEnvironment, Environment, VectorEnv};
 use torchforge_nn::{Error, PpoLossOptions, TensorWriter};
-use torchforge_rl::{Episode, Ppo, PpoOptions, TrainingError, cleanrl};
+use torchforge_rl::{Episode, Ppo, PpoMetrics, PpoOptions, TrainingError, cleanrl};
 
 use crate::action_log::Logged;
 use crate::backend::AnyPpo;
 use crate::environment::discrete;
+use crate::metrics::Metric;
 use crate::parity::PpoParity;
 use crate::training::{self, Agent, Made, Training, only_case, unmade};
 use crate::{Arguments, Backend, Case, Failure};
@@ -122,6 +123,29 @@ where
 
     fn advance(&mut self, episodes: &mut Vec<Episode>) -> Result<(), TrainingError> {
         self.iterate(episodes)
+    }
+
+    fn advance_observed(
+        &mut self,
+        episodes: &mut Vec<Episode>,
+        observe: &mut dyn FnMut(&[Metric<'_>]),
+    ) -> Result<(), TrainingError> {
+        self.iterate_observed(episodes, &mut |of: PpoMetrics| {
+            observe(&[
+                ("iterations", &of.iterations),
+                ("environment_steps", &of.environment_steps),
+                ("gradient_steps", &of.gradient_steps),
+                ("learning_rate", &of.learning_rate),
+                ("policy_loss", &of.loss.policy),
+                ("value_loss", &of.loss.value),
+                ("entropy", &of.loss.entropy),
+                ("gradient_norm", &of.loss.gradient_norm),
+                ("old_approx_kl", &of.shift.old_approx_kl),
+                ("approx_kl", &of.shift.approx_kl),
+                ("clip_fraction", &of.shift.clip_fraction),
+                ("explained_variance", &of.explained_variance),
+            ]);
+        })
     }
 
     fn environment_steps(&self) -> u64 {

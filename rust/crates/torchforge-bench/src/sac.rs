@@ -4,11 +4,12 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::{ActionSpace, Continuous, Environment};
-use torchforge_nn::{DenseSac, Error, SacLossOptions, TensorWriter};
-use torchforge_rl::{Episode, Sac, SacOptions, TrainingError, cleanrl};
+use torchforge_nn::{DenseSac, Error, PolicyLoss, SacLossOptions, TensorWriter};
+use torchforge_rl::{Episode, Sac, SacMetrics, SacOptions, TrainingError, cleanrl};
 
 use crate::backend::AnySac;
 use crate::environment::continuous;
+use crate::metrics::{Maybe, Metric};
 use crate::parity::SacParity;
 use crate::training::{self, Agent, Made, Training, only_case, unmade, write_truncations};
 use crate::{Arguments, Backend, Case, Failure};
@@ -106,6 +107,28 @@ where
 
     fn advance(&mut self, episodes: &mut Vec<Episode>) -> Result<(), TrainingError> {
         episodes.extend(self.step()?);
+        Ok(())
+    }
+
+    fn advance_observed(
+        &mut self,
+        episodes: &mut Vec<Episode>,
+        observe: &mut dyn FnMut(&[Metric<'_>]),
+    ) -> Result<(), TrainingError> {
+        episodes.extend(self.step_observed(&mut |of: SacMetrics| {
+            let policy = |figure: fn(PolicyLoss) -> f32| Maybe(of.policy.map(figure));
+            observe(&[
+                ("environment_step", &of.environment_step),
+                ("gradient_steps", &of.gradient_steps),
+                ("qf1_loss", &of.critics.each[0]),
+                ("qf2_loss", &of.critics.each[1]),
+                ("qf1_mean_value", &of.critics.values[0]),
+                ("qf2_mean_value", &of.critics.values[1]),
+                ("actor_loss", &policy(|loss| loss.policy)),
+                ("alpha", &policy(|loss| loss.alpha)),
+                ("alpha_loss", &policy(|loss| loss.temperature)),
+            ]);
+        })?);
         Ok(())
     }
 

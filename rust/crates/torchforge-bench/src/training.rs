@@ -12,6 +12,7 @@ use torchforge_referee::{Digest, Figure, Memory, Round, Window, Work};
 use torchforge_rl::{Episode, TrainingError, TruncationTrace};
 
 use crate::action_log::{Logged, Recorded, WriteActions};
+use crate::metrics::Metric;
 use crate::parity::Parity;
 use crate::protocol::{self, Progress};
 use crate::{Arguments, Case, Failure, conversation, files};
@@ -31,6 +32,13 @@ pub(crate) trait Agent {
 
     /// Acts and learns for a while, as long as the algorithm does at once; adds the episodes that ended.
     fn advance(&mut self, episodes: &mut Vec<Episode>) -> Result<(), TrainingError>;
+
+    /// [`advance`](Self::advance), and tells `observe` the figures of what was learnt, always under the same names.
+    fn advance_observed(
+        &mut self,
+        episodes: &mut Vec<Episode>,
+        observe: &mut dyn FnMut(&[Metric<'_>]),
+    ) -> Result<(), TrainingError>;
 
     /// Environment steps taken.
     fn environment_steps(&self) -> u64;

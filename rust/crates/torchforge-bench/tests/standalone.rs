@@ -214,6 +214,52 @@ fn options_of_cleanrl_are_obeyed_by_the_algorithm_that_has_them() {
 }
 
 #[test]
+fn what_a_training_finds_is_written_as_lines_of_figures_and_changes_nothing_else() {
+    let here = folder("metrics");
+    let (plain, observed, file) = (here.join("plain"), here.join("observed"), here.join("metrics.csv"));
+    for (words, names, lines) in [
+        (
+            vec!["dqn", "--steps", "11000"],
+            "environment_step,gradient_steps,epsilon,loss,mean_q_value",
+            // Steps 10,010, 10,020, ..., 10,990.
+            99,
+        ),
+        (
+            vec!["ppo", "--steps", "1536"],
+            "iterations,environment_steps,gradient_steps,learning_rate,policy_loss,value_loss,entropy,\
+             gradient_norm,old_approx_kl,approx_kl,clip_fraction,explained_variance",
+            3,
+        ),
+        (
+            vec!["sac", "--steps", "1010"],
+            "environment_step,gradient_steps,qf1_loss,qf2_loss,qf1_mean_value,qf2_mean_value,actor_loss,\
+             alpha,alpha_loss",
+            9,
+        ),
+    ] {
+        told(&[&words[..], &["--output", text(&plain)]].concat());
+        told(&[&words[..], &["--output", text(&observed), "--metrics", text(&file)]].concat());
+        assert!(outputs(&plain) == outputs(&observed), "{words:?}");
+        let written = fs::read_to_string(&file).unwrap();
+        let mut rows = written.lines();
+        assert_eq!(rows.next(), Some(names));
+        let rows: Vec<Vec<&str>> = rows.map(|row| row.split(',').collect()).collect();
+        assert_eq!(rows.len(), lines);
+        let count = names.split(',').count();
+        for (number, row) in rows.iter().enumerate() {
+            assert_eq!(row.len(), count, "{row:?}");
+            // SAC's first update of the critics comes before the policy's.
+            let first_of_sac = words[0] == "sac" && number == 0;
+            let numbers = row.iter().filter_map(|field| field.parse::<f64>().ok());
+            let numbers = numbers.filter(|number| number.is_finite()).count();
+            assert_eq!(numbers, count - if first_of_sac { 3 } else { 0 }, "{row:?}");
+        }
+    }
+    let said = complaint(&["dqn", "--steps", "100", "--metrics", text(&here)], 1);
+    assert!(said.contains("cannot write the metrics") && said.contains("give --metrics another file"));
+}
+
+#[test]
 fn what_a_training_is_to_write_is_tried_before_its_first_step() {
     let here = folder("tried");
     let (in_the_way, checkpoint) = (here.join("file"), here.join("checkpoint"));

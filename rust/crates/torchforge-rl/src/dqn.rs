@@ -4,9 +4,10 @@ use torchforge_env::{Discrete, Environment, Pcg64};
 use torchforge_nn::{DqnUpdate, Minibatch, NetworkState};
 
 use crate::experience::Experience;
+use crate::metrics::Observer;
 use crate::stream::below;
 use crate::training::{finite, finite_weights, not_zero, same_batch, with_room, within};
-use crate::{Archive, Episode, State, Stream, TrainingError, TruncationTrace};
+use crate::{Archive, DqnMetrics, Episode, State, Stream, TrainingError, TruncationTrace};
 
 /// DQN's constants; the defaults are CleanRL's, for CartPole.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -166,6 +167,22 @@ where
 
     /// One environment step and what belongs to it; the episode, if this step ended one.
     pub fn step(&mut self) -> Result<Option<Episode>, TrainingError> {
+        self.step_telling(None)
+    }
+
+    /// A [`step`](Self::step) that tells `observe` what its gradient step found, where it makes one.
+    ///
+    /// # Errors
+    ///
+    /// As of a step.
+    pub fn step_observed(
+        &mut self,
+        observe: &mut dyn FnMut(DqnMetrics),
+    ) -> Result<Option<Episode>, TrainingError> {
+        self.step_telling(Some(observe))
+    }
+
+    fn step_telling(&mut self, observer: Observer<'_, DqnMetrics>) -> Result<Option<Episode>, TrainingError> {
         let global_step = self.experience.steps();
 
         let epsilon = self.options.epsilon(global_step);
@@ -178,7 +195,7 @@ where
 
         if global_step > self.options.learning_starts {
             if global_step.is_multiple_of(self.options.train_frequency) {
-                self.learn(global_step, epsilon)?;
+                self.learn(global_step, epsilon, observer)?;
             }
             if global_step.is_multiple_of(self.options.target_frequency) {
                 finite_weights(self.network.first_not_finite(), self.gradient_steps)?;
@@ -192,18 +209,29 @@ where
         Ok(episode)
     }
 
-    fn learn(&mut self, global_step: u64, epsilon: f64) -> Result<(), TrainingError> {
+    fn learn(
+        &mut self,
+        global_step: u64,
+        epsilon: f64,
+        observer: Observer<'_, DqnMetrics>,
+    ) -> Result<(), TrainingError> {
         let batch = self.experience.sample()?;
-        let loss = self.network.update(Minibatch {
+        let minibatch = Minibatch {
             observations: batch.observations(),
             next_observations: batch.next_observations(),
             actions: batch.actions(),
             rewards: batch.rewards(),
             terminations: batch.terminations(),
-        })?;
+        };
+        let mean_value = if observer.is_some() { self.network.mean_value(minibatch)? } else { 0.0 };
+        let loss = self.network.update(minibatch)?;
         self.gradient_steps += 1;
         self.last_loss = Some(loss);
         finite(loss, self.gradient_steps, || self.network.first_not_finite())?;
+        if let Some(observe) = observer {
+            let gradient_steps = self.gradient_steps;
+            observe(DqnMetrics { environment_step: global_step, gradient_steps, epsilon, loss, mean_value });
+        }
         if self.options.trace {
             self.trace.update_steps.push(global_step);
             self.trace.epsilons.push(epsilon);

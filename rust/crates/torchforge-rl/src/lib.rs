@@ -22,6 +22,9 @@
 //! What would be learnt wrongly is an error when the agent is made: options out of their ranges, networks of other sizes. A
 //! training whose numbers are no numbers any more stops with the name of the tensor ([`TrainingError::Diverged`]).
 //!
+//! What a gradient step found reaches the caller through [`Dqn::step_observed`], [`Ppo::iterate_observed`] and
+//! [`Sac::step_observed`]: losses, values, divergences. Nothing is measured where nobody asks.
+//!
 //! A training can be stopped, and gone on with to the same bytes: [`save_checkpoint`], [`load_checkpoint`]. [`evaluate`]
 //! plays episodes with what was learnt.
 //!
@@ -35,6 +38,7 @@ pub mod cleanrl;
 mod dqn;
 mod evaluation;
 mod experience;
+mod metrics;
 mod ppo;
 mod sac;
 mod stream;
@@ -44,6 +48,7 @@ pub use advantage::{GaeError, GaeOptions, Trajectory, gae, gae_batched};
 pub use checkpoint::{Archive, CheckpointError, State, load_checkpoint, save_checkpoint};
 pub use dqn::{Dqn, DqnOptions, DqnTrace};
 pub use evaluation::{DqnPolicy, Policy, PpoPolicy, Returns, SacPolicy, evaluate};
+pub use metrics::{DqnMetrics, PpoMetrics, SacMetrics};
 pub use ppo::{Ppo, PpoOptions, PpoTrace, Rollout, advantages_and_returns};
 pub use sac::{Sac, SacOptions, SacTrace};
 pub use stream::Stream;

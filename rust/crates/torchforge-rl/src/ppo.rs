@@ -1,13 +1,14 @@
 //! Proximal policy optimisation (Schulman et al., 2017), after CleanRL's `ppo.py`.
 
 use torchforge_env::{AutoresetMode, Discrete, Environment, Pcg64, StepBatch, VectorEnv};
-use torchforge_nn::{NetworkState, PolicyShift, PpoLoss, PpoMinibatch, PpoUpdate};
+use torchforge_nn::{NetworkState, PpoLoss, PpoMinibatch, PpoUpdate};
 
+use crate::metrics::{Observer, Shifts, explained_variance};
 use crate::stream::below;
 use crate::training::{
     MOST_ROLLOUT_STEPS, Unfinished, finite, finite_weights, not_zero, same_batch, with_room, within, zeros,
 };
-use crate::{Archive, Episode, GaeOptions, State, Stream, TrainingError};
+use crate::{Archive, Episode, GaeOptions, PpoMetrics, State, Stream, TrainingError};
 
 /// PPO's constants; the defaults are CleanRL's, for CartPole: its 500,000 steps are 976 iterations of four environments.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -299,6 +300,27 @@ where
     /// [`TrainingError::Finished`] after the last iteration of the schedule, and [`TrainingError::Diverged`] where a loss
     /// or a weight is no number any more.
     pub fn iterate(&mut self, episodes: &mut Vec<Episode>) -> Result<(), TrainingError> {
+        self.iterate_telling(episodes, None)
+    }
+
+    /// [`iterate`](Self::iterate), which tells `observe` at the end what the iteration found.
+    ///
+    /// # Errors
+    ///
+    /// As of `iterate`.
+    pub fn iterate_observed(
+        &mut self,
+        episodes: &mut Vec<Episode>,
+        observe: &mut dyn FnMut(PpoMetrics),
+    ) -> Result<(), TrainingError> {
+        self.iterate_telling(episodes, Some(observe))
+    }
+
+    fn iterate_telling(
+        &mut self,
+        episodes: &mut Vec<Episode>,
+        observer: Observer<'_, PpoMetrics>,
+    ) -> Result<(), TrainingError> {
         if self.iteration >= self.options.iterations {
             return Err(TrainingError::Finished { iterations: self.options.iterations });
         }
@@ -310,15 +332,28 @@ where
         if self.options.trace {
             self.trace.learning_rates.push(learning_rate);
         }
+        let measure = observer.is_some() || self.options.target_kl.is_some();
+        let mut shifts = Shifts::default();
         for _ in 0..self.options.epochs {
-            let shift = self.learn(learning_rate)?;
-            let too_far = |target| shift.is_some_and(|shift| f64::from(shift.approx_kl) > target);
-            if self.options.target_kl.is_some_and(too_far) {
+            self.learn(learning_rate, measure.then_some(&mut shifts))?;
+            if self.options.target_kl.is_some_and(|target| shifts.beyond(target)) {
                 break;
             }
         }
         finite_weights(self.networks.first_not_finite(), self.gradient_steps)?;
         self.iteration += 1;
+        if let (Some(observe), Some(loss), Some(shift)) = (observer, self.last_loss, shifts.summary()) {
+            let Columns { values, returns, .. } = &self.memory.columns;
+            observe(PpoMetrics {
+                iterations: self.iteration,
+                environment_steps: self.environment_steps,
+                gradient_steps: self.gradient_steps,
+                learning_rate,
+                loss,
+                shift,
+                explained_variance: explained_variance(values, returns),
+            });
+        }
         Ok(())
     }
 
@@ -378,21 +413,20 @@ where
         Ok(())
     }
 
-    /// One pass over the rollout in a random order. With a target, how far the policy had moved before the last step.
-    fn learn(&mut self, learning_rate: f64) -> Result<Option<PolicyShift>, TrainingError> {
+    /// One pass over the rollout in a random order. Where `shifts` are wanted, they are measured before each step.
+    fn learn(&mut self, learning_rate: f64, mut shifts: Option<&mut Shifts>) -> Result<(), TrainingError> {
         for last in (1..self.order.len()).rev() {
             let other = below(&mut self.shuffling, last as u32 + 1) as usize;
             self.order.swap(last, other);
         }
         let width = self.environments.observation_len();
-        let mut shift = None;
-        for (number, rows) in (1..).zip(self.order.chunks(self.minibatch.actions.len())) {
+        for rows in self.order.chunks(self.minibatch.actions.len()) {
             for (row, &from) in rows.iter().enumerate() {
                 self.minibatch.copy_row(row, &self.memory.columns, from as usize, width);
             }
             let minibatch = self.minibatch.lend();
-            if self.options.target_kl.is_some() && number == self.options.minibatches {
-                shift = Some(self.networks.policy_shift(minibatch)?);
+            if let Some(shifts) = &mut shifts {
+                shifts.add(self.networks.policy_shift(minibatch)?);
             }
             let loss = self.networks.update(minibatch, learning_rate)?;
             self.gradient_steps += 1;
@@ -403,7 +437,7 @@ where
                 self.trace.batch_rows.push(rows.len() as u64);
             }
         }
-        Ok(shift)
+        Ok(())
     }
 
     /// Environment steps taken by all environments, counted where they are taken.

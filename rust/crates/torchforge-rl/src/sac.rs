@@ -6,8 +6,9 @@ use torchforge_nn::{
 };
 
 use crate::experience::Experience;
+use crate::metrics::Observer;
 use crate::training::{finite, finite_weights, not_zero, same_batch, with_room, zeros};
-use crate::{Archive, Episode, State, Stream, TrainingError, TruncationTrace};
+use crate::{Archive, Episode, SacMetrics, State, Stream, TrainingError, TruncationTrace};
 
 /// SAC's constants; the defaults are CleanRL's, but for the number of steps and where learning starts, which are fewer: for
 /// Pendulum.
@@ -128,6 +129,22 @@ where
 
     /// One environment step and what belongs to it; the episode, if this step ended one.
     pub fn step(&mut self) -> Result<Option<Episode>, TrainingError> {
+        self.step_telling(None)
+    }
+
+    /// A [`step`](Self::step) that tells `observe` what its updates found, where it makes some.
+    ///
+    /// # Errors
+    ///
+    /// As of a step.
+    pub fn step_observed(
+        &mut self,
+        observe: &mut dyn FnMut(SacMetrics),
+    ) -> Result<Option<Episode>, TrainingError> {
+        self.step_telling(Some(observe))
+    }
+
+    fn step_telling(&mut self, observer: Observer<'_, SacMetrics>) -> Result<Option<Episode>, TrainingError> {
         let global_step = self.experience.steps();
 
         if global_step < self.options.learning_starts {
@@ -143,6 +160,14 @@ where
 
         if global_step > self.options.learning_starts {
             self.learn(global_step)?;
+            if let (Some(observe), Some(critics)) = (observer, self.last_critic_loss) {
+                observe(SacMetrics {
+                    environment_step: global_step,
+                    gradient_steps: self.gradient_steps,
+                    critics,
+                    policy: self.last_policy_loss,
+                });
+            }
         }
         Ok(episode)
     }

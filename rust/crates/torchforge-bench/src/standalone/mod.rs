@@ -24,6 +24,7 @@ use torchforge_rl::{
 use self::options::rollout;
 use crate::arguments::kernels;
 use crate::environment::{continuous, discrete};
+use crate::metrics::{Metric, MetricsFile};
 use crate::protocol::print_line;
 use crate::table::{grouped, mebibytes, table};
 use crate::training::{self, Agent, Made, failed};
@@ -111,6 +112,7 @@ impl Course<'_> {
             load_checkpoint(path, &training, &mut run).map_err(work)?;
         }
         self.try_outputs()?;
+        let mut metrics = self.asked.metrics.as_deref().map(MetricsFile::create).transpose()?;
         let begun = run.agent.environment_steps();
         let next_after = |step: u64| (step / every + 1).saturating_mul(every);
         let mut due = if self.asked.checkpoint.is_some() { next_after(begun) } else { u64::MAX };
@@ -118,7 +120,14 @@ impl Course<'_> {
         let started = Instant::now();
         let mut told = started;
         while run.agent.environment_steps() < steps {
-            run.agent.advance(&mut run.episodes).map_err(failed)?;
+            match &mut metrics {
+                None => run.agent.advance(&mut run.episodes).map_err(failed)?,
+                Some(file) => {
+                    let observe = &mut |metrics: &[Metric<'_>]| file.add(metrics);
+                    run.agent.advance_observed(&mut run.episodes, observe).map_err(failed)?;
+                    file.check()?;
+                }
+            }
             let done = run.agent.environment_steps();
             if done.is_multiple_of(A::PROGRESS_STEPS) && told.elapsed() >= PROGRESS_INTERVAL {
                 told = Instant::now();
@@ -131,7 +140,7 @@ impl Course<'_> {
         }
         let seconds = started.elapsed().as_secs_f64();
 
-        let written = self.write(&run, trace);
+        let written = metrics.map_or(Ok(()), MetricsFile::finish).and(self.write(&run, trace));
         // Whatever became of the files, what was learnt is told.
         self.print(&run, begun, seconds)?;
         written

@@ -87,6 +87,8 @@ pub struct Standalone {
     pub threads: Option<NonZeroUsize>,
     /// Folder for episodes, final weights and trace; none are written without it.
     pub output: Option<PathBuf>,
+    /// The file of figures that the training writes while it learns; none without it.
+    pub metrics: Option<PathBuf>,
     /// The file that the training's state is written to on the way.
     pub checkpoint: Option<PathBuf>,
     /// Environment steps from one checkpoint to the next; a tenth of all when absent.
@@ -107,6 +109,7 @@ impl Standalone {
             simd: None,
             threads: None,
             output: None,
+            metrics: None,
             checkpoint: None,
             checkpoint_every: None,
             resume: None,
@@ -125,6 +128,7 @@ impl Standalone {
                 Long("simd") => asked.simd = Some(simd_path(&mut parser)?),
                 Long("threads") => asked.threads = Some(threads(&mut parser)?),
                 Long("output") => asked.output = Some(parser.value().map_err(usage)?.into()),
+                Long("metrics") => asked.metrics = Some(parser.value().map_err(usage)?.into()),
                 Long("checkpoint") => asked.checkpoint = Some(parser.value().map_err(usage)?.into()),
                 Long("checkpoint-every") => asked.checkpoint_every = Some(parsed(&mut parser)?),
                 Long("resume") => asked.resume = Some(parser.value().map_err(usage)?.into()),
