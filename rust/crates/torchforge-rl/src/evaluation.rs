@@ -4,7 +4,7 @@ use torchforge_env::{Environment, Pcg64};
 use torchforge_nn::{DqnUpdate, PpoUpdate, SacUpdate, fill_standard_normal};
 
 use crate::dqn::greedy_action;
-use crate::ppo::chosen;
+use crate::ppo::sample_categorical;
 use crate::stream::below;
 use crate::training::{Unfinished, not_zero, within};
 use crate::{Episode, Stream, TrainingError};
@@ -154,7 +154,7 @@ impl<P: PpoUpdate> Policy for PpoPolicy<P> {
         let probabilities = self.networks.evaluate(observation)?.probabilities;
         check_finite("a probability", probabilities)?;
         self.action = match &mut self.random {
-            Some(random) => chosen(random.unit(), probabilities),
+            Some(random) => sample_categorical(random.unit(), probabilities),
             None => greedy_action(probabilities),
         };
         Ok(&self.action)

@@ -162,7 +162,7 @@ pub struct Ppo<E, P> {
     /// Whether the step before ended the episode; (environments).
     dones: Vec<f32>,
     unfinished: Vec<Unfinished>,
-    memory: Memory,
+    rollout: RolloutBuffer,
     minibatch: Columns,
     order: Vec<u32>,
     iteration: u64,
@@ -218,7 +218,7 @@ impl Columns {
 }
 
 /// A rollout's rows, with what the advantages come of.
-struct Memory {
+struct RolloutBuffer {
     columns: Columns,
     rewards: Vec<f32>,
     dones: Vec<f32>,
@@ -269,7 +269,7 @@ where
             truncated: vec![false; count],
             dones: vec![0.0; count],
             unfinished: vec![Unfinished::default(); count],
-            memory: Memory {
+            rollout: RolloutBuffer {
                 columns: Columns::zeroed(rows, width)?,
                 rewards: vec![0.0; rows],
                 dones: vec![0.0; rows],
@@ -327,7 +327,7 @@ where
         for step in 0..self.options.rollout_steps {
             self.act(step, episodes)?;
         }
-        self.look_back()?;
+        self.compute_advantages()?;
         let learning_rate = self.options.learning_rate(self.iteration);
         if self.options.trace {
             self.trace.learning_rates.push(learning_rate);
@@ -343,7 +343,7 @@ where
         finite_weights(self.networks.first_not_finite(), self.gradient_steps)?;
         self.iteration += 1;
         if let (Some(observe), Some(loss), Some(shift)) = (observer, self.last_loss, shifts.summary()) {
-            let Columns { values, returns, .. } = &self.memory.columns;
+            let Columns { values, returns, .. } = &self.rollout.columns;
             observe(PpoMetrics {
                 iterations: self.iteration,
                 environment_steps: self.environment_steps,
@@ -361,22 +361,23 @@ where
     fn act(&mut self, step: usize, episodes: &mut Vec<Episode>) -> Result<(), TrainingError> {
         let (count, width) = (self.environments.len(), self.environments.observation_len());
         let rows = step * count..(step + 1) * count;
-        let memory = &mut self.memory;
+        let rollout = &mut self.rollout;
         let evaluation = self.networks.evaluate(&self.observations)?;
-        memory.columns.observations[rows.start * width..rows.end * width].copy_from_slice(&self.observations);
-        memory.columns.values[rows.clone()].copy_from_slice(evaluation.values);
-        memory.dones[rows.clone()].copy_from_slice(&self.dones);
+        rollout.columns.observations[rows.start * width..rows.end * width]
+            .copy_from_slice(&self.observations);
+        rollout.columns.values[rows.clone()].copy_from_slice(evaluation.values);
+        rollout.dones[rows.clone()].copy_from_slice(&self.dones);
         let per_row = evaluation.probabilities.len() / count;
         for (row, place) in rows.clone().enumerate() {
             let probabilities = &evaluation.probabilities[row * per_row..][..per_row];
-            let action = chosen(self.choice.unit(), probabilities);
-            memory.columns.actions[place] = action;
-            memory.columns.log_probabilities[place] =
+            let action = sample_categorical(self.choice.unit(), probabilities);
+            rollout.columns.actions[place] = action;
+            rollout.columns.log_probabilities[place] =
                 evaluation.log_probabilities[row * per_row + action as usize];
-            memory.ended_before[place] = self.terminated[row] || self.truncated[row];
+            rollout.ended_before[place] = self.terminated[row] || self.truncated[row];
         }
         self.environments.step(
-            &memory.columns.actions[rows.clone()],
+            &rollout.columns.actions[rows.clone()],
             &mut StepBatch {
                 observations: &mut self.observations,
                 rewards: &mut self.rewards,
@@ -390,16 +391,16 @@ where
             let reward = self.rewards[row];
             episodes.extend(self.unfinished[row].add(self.environment_steps, reward, done));
             self.environment_steps += 1;
-            memory.rewards[place] = reward as f32;
+            rollout.rewards[place] = reward as f32;
             self.dones[row] = f32::from(u8::from(done));
         }
         Ok(())
     }
 
     /// Advantages and returns of the rollout.
-    fn look_back(&mut self) -> Result<(), TrainingError> {
+    fn compute_advantages(&mut self) -> Result<(), TrainingError> {
         let evaluation = self.networks.evaluate(&self.observations)?;
-        let Memory { columns, rewards, dones, ended_before } = &mut self.memory;
+        let RolloutBuffer { columns, rewards, dones, ended_before } = &mut self.rollout;
         let pairs = dones.iter().zip(ended_before);
         self.trace.wrong_flags += pairs.filter(|(flag, ended)| (**flag > 0.0) != **ended).count() as u64;
         let rollout = Rollout {
@@ -422,7 +423,7 @@ where
         let width = self.environments.observation_len();
         for rows in self.order.chunks(self.minibatch.actions.len()) {
             for (row, &from) in rows.iter().enumerate() {
-                self.minibatch.copy_row(row, &self.memory.columns, from as usize, width);
+                self.minibatch.copy_row(row, &self.rollout.columns, from as usize, width);
             }
             let minibatch = self.minibatch.lend();
             if let Some(shifts) = &mut shifts {
@@ -505,7 +506,7 @@ where
 }
 
 /// The action at which the probabilities, added up, pass a uniform number.
-pub(crate) fn chosen(uniform: f64, probabilities: &[f32]) -> u32 {
+pub(crate) fn sample_categorical(uniform: f64, probabilities: &[f32]) -> u32 {
     let mut sum = 0.0;
     for (action, &probability) in probabilities.iter().enumerate() {
         sum += f64::from(probability);

@@ -10,7 +10,7 @@ const LAMBDA: f64 = 0.95;
 
 pub(super) fn update(given: &TensorReader<'_>) -> Result<TensorWriter, Error> {
     let mut found = TensorWriter::new();
-    look_back(given, &mut found)?;
+    compute_advantages(given, &mut found)?;
 
     let network = |name| Network::read(given, name, (&["0", "2"], &["4"]), Activation::Tanh);
     let (mut actor, mut critic) = (network("actor.")?, network("critic.")?);
@@ -101,7 +101,7 @@ fn normalised(advantages: &[f64]) -> Vec<f64> {
 }
 
 /// Advantages and returns of (steps, environments); flags are those before each step.
-fn look_back(given: &TensorReader<'_>, found: &mut TensorWriter) -> Result<(), Error> {
+fn compute_advantages(given: &TensorReader<'_>, found: &mut TensorWriter) -> Result<(), Error> {
     let shape = given.shape("rollout.rewards")?;
     let [_, environments @ (1..)] = shape[..] else {
         return Err(unfit("rollout.rewards", "(steps, environments), one at least".into(), &shape));
