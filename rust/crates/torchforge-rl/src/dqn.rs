@@ -6,8 +6,8 @@ use torchforge_nn::{DqnUpdate, Minibatch, NetworkState};
 use crate::experience::Experience;
 use crate::metrics::Observer;
 use crate::stream::below;
-use crate::training::{finite, finite_weights, not_zero, same_batch, with_room, within};
-use crate::{Archive, DqnMetrics, Episode, State, Stream, TrainingError, TruncationTrace};
+use crate::training::{finite, finite_weights, not_zero, same_batch, within};
+use crate::{Archive, DqnMetrics, DqnTrace, Episode, State, Stream, TrainingError, TruncationTrace};
 
 /// DQN's constants; the defaults are CleanRL's, for CartPole.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,42 +78,6 @@ impl DqnOptions {
         let slope = (self.end_epsilon - self.start_epsilon) / duration;
         let epsilon = slope * step as f64 + self.start_epsilon;
         if epsilon < self.end_epsilon { self.end_epsilon } else { epsilon }
-    }
-}
-
-/// What a training says about itself, taken down where it was done.
-#[derive(Debug, Clone, Default)]
-pub struct DqnTrace {
-    /// The environment step of each gradient step.
-    pub update_steps: Vec<u64>,
-    /// The probability of a random action in that step.
-    pub epsilons: Vec<f64>,
-    /// Transitions in the replay buffer at each gradient step.
-    pub buffer_rows: Vec<u64>,
-    /// Transitions in the minibatch of each gradient step.
-    pub batch_rows: Vec<u64>,
-    /// The environment step of each move of the target network.
-    pub copy_steps: Vec<u64>,
-    /// The largest difference of a parameter and its target right after each move: zero where it is a copy.
-    pub copy_remainders: Vec<f32>,
-}
-
-impl DqnTrace {
-    /// Room for what a training of these options takes down.
-    fn with_room(options: &DqnOptions) -> Result<Self, TrainingError> {
-        if !options.trace {
-            return Ok(Self::default());
-        }
-        let updates = ((options.steps / options.train_frequency) as usize).saturating_add(1);
-        let copies = ((options.steps / options.target_frequency) as usize).saturating_add(1);
-        Ok(Self {
-            update_steps: with_room(updates)?,
-            epsilons: with_room(updates)?,
-            buffer_rows: with_room(updates)?,
-            batch_rows: with_room(updates)?,
-            copy_steps: with_room(copies)?,
-            copy_remainders: with_room(copies)?,
-        })
     }
 }
 
@@ -200,10 +164,7 @@ where
             if global_step.is_multiple_of(self.options.target_frequency) {
                 finite_weights(self.network.first_not_finite(), self.gradient_steps)?;
                 self.network.update_target(self.options.tau);
-                if self.options.trace {
-                    self.trace.copy_steps.push(global_step);
-                    self.trace.copy_remainders.push(self.network.largest_target_difference());
-                }
+                self.trace.target_moved(global_step, || self.network.largest_target_difference());
             }
         }
         Ok(episode)
@@ -232,12 +193,7 @@ where
             let gradient_steps = self.gradient_steps;
             observe(DqnMetrics { environment_step: global_step, gradient_steps, epsilon, loss, mean_value });
         }
-        if self.options.trace {
-            self.trace.update_steps.push(global_step);
-            self.trace.epsilons.push(epsilon);
-            self.trace.buffer_rows.push(self.experience.rows());
-            self.trace.batch_rows.push(self.experience.batch().size() as u64);
-        }
+        self.trace.learnt(global_step, epsilon, self.experience.rows(), self.experience.batch().size());
         Ok(())
     }
 
@@ -281,12 +237,7 @@ where
         archive.generator("random.exploration", &mut self.exploration);
         self.experience.visit(archive, self.options.steps);
         archive.number("gradient_steps", &mut self.gradient_steps, self.options.steps);
-        archive.trace("trace.update_steps", &mut self.trace.update_steps);
-        archive.trace("trace.epsilons", &mut self.trace.epsilons);
-        archive.trace("trace.buffer_rows", &mut self.trace.buffer_rows);
-        archive.trace("trace.batch_rows", &mut self.trace.batch_rows);
-        archive.trace("trace.copy_steps", &mut self.trace.copy_steps);
-        archive.trace("trace.copy_remainders", &mut self.trace.copy_remainders);
+        self.trace.visit(archive);
         archive.networks(&mut self.network);
     }
 }

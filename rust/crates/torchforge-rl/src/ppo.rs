@@ -6,9 +6,9 @@ use torchforge_nn::{NetworkState, PpoLoss, PpoMinibatch, PpoUpdate};
 use crate::metrics::{Observer, Shifts, explained_variance};
 use crate::stream::below;
 use crate::training::{
-    MOST_ROLLOUT_STEPS, Unfinished, finite, finite_weights, not_zero, same_batch, with_room, within, zeros,
+    MOST_ROLLOUT_STEPS, Unfinished, finite, finite_weights, not_zero, same_batch, within, zeros,
 };
-use crate::{Archive, Episode, GaeOptions, PpoMetrics, State, Stream, TrainingError};
+use crate::{Archive, Episode, GaeOptions, PpoMetrics, PpoTrace, State, Stream, TrainingError};
 
 /// PPO's constants; the defaults are CleanRL's, for CartPole: its 500,000 steps are 976 iterations of four environments.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,19 +83,6 @@ impl PpoOptions {
             self.learning_rate
         }
     }
-}
-
-/// What a training says about itself, taken down where it was done.
-#[derive(Debug, Clone, Default)]
-pub struct PpoTrace {
-    /// The learning rate of each iteration.
-    pub learning_rates: Vec<f64>,
-    /// Environment steps, of all environments, before each gradient step.
-    pub update_steps: Vec<u64>,
-    /// Rows of each gradient step's minibatch.
-    pub batch_rows: Vec<u64>,
-    /// How many stored flags are not what the environments said a step before.
-    pub wrong_flags: u64,
 }
 
 /// What was collected in an iteration, (steps, environments), borrowed.
@@ -254,11 +241,6 @@ where
         if outputs != actions {
             return Err(TrainingError::Outputs { outputs, actions });
         }
-        let updates = if !options.trace {
-            0
-        } else {
-            (options.iterations as usize).saturating_mul(options.epochs).saturating_mul(options.minibatches)
-        };
         Ok(Self {
             choice: Stream::Exploration.of(seed),
             shuffling: Stream::Replay.of(seed),
@@ -281,12 +263,7 @@ where
             environment_steps: 0,
             gradient_steps: 0,
             last_loss: None,
-            trace: PpoTrace {
-                learning_rates: with_room(if options.trace { options.iterations as usize } else { 0 })?,
-                update_steps: with_room(updates)?,
-                batch_rows: with_room(updates)?,
-                wrong_flags: 0,
-            },
+            trace: PpoTrace::with_room(&options)?,
             options,
             environments,
             networks,
@@ -329,9 +306,7 @@ where
         }
         self.compute_advantages()?;
         let learning_rate = self.options.learning_rate(self.iteration);
-        if self.options.trace {
-            self.trace.learning_rates.push(learning_rate);
-        }
+        self.trace.iteration(learning_rate);
         let measure = observer.is_some() || self.options.target_kl.is_some();
         let mut shifts = Shifts::default();
         for _ in 0..self.options.epochs {
@@ -401,8 +376,7 @@ where
     fn compute_advantages(&mut self) -> Result<(), TrainingError> {
         let evaluation = self.networks.evaluate(&self.observations)?;
         let RolloutBuffer { columns, rewards, dones, ended_before } = &mut self.rollout;
-        let pairs = dones.iter().zip(ended_before);
-        self.trace.wrong_flags += pairs.filter(|(flag, ended)| (**flag > 0.0) != **ended).count() as u64;
+        self.trace.compare_flags(dones, ended_before);
         let rollout = Rollout {
             rewards,
             dones,
@@ -433,10 +407,7 @@ where
             self.gradient_steps += 1;
             self.last_loss = Some(loss);
             finite(loss.total, self.gradient_steps, || self.networks.first_not_finite())?;
-            if self.options.trace {
-                self.trace.update_steps.push(self.environment_steps);
-                self.trace.batch_rows.push(rows.len() as u64);
-            }
+            self.trace.learnt(self.environment_steps, rows.len());
         }
         Ok(())
     }
@@ -497,10 +468,7 @@ where
         if !places.iter().copied().eq(0..rows as u32) {
             archive.refuse("its order does not name every row once");
         }
-        archive.trace("trace.learning_rates", &mut self.trace.learning_rates);
-        archive.trace("trace.update_steps", &mut self.trace.update_steps);
-        archive.trace("trace.batch_rows", &mut self.trace.batch_rows);
-        archive.number("trace.wrong_flags", &mut self.trace.wrong_flags, steps);
+        self.trace.visit(archive, steps);
         archive.networks(&mut self.networks);
     }
 }

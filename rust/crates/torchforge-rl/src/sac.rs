@@ -7,8 +7,8 @@ use torchforge_nn::{
 
 use crate::experience::Experience;
 use crate::metrics::Observer;
-use crate::training::{finite, finite_weights, not_zero, same_batch, with_room, zeros};
-use crate::{Archive, Episode, SacMetrics, State, Stream, TrainingError, TruncationTrace};
+use crate::training::{finite, finite_weights, not_zero, same_batch, zeros};
+use crate::{Archive, Episode, SacMetrics, SacTrace, State, Stream, TrainingError, TruncationTrace};
 
 /// SAC's constants; the defaults are CleanRL's, but for the number of steps and where learning starts, which are fewer: for
 /// Pendulum.
@@ -43,21 +43,6 @@ impl Default for SacOptions {
 
 /// Gradient steps from one look at all weights to the next: a loss that is finite does not show a dead unit.
 const LOOK_AT_WEIGHTS: u64 = 1024;
-
-/// What a training says about itself, taken down where it was done.
-#[derive(Debug, Clone, Default)]
-pub struct SacTrace {
-    /// The environment step of each update of the critics.
-    pub update_steps: Vec<u64>,
-    /// The environment step of each update of the policy.
-    pub policy_steps: Vec<u64>,
-    /// The environment step of each update of the targets.
-    pub target_steps: Vec<u64>,
-    /// Transitions in the replay buffer at each update of the critics.
-    pub buffer_rows: Vec<u64>,
-    /// Transitions in the minibatch of each update of the critics.
-    pub batch_rows: Vec<u64>,
-}
 
 /// An agent that learns while it acts in one environment with continuous actions.
 pub struct Sac<E: Environment<Action = [f32], ActionSpace = Continuous>, S> {
@@ -96,9 +81,6 @@ where
             let values = values.and_then(|rounds| rounds.checked_mul(options.batch)?.checked_mul(action_len));
             zeros(values.unwrap_or(usize::MAX), "the noise of the policy's updates")
         };
-        let steps = options.steps.saturating_sub(options.learning_starts);
-        let updates = if options.trace { steps as usize } else { 0 };
-        let visits = if options.trace { options.policy_frequency as usize } else { 0 };
         Ok(Self {
             experience: Experience::new(environment, options.buffer_capacity, options.batch, seed)?,
             exploration: Stream::Exploration.of(seed),
@@ -115,13 +97,7 @@ where
             gradient_steps: 0,
             last_critic_loss: None,
             last_policy_loss: None,
-            trace: SacTrace {
-                update_steps: with_room(updates)?,
-                policy_steps: with_room(updates.saturating_add(visits))?,
-                target_steps: with_room(updates)?,
-                buffer_rows: with_room(updates)?,
-                batch_rows: with_room(updates)?,
-            },
+            trace: SacTrace::with_room(&options)?,
             options,
             networks,
         })
@@ -189,11 +165,8 @@ where
         if self.gradient_steps.is_multiple_of(LOOK_AT_WEIGHTS) {
             finite_weights(self.networks.first_not_finite(), self.gradient_steps)?;
         }
-        if self.options.trace {
-            self.trace.update_steps.push(global_step);
-            self.trace.buffer_rows.push(self.experience.rows());
-            self.trace.batch_rows.push(self.experience.batch().size() as u64);
-        }
+        let (buffer_rows, batch_rows) = (self.experience.rows(), self.experience.batch().size());
+        self.trace.critics_learnt(global_step, buffer_rows, batch_rows);
 
         if global_step.is_multiple_of(self.options.policy_frequency) {
             // As many updates as there were steps since the last.
@@ -205,14 +178,10 @@ where
             finite(found.policy + found.temperature, self.gradient_steps, || {
                 self.networks.first_not_finite()
             })?;
-            for _ in 0..if self.options.trace { found.rounds } else { 0 } {
-                self.trace.policy_steps.push(global_step);
-            }
+            self.trace.policy_learnt(global_step, found.rounds);
         }
         self.networks.update_targets();
-        if self.options.trace {
-            self.trace.target_steps.push(global_step);
-        }
+        self.trace.targets_moved(global_step);
         Ok(())
     }
 
@@ -267,11 +236,7 @@ where
         archive.generator("random.noise", &mut self.noise);
         self.experience.visit(archive, self.options.steps);
         archive.number("gradient_steps", &mut self.gradient_steps, self.options.steps);
-        archive.trace("trace.update_steps", &mut self.trace.update_steps);
-        archive.trace("trace.policy_steps", &mut self.trace.policy_steps);
-        archive.trace("trace.target_steps", &mut self.trace.target_steps);
-        archive.trace("trace.buffer_rows", &mut self.trace.buffer_rows);
-        archive.trace("trace.batch_rows", &mut self.trace.batch_rows);
+        self.trace.visit(archive);
         archive.networks(&mut self.networks);
     }
 }

@@ -98,7 +98,7 @@ fn cart_pole() -> TimeLimit<CartPole> {
 #[test]
 fn dqn_goes_on_before_learning_within_an_episode_and_with_a_full_buffer() {
     let told = |run: &Run<Dqn<TimeLimit<CartPole>, DenseDqn>>| {
-        let DqnTrace { update_steps, epsilons, buffer_rows, batch_rows, copy_steps, copy_remainders } =
+        let DqnTrace { update_steps, epsilons, buffer_rows, batch_rows, copy_steps, copy_remainders, .. } =
             run.agent.trace().clone();
         let bits: Vec<u32> = run.agent.network().online().parameters().iter().map(|p| p.to_bits()).collect();
         let counts = (run.agent.environment_steps(), run.agent.gradient_steps(), run.agent.truncations());
@@ -134,7 +134,8 @@ fn ppo_goes_on_after_any_iteration() {
         Ppo::new(environments, networks, options, 1).unwrap()
     };
     let told = |run: &Run<Ppo<TimeLimit<CartPole>, DensePpo>>| {
-        let PpoTrace { learning_rates, update_steps, batch_rows, wrong_flags } = run.agent.trace().clone();
+        let PpoTrace { learning_rates, update_steps, batch_rows, wrong_flags, .. } =
+            run.agent.trace().clone();
         let networks = run.agent.networks();
         let parameters = networks.actor().parameters().iter().chain(networks.critic().parameters());
         let bits: Vec<u32> = parameters.map(|p| p.to_bits()).collect();
@@ -172,7 +173,7 @@ fn sac_goes_on_before_and_between_updates_in_both_environments() {
     where
         E: Environment<Action = [f32], ActionSpace = torchforge_env::Continuous>,
     {
-        let SacTrace { update_steps, policy_steps, target_steps, buffer_rows, batch_rows } =
+        let SacTrace { update_steps, policy_steps, target_steps, buffer_rows, batch_rows, .. } =
             run.agent.trace().clone();
         let mut tensors = TensorWriter::new();
         run.agent.networks().write("", &mut tensors);
