@@ -22,10 +22,30 @@ class ActionLog:
         """Begin before the first reset of an environment with this space of actions."""
         self._shape = space.shape or ()
         self._discrete = isinstance(space, gym.spaces.Discrete)
+        self._kind = np.uint8 if self._discrete else np.float32
         self._actions = bytearray()
         self._steps = 0
         self._resets: list[int] = []
         self._seeds: list[int] = []
+
+    @classmethod
+    def of(
+        cls, space: gym.Space[Any], actions: NDArray[Any], resets: Iterable[int], seed: int
+    ) -> "ActionLog":
+        """The log of a whole training that was noted in arrays.
+
+        Args:
+            space: of the actions.
+            actions: of each step.
+            resets: how many steps came before each reset but the first.
+            seed: of the first reset; the others had none.
+        """
+        log = cls(space)
+        log._actions += actions.astype(log._kind, copy=False).tobytes()
+        log._steps = len(actions)
+        log._resets = [0, *resets]
+        log._seeds = [seed, *[NO_SEED] * (len(log._resets) - 1)]
+        return log
 
     def reset(self, seed: int | None) -> None:
         """Take down a reset."""
@@ -42,9 +62,8 @@ class ActionLog:
 
     def arrays(self, index: int) -> dict[str, NDArray[Any]]:
         """The log as a file holds it, under the number of its environment: actions, resets and seeds."""
-        kind = np.uint8 if self._discrete else np.float32
         return {
-            f"{index}.actions": np.frombuffer(self._actions, kind).reshape(self._steps, *self._shape),
+            f"{index}.actions": np.frombuffer(self._actions, self._kind).reshape(self._steps, *self._shape),
             f"{index}.resets": np.array(self._resets, np.int64),
             f"{index}.seeds": np.array(self._seeds, np.int64),
         }
