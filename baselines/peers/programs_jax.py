@@ -1,7 +1,7 @@
 """What the trainings in JAX share of their course: one thread, compiling before the clock, and what is told after it.
 
 A training is two compiled programs, for every seed the same. One makes the first weights, buffers and episodes. The
-other is the training loop. This module is imported before any that imports JAX.
+other is the training loop.
 """
 
 import os
@@ -9,21 +9,20 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from baselines.contract import protocol
-
-# A word without two dashes would end the reading of these flags without a word.
-os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={str(protocol.threads() > 1).lower()}"
-os.environ["NPROC"] = str(protocol.threads())
-
 import gymnasium as gym
 import jax
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import ActionLog
+from baselines.contract import protocol
 from baselines.peers import counting
 
+# XLA reads both before its first program.
+os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={str(protocol.threads() > 1).lower()}"
+os.environ["NPROC"] = str(protocol.threads())
 # For the environments' states; networks are f32.
 jax.config.update("jax_enable_x64", True)
 
@@ -55,11 +54,42 @@ def compiled(begin: Callable[..., Any], train: Callable[..., Any], *arguments: A
     return Programs(beginning.compile(), running.compile(), arguments[-1])
 
 
-def seconds_of(call: Callable[[], object]) -> float:
-    """How long a call takes."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+class Way(NamedTuple):
+    """How an algorithm trains in JAX."""
+
+    compiled: Callable[[Any], object]
+    """Compiles the programs for parameters, once."""
+    train: Callable[[Any, int], training.Trained]
+    parity: Callable[[Mapping[str, torch.Tensor], int], dict[str, torch.Tensor]]
+
+
+def main(name: str, description: str | None, reference: Any, way: Way, first_line: float) -> None:
+    """Serve the case asked for.
+
+    Args:
+        name: the file's, which names the folder of a run by hand.
+        description: what ``--help`` says.
+        reference: the module of the reference, which has the parameters.
+        way: how it trains.
+        first_line: ``time.perf_counter`` at the first line of the algorithm's file.
+    """
+
+    def compiling(parameters: training.Case) -> float:
+        start = time.perf_counter()
+        way.compiled(parameters)
+        return time.perf_counter() - start
+
+    variant = training.Variant(train=way.train, parity=way.parity, compiling=compiling)
+    training.main(
+        training.Algorithm(
+            name=name,
+            description=description,
+            parameters=reference.Parameters,
+            by_hand=reference.BY_HAND,
+            variant=variant,
+        ),
+        first_line,
+    )
 
 
 def episodes(ended: NDArray[np.bool_], totals: NDArray[np.float64]) -> list[training.Episode]:

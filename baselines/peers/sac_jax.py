@@ -17,8 +17,6 @@ from typing import NamedTuple
 
 FIRST_LINE = time.perf_counter()
 
-from baselines.peers import programs_jax  # isort: skip - it says to JAX how many threads there are
-
 import gymnasium as gym
 import jax
 import jax.numpy as jnp
@@ -28,6 +26,7 @@ from jax import Array, lax
 
 from baselines.benchmarks import training
 from baselines.contract import protocol
+from baselines.peers import programs_jax
 from baselines.peers.environments_jax import Game, Generator, Numbers, Play, seeded
 from baselines.peers.networks_jax import (
     Adam,
@@ -406,17 +405,4 @@ def parity(given: Mapping[str, torch.Tensor], updates: int) -> dict[str, torch.T
 
 
 if __name__ == "__main__":
-    training.main(
-        training.Algorithm(
-            name="sac_jax",
-            description=__doc__,
-            parameters=reference.Parameters,
-            by_hand=reference.BY_HAND,
-            variant=training.Variant(
-                train=train,
-                parity=parity,
-                compiling=lambda parameters: programs_jax.seconds_of(lambda: compiled(parameters)),
-            ),
-        ),
-        FIRST_LINE,
-    )
+    programs_jax.main("sac_jax", __doc__, reference, programs_jax.Way(compiled, train, parity), FIRST_LINE)

@@ -12,12 +12,15 @@ import torch
 
 from baselines.benchmarks import training
 from baselines.peers import (
+    dqn_jax,
     dqn_rlox,
     dqn_sb3,
     dqn_torchrl,
+    ppo_jax,
     ppo_rlox,
     ppo_sb3,
     ppo_torchrl,
+    sac_jax,
     sac_rlox,
     sac_sb3,
     sac_torchrl,
@@ -39,9 +42,9 @@ SIZES: dict[str, dict[str, object]] = {
 GRADIENT_STEPS = {"dqn": 19, "ppo": 32, "sac": 20}
 ENVIRONMENT_STEPS = {"dqn": 400, "ppo": 1024, "sac": 421}
 MODULES = [
-    *(dqn_rlox, dqn_sb3, dqn_torchrl),
-    *(ppo_rlox, ppo_sb3, ppo_torchrl),
-    *(sac_rlox, sac_sb3, sac_torchrl),
+    *(dqn_jax, dqn_rlox, dqn_sb3, dqn_torchrl),
+    *(ppo_jax, ppo_rlox, ppo_sb3, ppo_torchrl),
+    *(sac_jax, sac_rlox, sac_sb3, sac_torchrl),
 ]
 
 
@@ -72,7 +75,9 @@ def test_a_peer_takes_as_many_steps_as_the_reference_and_keeps_every_episode(mod
     assert trained.weights
 
 
-@pytest.mark.parametrize("module", [dqn_torchrl, ppo_sb3, sac_rlox], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [dqn_torchrl, ppo_jax, ppo_sb3, sac_rlox], ids=lambda module: module.__name__
+)
 def test_the_command_of_a_peer_prints_events_alone_whatever_its_library_says(module: ModuleType) -> None:
     algorithm = module.__name__.rpartition(".")[2].partition("_")[0]
     parameters = json.dumps({**SIZES[algorithm], "parity_updates": 1})
