@@ -6,9 +6,9 @@ use std::ops::RangeInclusive;
 
 use common::{Data, SplitMix};
 use torchforge_nn::{
-    ActionRange, Activation, AdamOptions, DensePpo, DenseSac, Mlp, PolicyNoise, PpoLossOptions, PpoMinibatch,
-    PpoUpdate, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate, SimdPath, TensorReader, TensorWriter,
-    fill_standard_normal,
+    ActionRange, Activation, AdamOptions, DensePpo, DenseSac, Evaluation, Mlp, PolicyNoise, PpoLossOptions,
+    PpoMinibatch, PpoUpdate, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate, SimdPath, TensorReader,
+    TensorWriter, fill_standard_normal,
 };
 
 fn bits<'a>(values: impl IntoIterator<Item = &'a f32>) -> Vec<u32> {
@@ -127,6 +127,34 @@ fn same_on_every_path(
 fn updates_of_ppo_give_the_same_bytes_on_every_path() {
     same_on_every_path("PPO as trained", 1..=2, |path, threads| ppo(path, threads, 64, 128, 200));
     same_on_every_path("PPO of odd sizes", 1..=1, |path, threads| ppo(path, threads, 19, 37, 50));
+}
+
+#[test]
+fn an_observation_alone_has_the_policy_and_the_value_that_it_has_beside_others() {
+    let mut rng = SplitMix(4);
+    let mut network = |outputs| Mlp::new(&[4, 19, 19, outputs], &mut rng).unwrap();
+    let (actor, critic) = (network(3), network(1));
+    let (options, adam) = (PpoLossOptions::default(), AdamOptions::default());
+    let mut ppo = DensePpo::new(actor, critic, 21, 2, options, adam).unwrap();
+    let data = Data::new(&[4, 3], 21, &mut rng);
+    let figures =
+        |found: Evaluation<'_>| [found.probabilities, found.log_probabilities, found.values].map(bits);
+    let [probabilities, log_probabilities, values] = figures(ppo.evaluate(&data.observations).unwrap());
+    for rows in [1, 2, 17] {
+        for (block, observations) in data.observations.chunks_exact(rows * 4).enumerate() {
+            let policy = block * rows * 3..(block + 1) * rows * 3;
+            let expected = [
+                &probabilities[policy.clone()],
+                &log_probabilities[policy],
+                &values[block * rows..(block + 1) * rows],
+            ];
+            assert_eq!(
+                figures(ppo.evaluate(observations).unwrap()),
+                expected,
+                "rows from {block} x {rows} on"
+            );
+        }
+    }
 }
 
 #[test]

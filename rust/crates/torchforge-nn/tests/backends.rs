@@ -68,7 +68,7 @@ fn dqn_refuses_what_does_not_fit<B: DqnBackend>() {
     assert_eq!(observation, Error::Len { what: "the observation", expected: 4, found: 3 });
 }
 
-/// Actor and critic of three actions; five observations are evaluated at once.
+/// Actor and critic of three actions; up to five observations are evaluated at once.
 fn ppo<B: PpoBackend>() -> B {
     let mut rng = SplitMix(5);
     let mut network = |outputs, gain| {
@@ -132,8 +132,15 @@ fn ppo_refuses_what_does_not_fit<B: PpoBackend>() {
     let data = Data::new(&[4, 3], BATCH, &mut SplitMix(7));
     let wrong = Data { actions: vec![3; BATCH], ..data };
     assert_eq!(ppo_update(&mut networks, &wrong, 1e-3).unwrap_err(), Error::Action { action: 3, count: 3 });
-    let rows = networks.evaluate(&[0.0; 4 * 4]).map(drop).unwrap_err();
-    assert_eq!(rows, Error::Len { what: "observations", expected: 20, found: 16 });
+    for (found, expected) in [(0, 4), (15, 16), (24, 20)] {
+        let rows = networks.evaluate(&vec![0.0; found]).map(drop).unwrap_err();
+        assert_eq!(rows, Error::Len { what: "observations", expected, found });
+    }
+    assert_eq!(
+        networks.evaluate(&[0.0; 4 * 4]).unwrap().values.len(),
+        4,
+        "fewer rows than there is room for"
+    );
     let network = |outputs| Mlp::new(&[4, 8, outputs], &mut SplitMix(8)).unwrap();
     let made = |batch| {
         let (options, adam) = (PpoLossOptions::default(), AdamOptions::default());

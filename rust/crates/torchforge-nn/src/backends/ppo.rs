@@ -4,7 +4,7 @@ use crate::{Activation, AdamOptions, DensePpo, Error, Mlp, NetworkState, PpoLoss
 
 /// A [`PpoUpdate`] that is made of given networks, and gives out what it has learnt.
 pub trait PpoBackend: PpoUpdate {
-    /// Networks of these parameters with `activation` between their layers, and fresh moments: `rows` observations are
+    /// Networks of these parameters with `activation` between their layers, and fresh moments: up to `rows` observations are
     /// evaluated at once, minibatches have `batch` rows.
     fn from_networks(
         actor: &Mlp,

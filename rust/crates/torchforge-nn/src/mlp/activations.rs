@@ -10,8 +10,10 @@ pub(super) fn padded(len: usize) -> usize {
 }
 
 /// The outputs of every layer, or the gradients with respect to them.
+#[derive(Debug, Clone)]
 pub(crate) struct Activations {
     pub(super) batch: usize,
+    most_rows: usize,
     /// For each hidden layer (batch, outputs), rows padded to whole vectors, with whole vectors of rows; what is padding
     /// is zero.
     pub(super) hidden: Vec<Buffer>,
@@ -20,6 +22,23 @@ pub(crate) struct Activations {
 }
 
 impl Activations {
+    /// Rows of the batch.
+    pub(crate) fn rows(&self) -> usize {
+        self.batch
+    }
+
+    /// Rows that there is room for.
+    pub(crate) fn most_rows(&self) -> usize {
+        self.most_rows
+    }
+
+    /// From now on the batch has so many rows. What is padding then may hold what rows before have left, so nothing can go
+    /// backward through it.
+    pub(crate) fn set_rows(&mut self, rows: usize) {
+        assert!(rows <= self.most_rows, "room for {} rows, not {rows}", self.most_rows);
+        self.batch = rows;
+    }
+
     /// From one row of [`output`](Self::output) to the next: the batch in whole vectors.
     pub(crate) fn width(&self) -> usize {
         padded(self.batch)
@@ -62,6 +81,7 @@ impl Mlp {
         let (last, hidden) = self.layers.split_last().expect("a network has layers");
         Activations {
             batch,
+            most_rows: batch,
             hidden: hidden.iter().map(|layer| Buffer::zeros(rows * padded(layer.outputs))).collect(),
             output: Buffer::zeros(last.outputs * rows),
         }

@@ -1,6 +1,7 @@
 //! A multilayer perceptron.
 
 mod activations;
+mod evaluate;
 mod factors;
 mod passes;
 
@@ -84,6 +85,8 @@ pub struct Mlp {
     parameters: Buffer,
     activation: Activation,
     factors: Factors,
+    /// Room that [`evaluate`](Self::evaluate) has taken.
+    evaluated: Option<Activations>,
 }
 
 impl Mlp {
@@ -227,7 +230,7 @@ impl Mlp {
         }
         check_memory("a network", &[len])?;
         let factors = Factors::new(&layers);
-        Ok(Self { layers, parameters: Buffer::zeros(len), activation, factors })
+        Ok(Self { layers, parameters: Buffer::zeros(len), activation, factors, evaluated: None })
     }
 
     /// Writes values that are laid out as this network's parameters (the parameters themselves, or their

@@ -105,7 +105,11 @@ pub trait PpoUpdate {
         None
     }
 
-    /// Policy and values of (rows, observation length), for the number of rows that it was made for.
+    /// Policy and values of (rows, observation length), for one row to as many as it was made for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where there are no whole rows, none, or more.
     fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error>;
 
     /// How far the policy has moved from the one that took a minibatch's actions; nothing is learnt.
@@ -133,7 +137,7 @@ pub struct DensePpo {
 }
 
 impl DensePpo {
-    /// Given networks, with fresh moments: `rows` observations are evaluated at once, minibatches have `batch` rows.
+    /// Given networks, with fresh moments: up to `rows` observations are evaluated at once, minibatches have `batch` rows.
     pub fn new(
         actor: Mlp,
         critic: Mlp,
@@ -222,18 +226,20 @@ impl DensePpo {
     }
 
     #[inline(always)]
-    fn evaluate_with<S: Simd>(&mut self, simd: S, observations: &[f32]) {
+    fn evaluate_with<S: Simd>(&mut self, simd: S, observations: &[f32], rows: usize) {
         let [policy, critic] = &mut self.row_activations;
+        policy.set_rows(rows);
+        critic.set_rows(rows);
         let width = policy.width();
         let processor = Processor::new(simd, self.pool.as_ref());
         self.actor.network.forward(processor, observations, policy);
         self.critic.network.forward(processor, observations, critic);
         let actions = self.sizes.actions;
         let logits = policy.output();
-        self.values.copy_from_slice(&critic.output()[..self.sizes.rows]);
-        for first in (0..self.sizes.rows).step_by(LANES) {
+        self.values[..rows].copy_from_slice(&critic.output()[..rows]);
+        for first in (0..rows).step_by(LANES) {
             let softmax = Softmax::new(simd, &logits[first..], actions, width);
-            let last = self.sizes.rows.min(first + LANES);
+            let last = rows.min(first + LANES);
             for action in 0..actions {
                 let (probability, logarithm) = softmax.action(simd, &logits[first..], action, width);
                 let mut lanes = [[0.0; LANES]; 2];
@@ -413,12 +419,13 @@ impl PpoUpdate for DensePpo {
     }
 
     fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
-        self.sizes.check_rows(observations)?;
-        dispatch(self.path, Evaluate { ppo: self, observations });
+        let rows = self.sizes.check_rows(observations)?;
+        dispatch(self.path, Evaluate { ppo: self, observations, rows });
+        let policy = ..rows * self.sizes.actions;
         Ok(Evaluation {
-            probabilities: &self.probabilities,
-            log_probabilities: &self.log_probabilities,
-            values: &self.values,
+            probabilities: &self.probabilities[policy],
+            log_probabilities: &self.log_probabilities[policy],
+            values: &self.values[..rows],
         })
     }
 
@@ -445,6 +452,7 @@ impl NetworkState for DensePpo {
 struct Evaluate<'a> {
     ppo: &'a mut DensePpo,
     observations: &'a [f32],
+    rows: usize,
 }
 
 impl Work for Evaluate<'_> {
@@ -452,7 +460,7 @@ impl Work for Evaluate<'_> {
 
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) {
-        self.ppo.evaluate_with(simd, self.observations);
+        self.ppo.evaluate_with(simd, self.observations, self.rows);
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) struct PpoSizes {
     pub(crate) observation: usize,
     /// Actions that the policy chooses among.
     pub(crate) actions: usize,
-    /// Observations that are evaluated at once.
+    /// Observations that are evaluated at once, at most.
     pub(crate) rows: usize,
     /// Rows of a minibatch.
     pub(crate) batch: usize,
@@ -28,8 +28,11 @@ impl PpoSizes {
         Ok(Self { observation, actions, rows, batch })
     }
 
-    pub(crate) fn check_rows(&self, observations: &[f32]) -> Result<(), Error> {
-        check_len("observations", self.rows * self.observation, observations.len())
+    /// The rows of these observations, if they are whole, and as many as can be evaluated at once.
+    pub(crate) fn check_rows(&self, observations: &[f32]) -> Result<usize, Error> {
+        let rows = observations.len().div_ceil(self.observation).clamp(1, self.rows);
+        check_len("observations", rows * self.observation, observations.len())?;
+        Ok(rows)
     }
 
     pub(crate) fn check_minibatch(&self, minibatch: &PpoMinibatch<'_>) -> Result<(), Error> {
