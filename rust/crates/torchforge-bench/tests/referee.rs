@@ -192,9 +192,8 @@ fn divergences_are_led_by_a_referee() {
         for name in ["policy", "reference"] {
             tape_input(&folder, "small", name, 7 * batch);
         }
-        let parameters = format!(
-            r#"{{"batch":{batch},"length":7,"k3":{k3},"calls":5,"warmup":1,"repetitions":3}}"#
-        );
+        let parameters =
+            format!(r#"{{"batch":{batch},"length":7,"k3":{k3},"calls":5,"warmup":1,"repetitions":3}}"#);
         let done = is_led("token-kl", "small", &parameters, &folder, |files| {
             digest([&fs::read(files.join("kl.npy")).unwrap()[128..]])
         });

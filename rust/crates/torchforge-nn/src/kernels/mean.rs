@@ -14,7 +14,7 @@ pub(crate) fn row_weights(first: usize, batch: usize) -> [f32; LANES] {
 
 /// The sum of the lanes.
 #[inline(always)]
-pub(crate) fn total<S: Simd>(simd: S, vector: S::Vector) -> f64 {
+pub(crate) fn horizontal_sum<S: Simd>(simd: S, vector: S::Vector) -> f64 {
     let mut lanes = [0.0; LANES];
     simd.store(vector, &mut lanes);
     let mut sum = 0.0;

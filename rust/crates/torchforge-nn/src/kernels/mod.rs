@@ -19,9 +19,9 @@ mod vector;
 pub use adam::{Adam, AdamOptions};
 pub(crate) use dots::dots;
 pub(crate) use elementary::{exp, is_whole, ln, tanh};
-pub(crate) use mean::{row_weights, total};
+pub(crate) use mean::{horizontal_sum, row_weights};
 pub(crate) use multiply::{
-    ByColumns, ByRows, Finish, Plain, Relu, Tanh, TanhDerivative, WherePositive, multiply,
+    ByColumns, ByRows, Epilogue, Plain, Relu, Tanh, TanhDerivative, WherePositive, multiply,
 };
 pub use normal::fill_standard_normal;
 pub(crate) use sparse::multiply_sparse;

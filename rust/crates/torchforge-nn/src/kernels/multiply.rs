@@ -77,18 +77,18 @@ impl<'a> Left for ByColumns<'a> {
 /// What becomes of a sum before it is stored.
 ///
 /// Not a closure, which nothing could force to be inlined.
-pub(crate) trait Finish: Copy + Sync {
+pub(crate) trait Epilogue: Copy + Sync {
     /// `sum` are the sixteen outputs from `place` on.
-    fn finish<S: Simd>(self, simd: S, sum: S::Vector, place: usize) -> S::Vector;
+    fn apply<S: Simd>(self, simd: S, sum: S::Vector, place: usize) -> S::Vector;
 }
 
 /// The sum itself.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain;
 
-impl Finish for Plain {
+impl Epilogue for Plain {
     #[inline(always)]
-    fn finish<S: Simd>(self, _: S, sum: S::Vector, _: usize) -> S::Vector {
+    fn apply<S: Simd>(self, _: S, sum: S::Vector, _: usize) -> S::Vector {
         sum
     }
 }
@@ -97,9 +97,9 @@ impl Finish for Plain {
 #[derive(Clone, Copy)]
 pub(crate) struct Relu;
 
-impl Finish for Relu {
+impl Epilogue for Relu {
     #[inline(always)]
-    fn finish<S: Simd>(self, simd: S, sum: S::Vector, _: usize) -> S::Vector {
+    fn apply<S: Simd>(self, simd: S, sum: S::Vector, _: usize) -> S::Vector {
         simd.relu(sum)
     }
 }
@@ -108,9 +108,9 @@ impl Finish for Relu {
 #[derive(Clone, Copy)]
 pub(crate) struct Tanh;
 
-impl Finish for Tanh {
+impl Epilogue for Tanh {
     #[inline(always)]
-    fn finish<S: Simd>(self, simd: S, sum: S::Vector, _: usize) -> S::Vector {
+    fn apply<S: Simd>(self, simd: S, sum: S::Vector, _: usize) -> S::Vector {
         tanh(simd, sum)
     }
 }
@@ -119,9 +119,9 @@ impl Finish for Tanh {
 #[derive(Clone, Copy)]
 pub(crate) struct TanhDerivative<'a>(pub(crate) &'a [f32]);
 
-impl Finish for TanhDerivative<'_> {
+impl Epilogue for TanhDerivative<'_> {
     #[inline(always)]
-    fn finish<S: Simd>(self, simd: S, sum: S::Vector, place: usize) -> S::Vector {
+    fn apply<S: Simd>(self, simd: S, sum: S::Vector, place: usize) -> S::Vector {
         let activation = simd.load(&self.0[place..]);
         let minus = simd.sub(simd.splat(0.0), activation);
         simd.mul(sum, simd.mul_add(minus, activation, simd.splat(1.0)))
@@ -132,14 +132,14 @@ impl Finish for TanhDerivative<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct WherePositive<'a>(pub(crate) &'a [f32]);
 
-impl Finish for WherePositive<'_> {
+impl Epilogue for WherePositive<'_> {
     #[inline(always)]
-    fn finish<S: Simd>(self, simd: S, sum: S::Vector, place: usize) -> S::Vector {
+    fn apply<S: Simd>(self, simd: S, sum: S::Vector, place: usize) -> S::Vector {
         simd.where_positive(simd.load(&self.0[place..]), sum)
     }
 }
 
-/// `out = finish(start + left · right)`.
+/// `out = epilogue(start + left · right)`.
 ///
 /// `right` is (depth, width) with whole vectors in a row; `out` has `rows` rows of `columns <= width` values.
 /// `start` is the first addend of each column, or empty for zero.
@@ -152,7 +152,7 @@ pub(crate) fn multiply<S: Simd>(
     left: impl Left,
     right: &[f32],
     start: &[f32],
-    finish: impl Finish,
+    epilogue: impl Epilogue,
     out: &mut [f32],
 ) {
     assert!(width.is_multiple_of(LANES) && columns <= width, "whole vectors");
@@ -160,7 +160,7 @@ pub(crate) fn multiply<S: Simd>(
     let simd = processor.simd;
     share_rows(processor, (rows, columns, right.len() / width), out, |first_row, out| {
         let rows = out.len() / columns;
-        simd.run(Product { first_row, rows, columns, width, left, right, start, finish, out });
+        simd.run(Product { first_row, rows, columns, width, left, right, start, epilogue, out });
     });
 }
 
@@ -186,7 +186,7 @@ pub(super) fn share_rows<S: Simd>(
 /// 1.3 million, those of SAC's middle layers 17.
 const LEAST_DIVIDED: usize = 1 << 21;
 
-/// Some rows of a product. A function of its own: compiled once for each factor and finish, not at every call.
+/// Some rows of a product. A function of its own: compiled once for each factor and epilogue, not at every call.
 struct Product<'a, L, F> {
     /// Its number in the left factor; in `out` it is the first.
     first_row: usize,
@@ -196,11 +196,11 @@ struct Product<'a, L, F> {
     left: L,
     right: &'a [f32],
     start: &'a [f32],
-    finish: F,
+    epilogue: F,
     out: &'a mut [f32],
 }
 
-impl<L: Left, F: Finish> Work for Product<'_, L, F> {
+impl<L: Left, F: Epilogue> Work for Product<'_, L, F> {
     type Done = ();
 
     #[inline(always)]
@@ -261,7 +261,7 @@ const FEW_PACKED: usize = 2048;
 const PACKED_ROWS: usize = 48;
 const PACKED_DEPTH: usize = 80;
 
-impl<L: Left, F: Finish> Product<'_, L, F> {
+impl<L: Left, F: Epilogue> Product<'_, L, F> {
     /// All rows of `VECTORS` vectors of columns: what a tile reads of the right factor stays in the nearest cache.
     /// Returns `VECTORS`.
     ///
@@ -357,7 +357,7 @@ impl<L: Left, F: Finish> Product<'_, L, F> {
             let out = &mut self.out[row * self.columns..][..self.columns];
             for (column, sum) in (first_column..).step_by(LANES).zip(sums) {
                 let place = (self.first_row + row) * self.columns + column;
-                let sum = if right.last { self.finish.finish(simd, sum, place) } else { sum };
+                let sum = if right.last { self.epilogue.apply(simd, sum, place) } else { sum };
                 simd.store_up_to(sum, &mut out[column..]);
             }
         }

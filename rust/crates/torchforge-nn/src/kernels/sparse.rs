@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::Finish;
+use super::Epilogue;
 use super::multiply::share_rows;
 use super::strip::{load, store};
 use crate::buffer::Aligned;
 use crate::processor::Processor;
 use crate::simd::{LANES, Simd, Work};
 
-/// `out = finish(start + left · right)`, where zeros of `left` take no time.
+/// `out = epilogue(start + left · right)`, where zeros of `left` take no time.
 ///
 /// What ReLU lets through, and every gradient behind it, is full of zeros: in trainings of DQN on CartPole 39 of a
 /// hundred, of SAC on Pendulum 54. Each row of the output is a sum of those rows of `right` whose factor is not zero, in
@@ -27,7 +27,7 @@ pub(crate) fn multiply_sparse<S: Simd>(
     (left, stride): (&[f32], usize),
     (right, filled): (&[f32], usize),
     start: &[f32],
-    finish: impl Finish,
+    epilogue: impl Epilogue,
     out: &mut [f32],
 ) {
     assert!(width.is_multiple_of(LANES) && columns <= width, "whole vectors");
@@ -36,11 +36,11 @@ pub(crate) fn multiply_sparse<S: Simd>(
     let simd = processor.simd;
     share_rows(processor, (rows, columns, right.len() / width), out, |first_row, out| {
         let left = &left[first_row * stride..];
-        simd.run(Product { first_row, columns, width, left, stride, right, filled, start, finish, out });
+        simd.run(Product { first_row, columns, width, left, stride, right, filled, start, epilogue, out });
     });
 }
 
-/// Some rows of a product. A function of its own: compiled once for each finish, not at every call.
+/// Some rows of a product. A function of its own: compiled once for each epilogue, not at every call.
 struct Product<'a, F> {
     /// The number of the first row in the whole output.
     first_row: usize,
@@ -52,7 +52,7 @@ struct Product<'a, F> {
     /// Columns of `right` before those that are padding.
     filled: usize,
     start: &'a [f32],
-    finish: F,
+    epilogue: F,
     out: &'a mut [f32],
 }
 
@@ -78,7 +78,7 @@ struct Panel<'a> {
     first_column: usize,
 }
 
-impl<F: Finish> Work for Product<'_, F> {
+impl<F: Epilogue> Work for Product<'_, F> {
     type Done = ();
 
     #[inline(always)]
@@ -118,7 +118,7 @@ fn strip<S: Simd>(vectors: usize) -> usize {
     [MOST_VECTORS, 6, 4, 2].into_iter().find(|&strip| strip <= even).unwrap_or(1)
 }
 
-impl<F: Finish> Product<'_, F> {
+impl<F: Epilogue> Product<'_, F> {
     /// All rows of `VECTORS` vectors of columns, the last of which is but `HALF` filled; returns `VECTORS`.
     ///
     /// Panels are gathered into `room`, if there is such: in one piece their lines do not push each other out of the few
@@ -260,7 +260,7 @@ impl<F: Finish> Product<'_, F> {
             if panel.last {
                 let place = (self.first_row + row) * self.columns + panel.first_column;
                 for (number, sum) in sums.iter_mut().enumerate() {
-                    *sum = self.finish.finish(simd, *sum, place + number * LANES);
+                    *sum = self.epilogue.apply(simd, *sum, place + number * LANES);
                 }
             }
             store(simd, sums, &mut self.out[row * self.columns..][panel.first_column..self.columns]);

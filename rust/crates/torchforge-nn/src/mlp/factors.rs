@@ -57,7 +57,7 @@ impl Factors {
     }
 
     /// The parameters are about to be changed.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn invalidate(&mut self) {
         (self.ready_forward, self.ready_backward) = (false, false);
     }
 

@@ -320,7 +320,7 @@ impl Mlp {
 
     /// All parameters, to be changed.
     pub(crate) fn parameters_mut(&mut self) -> &mut [f32] {
-        self.factors.forget();
+        self.factors.invalidate();
         &mut self.parameters
     }
 }

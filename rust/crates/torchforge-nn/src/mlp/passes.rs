@@ -7,7 +7,7 @@ use super::factors::Factor;
 use super::{Activation, Mlp};
 use crate::buffer::Buffer;
 use crate::kernels::{
-    ByColumns, ByRows, Finish, Plain, Relu, Tanh, TanhDerivative, WherePositive, dots, multiply,
+    ByColumns, ByRows, Epilogue, Plain, Relu, Tanh, TanhDerivative, WherePositive, dots, multiply,
     multiply_sparse, sums_of_columns, sums_over_lanes, transpose,
 };
 use crate::processor::Processor;
@@ -186,7 +186,7 @@ impl Mlp {
         number: usize,
         activations: &Activations,
         errors: &mut Activations,
-        derivative: impl Finish,
+        derivative: impl Epilogue,
     ) {
         let batch = activations.batch;
         let Factor { values, width } = self.along(number);

@@ -146,7 +146,7 @@ fn k3<S: Simd>(simd: S, policy: &[f32], reference: &[f32]) -> f64 {
             let ratio = kernels::exp(simd, difference);
             lanes = simd.add(lanes, simd.sub(simd.sub(ratio, simd.splat(1.0)), difference));
         }
-        sum += kernels::total(simd, lanes);
+        sum += kernels::horizontal_sum(simd, lanes);
     }
     sum
 }

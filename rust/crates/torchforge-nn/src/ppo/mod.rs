@@ -7,7 +7,7 @@ pub use shift::PolicyShift;
 pub(crate) use sizes::PpoSizes;
 
 use crate::error::check_len;
-use crate::kernels::{exp, is_whole, ln, row_weights, sum_of_squares, total};
+use crate::kernels::{exp, horizontal_sum, is_whole, ln, row_weights, sum_of_squares};
 use crate::learner::Learner;
 use crate::mlp::Activations;
 use crate::processor::Processor;
@@ -365,7 +365,7 @@ impl DensePpo {
                 simd.store(error, &mut errors[action * width + first..]);
             }
         }
-        (total(simd, loss_sum), total(simd, entropy_sum))
+        (horizontal_sum(simd, loss_sum), horizontal_sum(simd, entropy_sum))
     }
 
     /// Writes the gradient with respect to the critic's outputs; returns the critic's loss.
@@ -400,7 +400,7 @@ impl DensePpo {
             let share = simd.mul(weight, simd.splat(self.options.value_weight as f32));
             simd.store(simd.mul(slope, share), &mut errors[first..]);
         }
-        0.5 * total(simd, sum)
+        0.5 * horizontal_sum(simd, sum)
     }
 }
 
@@ -530,7 +530,7 @@ impl<S: Simd> Softmax<S> {
 /// What gradients of this length are multiplied by, so that they are no longer than `largest`: as
 /// `torch.nn.utils.clip_grad_norm_` has it.
 #[inline(always)]
-pub(crate) fn largest_share(largest: f64, length: f64) -> f64 {
+pub(crate) fn clip_coefficient(largest: f64, length: f64) -> f64 {
     let share = largest / (length + 1e-6);
     if share < 1.0 { share } else { 1.0 }
 }

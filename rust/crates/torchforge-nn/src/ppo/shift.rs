@@ -1,7 +1,7 @@
 //! How far a policy has moved from the one that acted.
 
 use super::{DensePpo, PpoMinibatch, Softmax};
-use crate::kernels::{exp, is_whole, row_weights, total};
+use crate::kernels::{exp, horizontal_sum, is_whole, row_weights};
 use crate::processor::Processor;
 use crate::simd::{LANES, Simd, Work};
 
@@ -82,9 +82,9 @@ impl DensePpo {
         }
         let [old_approx_kl, approx_kl, clip_fraction] = sums;
         PolicyShift {
-            old_approx_kl: total(simd, old_approx_kl) as f32,
-            approx_kl: total(simd, approx_kl) as f32,
-            clip_fraction: total(simd, clip_fraction) as f32,
+            old_approx_kl: horizontal_sum(simd, old_approx_kl) as f32,
+            approx_kl: horizontal_sum(simd, approx_kl) as f32,
+            clip_fraction: horizontal_sum(simd, clip_fraction) as f32,
         }
     }
 }

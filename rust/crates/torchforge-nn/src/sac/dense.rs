@@ -6,7 +6,7 @@ use super::{
     ActionRange, CriticLoss, LOG_DEVIATION, PolicyLoss, PolicyNoise, SQUASH_EPSILON, SacLossOptions,
     SacMinibatch, SacNetworks, SacSizes, SacUpdate, Temperature,
 };
-use crate::kernels::{exp, row_weights, tanh, total};
+use crate::kernels::{exp, horizontal_sum, row_weights, tanh};
 use crate::learner::Learner;
 use crate::mlp::{Activations, LayerNames, RowActivations};
 use crate::processor::Processor;
@@ -208,11 +208,11 @@ impl DenseSac {
                 simd.store(error, &mut critic.learner.errors.output_mut()[first..]);
             }
         }
-        let (one, other) = (total(simd, sums[0]), total(simd, sums[1]));
+        let (one, other) = (horizontal_sum(simd, sums[0]), horizontal_sum(simd, sums[1]));
         CriticLoss {
             sum: (one + other) as f32,
             each: [one as f32, other as f32],
-            values: [total(simd, value_sums[0]) as f32, total(simd, value_sums[1]) as f32],
+            values: [horizontal_sum(simd, value_sums[0]) as f32, horizontal_sum(simd, value_sums[1]) as f32],
         }
     }
 
@@ -274,7 +274,7 @@ impl DenseSac {
             simd.store(error, &mut first_critic.learner.errors.output_mut()[first..]);
             simd.store(other_error, &mut second_critic.learner.errors.output_mut()[first..]);
         }
-        total(simd, sum) as f32
+        horizontal_sum(simd, sum) as f32
     }
 
     /// The gradients with respect to the actions, in the place of those by the means, become those with respect to
@@ -325,7 +325,7 @@ impl DenseSac {
             let excess = simd.add(simd.load(&self.policy.log_probabilities[first..]), target_entropy);
             sum = simd.mul_add(excess, weight, sum);
         }
-        (-f64::from(self.alpha) * total(simd, sum)) as f32
+        (-f64::from(self.alpha) * horizontal_sum(simd, sum)) as f32
     }
 
     /// The temperature's step, with the gradient of its loss by its logarithm.

@@ -6,7 +6,7 @@ use burn::tensor::{Device, Tensor};
 use super::network::Learner;
 use super::{indices, rows, values};
 use crate::backends::PpoBackend;
-use crate::ppo::{PpoSizes, largest_share};
+use crate::ppo::{PpoSizes, clip_coefficient};
 use crate::{
     Activation, AdamOptions, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch,
     PpoUpdate,
@@ -122,7 +122,7 @@ impl PpoUpdate for BurnPpo {
         self.critic.take(&critic, &mut gradients);
         let gradient_norm = (self.actor.squares() + self.critic.squares()).sqrt();
         for learner in [&mut self.actor, &mut self.critic] {
-            learner.shrink(largest_share(largest_gradient_norm, gradient_norm));
+            learner.shrink(clip_coefficient(largest_gradient_norm, gradient_norm));
             learner.set_learning_rate(learning_rate);
             learner.step();
         }

@@ -5,7 +5,7 @@ use candle_core::{Device, Result, Tensor};
 use super::network::Learner;
 use super::rows;
 use crate::backends::PpoBackend;
-use crate::ppo::{PpoSizes, largest_share};
+use crate::ppo::{PpoSizes, clip_coefficient};
 use crate::{
     Activation, AdamOptions, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch,
     PpoUpdate,
@@ -70,7 +70,7 @@ impl CandlePpo {
         self.critic.take(&mut found)?;
         let gradient_norm = (self.actor.squares()? + self.critic.squares()?).sqrt();
         for learner in [&mut self.actor, &mut self.critic] {
-            learner.shrink(largest_share(largest_gradient_norm, gradient_norm))?;
+            learner.shrink(clip_coefficient(largest_gradient_norm, gradient_norm))?;
             learner.set_learning_rate(learning_rate);
             learner.step()?;
         }
