@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::{LANES, ROOT_OF_HALF, Simd, Work};
 
-/// Made only where the processor has AVX2 and FMA.
+/// A value is the proof that the processor has what `run` enables.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2(());
 
@@ -17,8 +17,6 @@ impl Avx2 {
     }
 }
 
-/// SAFETY of every block below: a value of `Avx2` exists only after the features were detected; pointers come from
-/// slices whose length is asserted beside them.
 impl Simd for Avx2 {
     type Vector = Halves;
     type Mask = Halves;
@@ -33,27 +31,27 @@ impl Simd for Avx2 {
         fn compiled<W: Work>(simd: Avx2, work: W) -> W::Done {
             work.with(simd)
         }
-        // SAFETY: as above.
+        // SAFETY: `new` made this value where the processor has all that `compiled` enables.
         unsafe { compiled(self, work) }
     }
 
     #[inline(always)]
     fn splat(self, value: f32) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_set1_ps(value); 2] }
     }
 
     #[inline(always)]
     fn load(self, values: &[f32]) -> Halves {
         assert!(values.len() >= LANES);
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions; the slice has sixteen values.
         unsafe { [_mm256_loadu_ps(values.as_ptr()), _mm256_loadu_ps(values.as_ptr().add(8))] }
     }
 
     #[inline(always)]
     fn store(self, vector: Halves, values: &mut [f32]) {
         assert!(values.len() >= LANES);
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions; the slice has sixteen values.
         unsafe {
             _mm256_storeu_ps(values.as_mut_ptr(), vector[0]);
             _mm256_storeu_ps(values.as_mut_ptr().add(8), vector[1]);
@@ -62,49 +60,49 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     fn add(self, a: Halves, b: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_add_ps(a[0], b[0]), _mm256_add_ps(a[1], b[1])] }
     }
 
     #[inline(always)]
     fn sub(self, a: Halves, b: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_sub_ps(a[0], b[0]), _mm256_sub_ps(a[1], b[1])] }
     }
 
     #[inline(always)]
     fn mul(self, a: Halves, b: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_mul_ps(a[0], b[0]), _mm256_mul_ps(a[1], b[1])] }
     }
 
     #[inline(always)]
     fn div(self, a: Halves, b: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_div_ps(a[0], b[0]), _mm256_div_ps(a[1], b[1])] }
     }
 
     #[inline(always)]
     fn mul_add(self, a: Halves, b: Halves, c: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_fmadd_ps(a[1], b[1], c[1])] }
     }
 
     #[inline(always)]
     fn mul_add_half(self, a: Halves, b: Halves, c: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_setzero_ps()] }
     }
 
     #[inline(always)]
     fn sqrt(self, a: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_sqrt_ps(a[0]), _mm256_sqrt_ps(a[1])] }
     }
 
     #[inline(always)]
     fn abs(self, a: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             let sign = _mm256_set1_ps(-0.0);
             [_mm256_andnot_ps(sign, a[0]), _mm256_andnot_ps(sign, a[1])]
@@ -113,7 +111,7 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     fn copy_sign(self, magnitude: f32, sign: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             let (bit, magnitude) = (_mm256_set1_ps(-0.0), _mm256_set1_ps(magnitude));
             [
@@ -125,19 +123,19 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     fn less(self, a: Halves, b: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_cmp_ps::<_CMP_LT_OQ>(a[0], b[0]), _mm256_cmp_ps::<_CMP_LT_OQ>(a[1], b[1])] }
     }
 
     #[inline(always)]
     fn either(self, a: Halves, b: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_or_ps(a[0], b[0]), _mm256_or_ps(a[1], b[1])] }
     }
 
     #[inline(always)]
     fn nonzero(self, a: Halves) -> u16 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         let [low, high] = unsafe {
             let zero = _mm256_setzero_ps();
             [
@@ -150,13 +148,13 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     fn select(self, mask: Halves, yes: Halves, no: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { [_mm256_blendv_ps(no[0], yes[0], mask[0]), _mm256_blendv_ps(no[1], yes[1], mask[1])] }
     }
 
     #[inline(always)]
     fn power_of_two(self, n: Halves) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             let mut out = n;
             for half in &mut out {
@@ -169,7 +167,7 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     fn split(self, a: Halves) -> (Halves, Halves) {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             let (mut exponents, mut mantissas) = (a, a);
             for half in 0..2 {
@@ -193,7 +191,7 @@ impl Simd for Avx2 {
                 for (row, vector) in square.iter_mut().zip(&v[8 * other..]) {
                     *row = vector[half];
                 }
-                for (column, vector) in transpose_eight(square).into_iter().zip(&mut out[8 * half..]) {
+                for (column, vector) in transpose_eight(self, square).into_iter().zip(&mut out[8 * half..]) {
                     vector[other] = column;
                 }
             }
@@ -203,7 +201,7 @@ impl Simd for Avx2 {
 
     #[inline(always)]
     fn sums(self, v: [Halves; LANES]) -> Halves {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             let mut halves = [_mm256_setzero_ps(); 2];
             for (first, half) in [0, 8].into_iter().zip(&mut halves) {
@@ -228,8 +226,8 @@ impl Simd for Avx2 {
 
 /// A square of eight rows.
 #[inline(always)]
-fn transpose_eight(v: [__m256; 8]) -> [__m256; 8] {
-    // SAFETY: called where the features were detected.
+fn transpose_eight(_: Avx2, v: [__m256; 8]) -> [__m256; 8] {
+    // SAFETY: the first argument is the proof that the processor has the instructions.
     unsafe {
         let mut columns = [_mm256_setzero_ps(); 8];
         for (rows, columns) in v.as_chunks::<4>().0.iter().zip(columns.as_chunks_mut::<4>().0) {

@@ -4,18 +4,20 @@ use std::arch::x86_64::*;
 
 use super::{LANES, ROOT_OF_HALF, Simd, Work};
 
-/// Made only where the processor has AVX-512F.
+/// A value is the proof that the processor has what `run` enables.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx512(());
 
 impl Avx512 {
     pub(crate) fn new() -> Option<Self> {
-        is_x86_feature_detected!("avx512f").then_some(Self(()))
+        // A hypervisor may hide one feature and show another.
+        (is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma"))
+        .then_some(Self(()))
     }
 }
 
-/// SAFETY of every block below: a value of `Avx512` exists only after the feature was detected; pointers come from
-/// slices whose length is asserted beside them.
 impl Simd for Avx512 {
     type Vector = __m512;
     type Mask = __mmask16;
@@ -30,77 +32,77 @@ impl Simd for Avx512 {
         fn compiled<W: Work>(simd: Avx512, work: W) -> W::Done {
             work.with(simd)
         }
-        // SAFETY: as above; every processor with AVX-512F has AVX2 and FMA.
+        // SAFETY: `new` made this value where the processor has all that `compiled` enables.
         unsafe { compiled(self, work) }
     }
 
     #[inline(always)]
     fn splat(self, value: f32) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_set1_ps(value) }
     }
 
     #[inline(always)]
     fn load(self, values: &[f32]) -> __m512 {
         assert!(values.len() >= LANES);
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions; the slice has sixteen values.
         unsafe { _mm512_loadu_ps(values.as_ptr()) }
     }
 
     #[inline(always)]
     fn store(self, vector: __m512, values: &mut [f32]) {
         assert!(values.len() >= LANES);
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions; the slice has sixteen values.
         unsafe { _mm512_storeu_ps(values.as_mut_ptr(), vector) }
     }
 
     #[inline(always)]
     fn load_up_to(self, values: &[f32]) -> __m512 {
         let mask = first_lanes(values.len());
-        // SAFETY: as above; lanes that are masked out are not read.
+        // SAFETY: `self` is the proof that the processor has the instructions; no lane beyond the slice is read.
         unsafe { _mm512_maskz_loadu_ps(mask, values.as_ptr()) }
     }
 
     #[inline(always)]
     fn store_up_to(self, vector: __m512, values: &mut [f32]) {
         let mask = first_lanes(values.len());
-        // SAFETY: as above; lanes that are masked out are not written.
+        // SAFETY: `self` is the proof that the processor has the instructions; no lane beyond the slice is written.
         unsafe { _mm512_mask_storeu_ps(values.as_mut_ptr(), mask, vector) }
     }
 
     #[inline(always)]
     fn add(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_add_ps(a, b) }
     }
 
     #[inline(always)]
     fn sub(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_sub_ps(a, b) }
     }
 
     #[inline(always)]
     fn mul(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_mul_ps(a, b) }
     }
 
     #[inline(always)]
     fn div(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_div_ps(a, b) }
     }
 
     #[inline(always)]
     fn mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_fmadd_ps(a, b, c) }
     }
 
     #[inline(always)]
     fn mul_add_half(self, a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             let [a, b, c] = [_mm512_castps512_ps256(a), _mm512_castps512_ps256(b), _mm512_castps512_ps256(c)];
             _mm512_zextps256_ps512(_mm256_fmadd_ps(a, b, c))
@@ -109,19 +111,19 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     fn sqrt(self, a: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_sqrt_ps(a) }
     }
 
     #[inline(always)]
     fn abs(self, a: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_abs_ps(a) }
     }
 
     #[inline(always)]
     fn copy_sign(self, magnitude: f32, sign: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             // AVX-512F has no `and` and `or` for floats.
             let bit = _mm512_and_si512(_mm512_castps_si512(sign), _mm512_set1_epi32(i32::MIN));
@@ -131,7 +133,7 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     fn less(self, a: __m512, b: __m512) -> __mmask16 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b) }
     }
 
@@ -142,19 +144,19 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     fn nonzero(self, a: __m512) -> u16 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(a, _mm512_setzero_ps()) }
     }
 
     #[inline(always)]
     fn select(self, mask: __mmask16, yes: __m512, no: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe { _mm512_mask_blend_ps(mask, no, yes) }
     }
 
     #[inline(always)]
     fn power_of_two(self, n: __m512) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             let biased = _mm512_add_epi32(_mm512_cvtps_epi32(n), _mm512_set1_epi32(127));
             _mm512_castsi512_ps(_mm512_slli_epi32::<23>(biased))
@@ -163,7 +165,7 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     fn split(self, a: __m512) -> (__m512, __m512) {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             let bits = _mm512_castps_si512(a);
             let exponent =
@@ -175,7 +177,7 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     fn transpose(self, v: [__m512; LANES]) -> [__m512; LANES] {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             // Squares of four within the 128-bit blocks: block b of column[4 r + c] is row r of what becomes
             // vector 4 b + c.
@@ -205,7 +207,7 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     fn sums(self, v: [__m512; LANES]) -> __m512 {
-        // SAFETY: as above.
+        // SAFETY: `self` is the proof that the processor has the instructions.
         unsafe {
             // Halves of two vectors side by side, so that each addition does the work of two.
             let mut fours = [_mm512_setzero_ps(); 4];

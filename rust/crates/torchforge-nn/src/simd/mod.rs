@@ -5,8 +5,8 @@
 //! everywhere, and additions, products, quotients and square roots are rounded exactly by IEEE 754.
 //! What would differ is not here: no minimum or maximum (signed zeros), no reciprocal estimates, no flush modes.
 //!
-//! All of the crate's `unsafe` but one line is below this module (the other ends borrows in `thread_pool`): intrinsics, which need the processor's support, and the
-//! memory behind a slice that was checked one line earlier.
+//! All of the crate's `unsafe` but one line is below this module: intrinsics, which need the processor's support, and the
+//! memory behind a slice that was checked one line earlier. The other line, in `thread_pool`, lengthens a borrow.
 
 #![allow(unsafe_code)]
 

@@ -133,6 +133,21 @@ fn sums_add_halves_to_halves() {
     assert_eq!(Portable.sums(rows), expected, "exact in f32, so any order gives it");
 }
 
+/// A feature that is enabled and was not looked for would end a program with an illegal instruction.
+#[test]
+fn every_feature_that_a_path_enables_is_detected_first() {
+    for source in [include_str!("avx512.rs"), include_str!("avx2.rs")] {
+        let between = |start, end| {
+            let parts = source.split(start).skip(1);
+            parts.filter_map(move |part: &str| part.split(end).next()).collect::<Vec<_>>()
+        };
+        let enabled: Vec<_> =
+            between("enable = \"", "\"").iter().flat_map(|features| features.split(',')).collect();
+        assert_eq!(between("is_x86_feature_detected!(\"", "\")"), enabled);
+        assert!(enabled.contains(&"fma"), "{enabled:?}");
+    }
+}
+
 /// The last page before one that may not be touched: a load or store beyond its slice would end the process.
 #[cfg(target_os = "linux")]
 #[test]
