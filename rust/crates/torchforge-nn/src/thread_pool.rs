@@ -6,12 +6,26 @@
 use std::any::Any;
 use std::array;
 use std::cell::Cell;
-use std::hint;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle, Thread};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::thread::available_parallelism;
+
+// What threads share: in the model's tests loom's, which goes through the orders in which it can happen.
+#[cfg(not(all(loom, test)))]
+use std::{
+    hint,
+    sync::{Arc, Mutex, MutexGuard, atomic::AtomicUsize},
+    thread::{self, JoinHandle, Thread},
+};
+
+#[cfg(all(loom, test))]
+use loom::{
+    hint,
+    sync::{Arc, Mutex, MutexGuard, atomic::AtomicUsize},
+    thread::{self, JoinHandle, Thread},
+};
 
 use crate::Error;
 
@@ -37,23 +51,23 @@ struct Shared {
     /// The task of this round, and who waits for its end; none: the pool is gone.
     round: Mutex<Option<(Task, Thread)>>,
     /// Rounds begun.
-    rounds: Apart<AtomicUsize>,
+    rounds: CachePadded<AtomicUsize>,
     /// Workers that have not finished this round.
-    unfinished: Apart<AtomicUsize>,
+    unfinished: CachePadded<AtomicUsize>,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     spins: u32,
 }
 
 /// A cache line of its own (two, because processors fetch pairs).
 #[repr(align(128))]
-struct Apart<T>(T);
+struct CachePadded<T>(T);
 
 impl ThreadPool {
     /// A pool of so many threads, the caller's among them, but of 16 at most; none where the caller's is the only one.
     pub(crate) fn new(threads: usize) -> Result<Option<Self>, Error> {
         let threads = threads.min(MOST_THREADS);
         // Where threads must share a processor, one that spins keeps another from working.
-        let processors = thread::available_parallelism().map_or(1, usize::from);
+        let processors = available_parallelism().map_or(1, usize::from);
         Self::with_spins(threads, if threads <= processors { SPINS } else { 0 })
     }
 
@@ -66,8 +80,8 @@ impl ThreadPool {
         }
         let shared = Arc::new(Shared {
             round: Mutex::new(None),
-            rounds: Apart(AtomicUsize::new(0)),
-            unfinished: Apart(AtomicUsize::new(0)),
+            rounds: CachePadded(AtomicUsize::new(0)),
+            unfinished: CachePadded(AtomicUsize::new(0)),
             panic: Mutex::new(None),
             spins,
         });
@@ -126,7 +140,7 @@ impl ThreadPool {
     fn begin_round(&self) {
         self.shared.rounds.0.fetch_add(1, Ordering::Release);
         for worker in &self.workers {
-            worker.thread().unpark();
+            wake(worker.thread());
         }
     }
 }
@@ -152,7 +166,7 @@ impl Shared {
                 *lock(&self.panic) = Some(payload);
             }
             if self.unfinished.0.fetch_sub(1, Ordering::Release) == 1 {
-                caller.unpark();
+                wake(&caller);
             }
         }
     }
@@ -171,12 +185,70 @@ impl Shared {
     }
 }
 
+/// Ends the sleep of a thread, or its next one.
+fn wake(sleeper: &Thread) {
+    // Loom takes waking for a barrier of memory. Whoever comes before it has the counters alone.
+    #[cfg(all(loom, test))]
+    thread::yield_now();
+    sleeper.unpark();
+}
+
 /// No panic happens under these locks.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[cfg(test)]
+/// Every order of events, and every value that the memory model lets a thread see:
+/// `RUSTFLAGS="--cfg loom" cargo test -p torchforge-nn --lib thread_pool`.
+#[cfg(all(loom, test))]
+#[allow(unsafe_code)]
+mod model {
+    use loom::cell::UnsafeCell;
+
+    use super::*;
+
+    /// What one thread writes and another reads. Loom panics where nothing orders the two.
+    struct Part(UnsafeCell<usize>);
+
+    // SAFETY: only loom's threads touch it, of which one runs at a time.
+    unsafe impl Sync for Part {}
+
+    impl Part {
+        fn add_one(&self) {
+            // SAFETY: loom hands out no pointer that writes while another is in use; it panics instead.
+            self.0.with_mut(|value| unsafe { *value += 1 });
+        }
+
+        fn get(&self) -> usize {
+            // SAFETY: loom hands out no pointer while one that writes is in use; it panics instead.
+            self.0.with(|value| unsafe { *value })
+        }
+    }
+
+    /// The caller and one worker: for two, loom takes a late wake-up for the end of what is joined.
+    fn rounds(spins: u32, rounds: usize) {
+        loom::model(move || {
+            let pool = ThreadPool::with_spins(2, spins).unwrap().unwrap();
+            let parts = [0, 0].map(|value| Part(UnsafeCell::new(value)));
+            for round in 1..=rounds {
+                // The task lives on this thread's stack, and ends with the round.
+                let task = |thread: usize| parts[thread].add_one();
+                pool.run(&task);
+                assert!(parts.iter().all(|part| part.get() == round), "a part was left out or done twice");
+            }
+            // Loom panics where the worker never ends.
+            drop(pool);
+        });
+    }
+
+    #[test]
+    fn each_round_is_whole_and_the_worker_ends_whether_threads_sleep_or_spin() {
+        rounds(0, 3);
+        rounds(1, 2);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
