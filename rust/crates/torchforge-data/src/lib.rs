@@ -37,6 +37,7 @@
 //! the same device: [`ReplayBuffer::rows_mut`] lends them to the agent's checkpoint, which is no message to anybody.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::missing_errors_doc)]
 
 mod replay;
 

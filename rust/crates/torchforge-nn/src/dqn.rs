@@ -2,6 +2,7 @@
 
 use rand_core::Rng;
 
+use crate::debug::debug_sizes;
 use crate::error::{check_actions, check_alike, check_len, check_rows};
 use crate::kernels::approach;
 use crate::learner::Learner;
@@ -73,6 +74,10 @@ pub trait DqnUpdate {
     }
 
     /// The values of all actions for one observation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where the observation has another length than the network's inputs.
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error>;
 
     /// The mean value of a minibatch's actions, by the online network as it is; nothing is learnt.
@@ -82,6 +87,11 @@ pub trait DqnUpdate {
     ///
     /// The loss is the mean over the minibatch of `(q(s, a) - y)^2` with
     /// `y = r + gamma * max_b target(s', b) * (1 - terminated)` (Mnih et al., 2015).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where a field has not one row for each of the [`batch`](Self::batch), and [`Error::Action`] where the
+    /// network has no output for an action.
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error>;
 
     /// Moves the target network towards the online network: `target = tau online + (1 - tau) target`. A `tau` of 1 copies.
@@ -103,8 +113,15 @@ pub struct DenseDqn {
     pool: Option<ThreadPool>,
 }
 
+debug_sizes!(DenseDqn, sizes);
+
 impl DenseDqn {
     /// A freshly initialised network (see [`Mlp::new`]) with an equal target; minibatches have `batch` rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sizes`] where the sizes make no network, [`Error::Rows`] where minibatches have no row, and
+    /// [`Error::NoMemory`].
     pub fn new(
         sizes: &[usize],
         batch: usize,
@@ -117,6 +134,11 @@ impl DenseDqn {
     }
 
     /// Given networks of equal sizes, with fresh moments.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unlike`] where the networks have other sizes, [`Error::Rows`] where minibatches have no row, and
+    /// [`Error::NoMemory`].
     pub fn from_networks(
         online: Mlp,
         target: Mlp,
@@ -139,11 +161,19 @@ impl DenseDqn {
     }
 
     /// The same network on this path instead of the fastest; the bytes stay the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchPath`] where this processor lacks its instructions.
     pub fn on_path(self, path: SimdPath) -> Result<Self, Error> {
         Ok(Self { path: path.require()?, ..self })
     }
 
     /// The same network on so many threads ([`MOST_THREADS`](crate::MOST_THREADS) at most), the caller's among them; the bytes stay the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Threads`] for no thread, or where the system starts none.
     pub fn on_threads(self, threads: usize) -> Result<Self, Error> {
         Ok(Self { pool: ThreadPool::new(threads)?, ..self })
     }

@@ -1,17 +1,10 @@
 //! Small dense networks that give the same bytes on every machine.
 //!
 //! ```
-//! use torchforge_nn::{AdamOptions, DenseDqn, Minibatch, DqnUpdate};
-//! # use std::convert::Infallible;
-//! # use rand_core::TryRng;
-//! # struct Counter(u64);
-//! # impl TryRng for Counter {
-//! #     type Error = Infallible;
-//! #     fn try_next_u32(&mut self) -> Result<u32, Infallible> { Ok(self.try_next_u64()? as u32) }
-//! #     fn try_next_u64(&mut self) -> Result<u64, Infallible> { self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15); Ok(self.0) }
-//! #     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> { bytes.fill(0); Ok(()) }
-//! # }
-//! # let mut rng = Counter(0);
+//! use torchforge_env::Pcg64; // or any other generator of rand_core
+//! use torchforge_nn::{AdamOptions, DenseDqn, DqnUpdate, Minibatch};
+//!
+//! let mut rng = Pcg64::new(1);
 //! // Two inputs, eight hidden units, three actions; minibatches of one transition.
 //! let mut network = DenseDqn::new(&[2, 8, 3], 1, 0.99, AdamOptions::default(), &mut rng)?;
 //! let minibatch = Minibatch {
@@ -33,7 +26,8 @@
 //! instruction set at all; [`SimdPath`] is chosen when the program runs. Every output of a matrix product is one
 //! chain of fused multiply-adds in a fixed order, every sum over lanes one fixed tree; the rest are additions,
 //! products, quotients and square roots, which IEEE 754 rounds exactly. No libm, no minimum or maximum
-//! instructions, no estimates. e^x, ln x, tanh, sine and cosine are our own, with errors that are stated and tested. Denormals are set to zero by comparison in [`Adam`], never by a mode of the processor.
+//! instructions, no estimates. e^x, ln x, tanh, sine and cosine are our own, with errors that are stated and tested.
+//! Denormals are set to zero by comparison in [`Adam`], never by a mode of the processor.
 //! Threads, where there are several, share out networks and rows of products, never a sum.
 //!
 //! # The seams
@@ -41,9 +35,15 @@
 //! [`DqnUpdate`], [`PpoUpdate`] and [`SacUpdate`] are whole updates. An implementation with faster kernels, or one on
 //! another library, takes the place of [`DenseDqn`], [`DensePpo`] or [`DenseSac`] behind them:
 //! [`DqnBackend`], [`PpoBackend`] and [`SacBackend`] are what the features `candle` and `burn` add such ones of.
+//!
+//! # What may grow
+//!
+//! [`Error`] may get more cases. Options are plain structs, made as `AdamOptions { learning_rate, ..Default::default() }`: that
+//! goes on working when they get more fields, and a literal that names every field does not.
 
 mod backends;
 mod buffer;
+mod debug;
 mod dqn;
 mod error;
 mod kernels;

@@ -19,5 +19,9 @@ pub trait NetworkState {
     /// Shows all that updates to come depend on, besides what the networks were made of: parameters, targets and the
     /// optimisers' moments, always in the same order and with the same lengths. Numbers that `visit` changes count
     /// from then on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where a library does not give its numbers out.
     fn visit_state(&mut self, visit: &mut Visit<'_>) -> Result<(), Error>;
 }

@@ -5,6 +5,7 @@
 //! Its Python face, with shapes and errors, is described in `torchforge.pyi`.
 
 #![forbid(unsafe_code)]
+#![allow(missing_debug_implementations, reason = "Python shows its objects itself")]
 
 mod arrays;
 mod environment;

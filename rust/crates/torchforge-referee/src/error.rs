@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 /// What went wrong between the referee and an implementation.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// stdin holds a line that is no order.
     #[error("the referee said what is no order ({0}); start this program as forge-bench does")]

@@ -11,12 +11,24 @@ pub trait Operation: Work {
     fn calls(&self) -> usize;
 
     /// Takes the inputs of a repetition from one number for each of its calls. Not timed.
+    ///
+    /// # Errors
+    ///
+    /// Any of the implementation's own: [`serve`](crate::serve) ends with it.
     fn prepare(&mut self, numbers: &[u64]) -> Result<(), Error>;
 
     /// All calls of a repetition. Timed; each call keeps its outputs.
+    ///
+    /// # Errors
+    ///
+    /// Any of the implementation's own: [`serve`](crate::serve) ends with it.
     fn run(&mut self) -> Result<(), Error>;
 
     /// Adds the outputs of the last repetition, as its files hold them. Not timed.
+    ///
+    /// # Errors
+    ///
+    /// Any of the implementation's own: [`serve`](crate::serve) ends with it.
     fn digest(&self, digest: &mut Digest) -> Result<(), Error>;
 
     /// How much work is done, by the names of the benchmark's counts.
@@ -28,6 +40,10 @@ pub trait Operation: Work {
     }
 
     /// Writes the outputs of the last repetition into a folder.
+    ///
+    /// # Errors
+    ///
+    /// Any of the implementation's own: [`serve`](crate::serve) ends with it.
     fn write(&mut self, folder: &Path) -> Result<(), Error>;
 }
 

@@ -11,9 +11,17 @@ use crate::{Digest, Error, Memory};
 /// One case that a referee leads. An [`Operation`](crate::Operation) is one; a training is another.
 pub trait Work {
     /// Does what a window asks for. None of it was done beforehand.
+    ///
+    /// # Errors
+    ///
+    /// Any of the implementation's own: [`serve`](crate::serve) ends with it.
     fn round(&mut self, window: &Window) -> Result<Round, Error>;
 
     /// Writes what a repetition of this nonce gives into a folder, which is there already.
+    ///
+    /// # Errors
+    ///
+    /// Any of the implementation's own: [`serve`](crate::serve) ends with it.
     fn outputs(&mut self, nonce: u64, repetition: u64, folder: &Path) -> Result<(), Error>;
 }
 

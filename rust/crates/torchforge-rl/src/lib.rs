@@ -31,6 +31,7 @@
 //! [`gae`] and [`gae_batched`] compute generalised advantages into the caller's memory.
 
 #![forbid(unsafe_code)]
+#![allow(missing_debug_implementations, clippy::missing_errors_doc)]
 
 mod advantage;
 mod checkpoint;

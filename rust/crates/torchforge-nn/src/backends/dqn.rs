@@ -5,6 +5,10 @@ use crate::{AdamOptions, DenseDqn, DqnUpdate, Error, Mlp, NetworkState};
 /// A [`DqnUpdate`] that is made of given networks, and gives out what it has learnt.
 pub trait DqnBackend: DqnUpdate {
     /// Networks of equal sizes, with fresh moments; minibatches have `batch` rows.
+    ///
+    /// # Errors
+    ///
+    /// Those of the same update on our own kernels, and [`Error::Backend`] where the library refuses.
     fn from_networks(
         online: &Mlp,
         target: &Mlp,
@@ -16,9 +20,17 @@ pub trait DqnBackend: DqnUpdate {
         Self: Sized;
 
     /// The online network's parameters, laid out as [`Mlp::parameters`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
     fn parameters(&self) -> Result<Vec<f32>, Error>;
 
     /// The gradients of the last update, laid out the same; zeros before the first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
     fn gradients(&self) -> Result<Vec<f32>, Error>;
 
     /// What of it outlives a stop of the training; none where the library keeps that to itself.

@@ -6,6 +6,10 @@ use crate::{Activation, AdamOptions, DensePpo, Error, Mlp, NetworkState, PpoLoss
 pub trait PpoBackend: PpoUpdate {
     /// Networks of these parameters with `activation` between their layers, and fresh moments: up to `rows` observations are
     /// evaluated at once, minibatches have `batch` rows.
+    ///
+    /// # Errors
+    ///
+    /// Those of the same update on our own kernels, and [`Error::Backend`] where the library refuses.
     fn from_networks(
         actor: &Mlp,
         critic: &Mlp,
@@ -19,9 +23,17 @@ pub trait PpoBackend: PpoUpdate {
         Self: Sized;
 
     /// The parameters of the actor and of the critic, laid out as [`Mlp::parameters`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
     fn parameters(&self) -> Result<[Vec<f32>; 2], Error>;
 
     /// The gradients of the last update, cut, laid out the same; zeros before the first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
     fn gradients(&self) -> Result<[Vec<f32>; 2], Error>;
 
     /// What of it outlives a stop of the training; none where the library keeps that to itself.

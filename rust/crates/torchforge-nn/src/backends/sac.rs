@@ -7,6 +7,10 @@ use crate::{
 /// A [`SacUpdate`] that is made of given networks, and gives out what it has learnt, under CleanRL's names.
 pub trait SacBackend: SacUpdate {
     /// Given networks, with fresh moments; minibatches have `batch` rows.
+    ///
+    /// # Errors
+    ///
+    /// Those of the same update on our own kernels, and [`Error::Backend`] where the library refuses.
     fn from_networks(
         networks: &SacNetworks,
         range: &ActionRange,
@@ -17,12 +21,24 @@ pub trait SacBackend: SacUpdate {
         Self: Sized;
 
     /// Writes all parameters, their names after `prefix`: see [`DenseSac::write`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
     fn write(&self, prefix: &str, tensors: &mut TensorWriter) -> Result<(), Error>;
 
     /// Writes the actor's gradients of the last update of the policy: see [`DenseSac::write_actor_gradients`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
     fn write_actor_gradients(&self, prefix: &str, tensors: &mut TensorWriter) -> Result<(), Error>;
 
     /// Writes the critics' gradients of their last update: see [`DenseSac::write_critic_gradients`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
     fn write_critic_gradients(&self, prefix: &str, tensors: &mut TensorWriter) -> Result<(), Error>;
 
     /// What of it outlives a stop of the training; none where the library keeps that to itself.

@@ -10,7 +10,7 @@ pub(super) fn padded(len: usize) -> usize {
 }
 
 /// The outputs of every layer, or the gradients with respect to them.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Activations {
     pub(super) batch: usize,
     most_rows: usize,

@@ -15,7 +15,7 @@ pub(super) struct Factor<'a> {
 }
 
 /// Copies of the weights, made anew when they are needed after the parameters were changed.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Factors {
     /// For each layer but the last its weight's transpose: (inputs, outputs).
     across: Vec<Matrix>,
@@ -26,7 +26,7 @@ pub(super) struct Factors {
     ready_backward: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Matrix {
     values: Buffer,
     width: usize,

@@ -5,6 +5,8 @@ mod evaluate;
 mod factors;
 mod passes;
 
+use std::fmt;
+
 use rand_core::Rng;
 
 pub(crate) use self::activations::{Activations, RowActivations, Transposed};
@@ -79,7 +81,7 @@ struct Linear<'a> {
 
 /// A dense network: linear layers with an activation between them, as PyTorch's
 /// `Sequential(Linear, ReLU, Linear, ReLU, ..., Linear)`.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Mlp {
     layers: Vec<Layer>,
     parameters: Buffer,
@@ -93,6 +95,10 @@ impl Mlp {
     /// A network with PyTorch's default initialisation of `Linear`: weights and biases uniform in
     /// ±1/sqrt(inputs). They are drawn in PyTorch's order: for each layer the weight, output by output,
     /// then the bias.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Sizes`] for fewer than three sizes or one of 0, and [`Error::NoMemory`].
     pub fn new(sizes: &[usize], rng: &mut impl Rng) -> Result<Self, Error> {
         let mut network = Self::zeroed(sizes, Activation::Relu)?;
         for layer in network.layers.clone() {
@@ -111,6 +117,11 @@ impl Mlp {
     ///
     /// A weight's rows, or its columns where they are fewer, are orthogonal and as long as the gain. As in PyTorch they
     /// come of normal numbers, orthogonalised in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where there is not one gain for each layer, [`Error::Sizes`] for fewer than three sizes or one of 0, and
+    /// [`Error::NoMemory`].
     pub fn orthogonal(
         sizes: &[usize],
         activation: Activation,
@@ -322,6 +333,14 @@ impl Mlp {
     pub(crate) fn parameters_mut(&mut self) -> &mut [f32] {
         self.factors.invalidate();
         &mut self.parameters
+    }
+}
+
+/// Without the parameters, of which there are thousands.
+impl fmt::Debug for Mlp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (sizes, activation) = (self.sizes(), self.activation);
+        f.debug_struct("Mlp").field("sizes", &sizes).field("activation", &activation).finish_non_exhaustive()
     }
 }
 

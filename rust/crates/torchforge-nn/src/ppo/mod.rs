@@ -6,6 +6,7 @@ mod sizes;
 pub use shift::PolicyShift;
 pub(crate) use sizes::PpoSizes;
 
+use crate::debug::debug_sizes;
 use crate::error::check_len;
 use crate::kernels::{exp, horizontal_sum, is_whole, ln, row_weights, sum_of_squares};
 use crate::learner::Learner;
@@ -118,10 +119,15 @@ pub trait PpoUpdate {
     /// One gradient step of both networks with this learning rate (Schulman et al., 2017), after CleanRL: advantages
     /// normalised in the minibatch (sample standard deviation plus 1e-8), clipped value loss, gradient norm cut. The
     /// [options](PpoLossOptions) can turn the first two off.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where a field has not one row for each of the [`batch`](Self::batch), and [`Error::Action`] where the
+    /// policy has no such action.
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error>;
 }
 
-/// [`PpoUpdate`] on two [`Mlp`]s with [`Adam`]. After it is made, it allocates nothing.
+/// [`PpoUpdate`] on two [`Mlp`]s with [`Adam`](crate::Adam). After it is made, it allocates nothing.
 pub struct DensePpo {
     actor: Learner,
     critic: Learner,
@@ -136,8 +142,15 @@ pub struct DensePpo {
     pool: Option<ThreadPool>,
 }
 
+debug_sizes!(DensePpo, sizes);
+
 impl DensePpo {
     /// Given networks, with fresh moments: up to `rows` observations are evaluated at once, minibatches have `batch` rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where actor and critic do not fit each other, [`Error::Rows`] for minibatches of fewer than two rows or
+    /// evaluations of none, and [`Error::NoMemory`].
     pub fn new(
         actor: Mlp,
         critic: Mlp,
@@ -166,11 +179,19 @@ impl DensePpo {
     }
 
     /// The same networks on this path instead of the fastest; the bytes stay the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchPath`] where this processor lacks its instructions.
     pub fn on_path(self, path: SimdPath) -> Result<Self, Error> {
         Ok(Self { path: path.require()?, ..self })
     }
 
     /// The same networks on so many threads ([`MOST_THREADS`](crate::MOST_THREADS) at most), the caller's among them; the bytes stay the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Threads`] for no thread, or where the system starts none.
     pub fn on_threads(self, threads: usize) -> Result<Self, Error> {
         Ok(Self { pool: ThreadPool::new(threads)?, ..self })
     }
@@ -292,7 +313,7 @@ impl DensePpo {
     /// A step with gradients of this length, which are cut first.
     #[inline(always)]
     fn step_cut<S: Simd>(&mut self, simd: S, gradient_norm: f64, learning_rate: f64) {
-        let shrink = largest_share(self.options.largest_gradient_norm, gradient_norm) as f32;
+        let shrink = clip_coefficient(self.options.largest_gradient_norm, gradient_norm) as f32;
         for learner in [&mut self.actor, &mut self.critic] {
             learner.step_shrunk(simd, shrink, learning_rate);
         }

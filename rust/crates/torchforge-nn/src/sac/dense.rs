@@ -6,6 +6,7 @@ use super::{
     ActionRange, CriticLoss, LOG_DEVIATION, PolicyLoss, PolicyNoise, SQUASH_EPSILON, SacLossOptions,
     SacMinibatch, SacNetworks, SacSizes, SacUpdate, Temperature,
 };
+use crate::debug::debug_sizes;
 use crate::kernels::{exp, horizontal_sum, row_weights, tanh};
 use crate::learner::Learner;
 use crate::mlp::{Activations, LayerNames, RowActivations};
@@ -36,8 +37,15 @@ pub struct DenseSac {
     pool: Option<ThreadPool>,
 }
 
+debug_sizes!(DenseSac, sizes);
+
 impl DenseSac {
     /// Given networks, with fresh moments; minibatches have `batch` rows.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] or [`Error::Unlike`] where networks and range do not fit each other, [`Error::Rows`] where minibatches
+    /// have no row, and [`Error::NoMemory`].
     pub fn new(
         networks: SacNetworks,
         range: ActionRange,
@@ -79,11 +87,19 @@ impl DenseSac {
     }
 
     /// The same networks on this path instead of the fastest; the bytes stay the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchPath`] where this processor lacks its instructions.
     pub fn on_path(self, path: SimdPath) -> Result<Self, Error> {
         Ok(Self { path: path.require()?, ..self })
     }
 
     /// The same networks on so many threads ([`MOST_THREADS`](crate::MOST_THREADS) at most), the caller's among them; the bytes stay the same.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Threads`] for no thread, or where the system starts none.
     pub fn on_threads(self, threads: usize) -> Result<Self, Error> {
         Ok(Self { pool: ThreadPool::new(threads)?, ..self })
     }
@@ -112,7 +128,7 @@ impl DenseSac {
         tensors.push(format!("{prefix}log_alpha"), vec![1], self.log_alpha);
     }
 
-    /// Writes how far the weights of actor and critics reach: see [`Mlp::write_bounds`].
+    /// Writes how far the weights of actor and critics reach: see [`Mlp::write_bounds`](crate::Mlp::write_bounds).
     pub fn write_bounds(&self, prefix: &str, tensors: &mut TensorWriter) {
         self.actor.network.write_bounds_as(&format!("{prefix}actor."), LayerNames::Actor, tensors);
         for (number, critic) in (1..).zip(&self.critics) {

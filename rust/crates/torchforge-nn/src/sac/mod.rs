@@ -144,14 +144,27 @@ pub trait SacUpdate {
     }
 
     /// Writes the action that the policy takes: `noise` are standard normal numbers, zeros give the policy's middle.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where observation, noise or action has another length than the policy's.
     fn act(&mut self, observation: &[f32], noise: &[f32], action: &mut [f32]) -> Result<(), Error>;
 
     /// One gradient step of both critics; returns what it found before. `noise`, (batch, action length), is for the
     /// actions that follow.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where a field or the noise has not one row for each of the [`batch`](Self::batch).
     fn update_critics(&mut self, minibatch: SacMinibatch<'_>, noise: &[f32]) -> Result<CriticLoss, Error>;
 
-    /// One gradient step of policy, and of a temperature that is learnt, a round, on one minibatch of observations; returns what the first
-    /// round found.
+    /// One gradient step of policy, and of a temperature that is learnt, a round, on one minibatch of observations;
+    /// returns what the first round found.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where there is not one observation for each of the [`batch`](Self::batch), or the noise is not of one
+    /// round or more.
     fn update_policy(&mut self, observations: &[f32], noise: PolicyNoise<'_>) -> Result<PolicyLoss, Error>;
 
     /// Moves the target critics towards the online ones.
@@ -181,6 +194,10 @@ pub struct SacNetworks {
 impl SacNetworks {
     /// Reads `actor.fc1.weight`, ..., `qf1.`, `qf2.`, `qf1_target.`, `qf2_target.` and `log_alpha`, as CleanRL names
     /// them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingTensor`], [`Error::TensorKind`] or [`Error::NotFinite`] with the tensor's name, and [`Error::Sizes`].
     pub fn read(actor: &[usize], critic: &[usize], tensors: &TensorReader<'_>) -> Result<Self, Error> {
         let read = |sizes, name: &str, names| Mlp::read_as(sizes, Activation::Relu, name, names, tensors);
         let critic = |name: &str| read(critic, name, LayerNames::Critic);

@@ -34,6 +34,10 @@ impl SimdPath {
     }
 
     /// From now on nothing in this process chooses a faster path than this one by itself, whatever the next cap says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchPath`] where this processor lacks the instructions.
     pub fn cap(self) -> Result<(), Error> {
         let path = self.require()?;
         let first = Self::ALL.into_iter().take_while(|&faster| faster != path).count();
@@ -56,6 +60,10 @@ impl SimdPath {
     }
 
     /// This path, if the processor has it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchPath`] where it does not.
     pub fn require(self) -> Result<Self, Error> {
         if self.is_available() { Ok(self) } else { Err(Error::NoSuchPath { path: self }) }
     }

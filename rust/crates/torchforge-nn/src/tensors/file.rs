@@ -1,5 +1,6 @@
 //! Tensors of a file that is read piece by piece.
 
+use std::fmt;
 use std::io::{Read, Seek, SeekFrom};
 
 use safetensors::tensor::Metadata;
@@ -18,8 +19,19 @@ pub struct TensorFile<R> {
     data_start: u64,
 }
 
+/// Without the values.
+impl<R> fmt::Debug for TensorFile<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TensorFile").field("header", &self.header).finish_non_exhaustive()
+    }
+}
+
 impl<R: Read + Seek> TensorFile<R> {
     /// Reads the header, of 1 MiB at most.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotSafetensors`] where the bytes are none, or the header is longer.
     pub fn new(mut source: R) -> Result<Self, Error> {
         let len = source.seek(SeekFrom::End(0)).map_err(|error| damaged(&error))?;
         let cut = || damaged(&"it ends within its header");
@@ -48,6 +60,10 @@ impl<R: Read + Seek> TensorFile<R> {
     }
 
     /// A vector of at most `most` values.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingTensor`], and [`Error::TensorKind`] where it is no such vector.
     pub fn vector<T: Element>(&mut self, name: &str, most: usize) -> Result<Vec<T>, Error> {
         let found = entry(&self.header, name, T::DTYPE)?;
         match found.shape[..] {

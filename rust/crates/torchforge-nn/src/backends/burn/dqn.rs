@@ -5,6 +5,7 @@ use burn::tensor::Device;
 use super::network::{Learner, Network};
 use super::{indices, rows, values};
 use crate::backends::DqnBackend;
+use crate::debug::debug_sizes;
 use crate::dqn::{DqnSizes, largest_difference};
 use crate::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp};
 
@@ -17,6 +18,8 @@ pub struct BurnDqn {
     sizes: DqnSizes,
     row: Vec<f32>,
 }
+
+debug_sizes!(BurnDqn, sizes);
 
 impl DqnBackend for BurnDqn {
     fn from_networks(

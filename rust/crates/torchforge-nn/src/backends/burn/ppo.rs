@@ -6,6 +6,7 @@ use burn::tensor::{Device, Tensor};
 use super::network::Learner;
 use super::{indices, rows, values};
 use crate::backends::PpoBackend;
+use crate::debug::debug_sizes;
 use crate::ppo::{PpoSizes, clip_coefficient};
 use crate::{
     Activation, AdamOptions, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch,
@@ -23,6 +24,8 @@ pub struct BurnPpo {
     probabilities: Vec<f32>,
     values: Vec<f32>,
 }
+
+debug_sizes!(BurnPpo, sizes);
 
 impl PpoBackend for BurnPpo {
     fn from_networks(

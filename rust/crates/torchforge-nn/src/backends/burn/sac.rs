@@ -7,6 +7,7 @@ use super::network::{Learner, Network};
 use super::{rows, values};
 use crate::backends::SacBackend;
 use crate::backends::sac::Layout;
+use crate::debug::debug_sizes;
 use crate::sac::{HALF_LOG_TWO_PI, LOG_DEVIATION, SQUASH_EPSILON};
 use crate::{
     ActionRange, Activation, CriticLoss, Error, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch,
@@ -28,6 +29,8 @@ pub struct BurnSac {
     bias: Tensor<2>,
     layout: Layout,
 }
+
+debug_sizes!(BurnSac, layout.sizes);
 
 /// What a policy draws: actions, (rows, action length), and the logarithms of their densities, (rows, 1).
 struct Drawn {

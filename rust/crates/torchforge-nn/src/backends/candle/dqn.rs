@@ -5,6 +5,7 @@ use candle_core::{Device, Tensor};
 use super::network::{Learner, Network};
 use super::rows;
 use crate::backends::DqnBackend;
+use crate::debug::debug_sizes;
 use crate::dqn::{DqnSizes, largest_difference};
 use crate::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp};
 
@@ -16,6 +17,8 @@ pub struct CandleDqn {
     sizes: DqnSizes,
     values: Vec<f32>,
 }
+
+debug_sizes!(CandleDqn, sizes);
 
 impl CandleDqn {
     fn learn(&mut self, minibatch: &Minibatch<'_>) -> candle_core::Result<f32> {

@@ -5,6 +5,7 @@ use candle_core::{Device, Result, Tensor};
 use super::network::Learner;
 use super::rows;
 use crate::backends::PpoBackend;
+use crate::debug::debug_sizes;
 use crate::ppo::{PpoSizes, clip_coefficient};
 use crate::{
     Activation, AdamOptions, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch,
@@ -21,6 +22,8 @@ pub struct CandlePpo {
     probabilities: Vec<f32>,
     values: Vec<f32>,
 }
+
+debug_sizes!(CandlePpo, sizes);
 
 impl CandlePpo {
     fn judge(&mut self, observations: &[f32]) -> Result<()> {
