@@ -41,4 +41,7 @@
 
 mod replay;
 
-pub use replay::{Batch, Error, ReplayBuffer, Rows, Transition};
+pub use replay::{
+    Batch, Error, NStep, NStepBatch, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions,
+    ReplayBuffer, Rows, SequenceReplayBuffer, Stamp, Transition,
+};

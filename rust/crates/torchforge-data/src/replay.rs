@@ -1,49 +1,21 @@
 //! A ring of transitions, stored as one array per field.
 
+mod columns;
+mod draw;
+mod error;
+mod n_step;
+mod prioritized;
+mod sequences;
+mod sum_tree;
+
 use rand_core::Rng;
 
-/// What a buffer cannot do, and why.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// A capacity, batch size, observation length or action length of zero was asked for.
-    #[error("{what} is 0: give at least 1")]
-    Zero {
-        /// The argument's name.
-        what: &'static str,
-    },
-    /// There is no memory for the arrays, or none could address them.
-    #[error("there is no memory for {rows} rows of {values} values: use less")]
-    TooLarge {
-        /// Rows asked for.
-        rows: usize,
-        /// Values in one observation or action.
-        values: usize,
-    },
-    /// An observation or an action has another length than the buffer's.
-    #[error("{what} has {found} values and the buffer holds {expected}")]
-    Len {
-        /// What was given.
-        what: &'static str,
-        /// The buffer's length.
-        expected: usize,
-        /// The length that was given.
-        found: usize,
-    },
-    /// A buffer of this capacity cannot be filled like this.
-    #[error("a buffer of {capacity} rows cannot hold {len} and write row {next} next")]
-    Position {
-        /// Rows that the buffer can hold.
-        capacity: usize,
-        /// Rows that it was to hold.
-        len: usize,
-        /// The row that was to be written next.
-        next: usize,
-    },
-    /// A sample was asked of an empty buffer.
-    #[error("the replay buffer is empty: push a transition before sampling")]
-    Empty,
-}
+use columns::Columns;
+use draw::index_below;
+pub use error::Error;
+pub use n_step::{NStep, NStepBatch};
+pub use prioritized::{PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp};
+pub use sequences::SequenceReplayBuffer;
 
 /// One step of experience, borrowed from whoever made it.
 #[derive(Debug, Clone, Copy)]
@@ -237,111 +209,30 @@ impl<A: Copy + Default> ReplayBuffer<A> {
 
     /// Fills `batch` with transitions drawn uniformly with replacement.
     pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch<A>) -> Result<(), Error> {
-        if self.is_empty() {
-            return Err(Error::Empty);
-        }
-        check_len("a batch's observation", self.columns.observation_len, batch.columns.observation_len)?;
-        check_len("a batch's action", self.columns.action_len, batch.columns.action_len)?;
+        self.check_batch(batch)?;
         for row in 0..batch.size() {
             let from = index_below(rng, self.len);
             batch.columns.copy_row(row, &self.columns, from);
         }
         Ok(())
     }
+    /// Transitions that were stored after the one in `row`.
+    #[inline]
+    fn age(&self, row: usize) -> usize {
+        let newest = self.next + self.capacity - 1;
+        (newest - row) % self.capacity
+    }
+
+    /// Whether a batch can be filled from this buffer.
+    fn check_batch(&self, batch: &Batch<A>) -> Result<(), Error> {
+        if self.is_empty() {
+            return Err(Error::Empty);
+        }
+        check_len("a batch's observation", self.columns.observation_len, batch.columns.observation_len)?;
+        check_len("a batch's action", self.columns.action_len, batch.columns.action_len)
+    }
 }
 
 fn check_len(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if found == expected { Ok(()) } else { Err(Error::Len { what, expected, found }) }
-}
-
-/// One array per field, so that a minibatch is copied from, and into, contiguous memory.
-#[derive(Debug, Clone)]
-struct Columns<A> {
-    observation_len: usize,
-    action_len: usize,
-    observations: Vec<f32>,
-    next_observations: Vec<f32>,
-    actions: Vec<A>,
-    rewards: Vec<f32>,
-    terminations: Vec<f32>,
-    truncations: Vec<f32>,
-}
-
-impl<A: Copy + Default> Columns<A> {
-    fn zeroed(
-        rows: usize,
-        what: &'static str,
-        observation_len: usize,
-        action_len: usize,
-    ) -> Result<Self, Error> {
-        for (count, what) in
-            [(rows, what), (observation_len, "observation length"), (action_len, "action length")]
-        {
-            if count == 0 {
-                return Err(Error::Zero { what });
-            }
-        }
-        let total = |values: usize| {
-            rows.checked_mul(values)
-                .filter(|&total| total <= isize::MAX as usize / size_of::<f32>().max(size_of::<A>()))
-                .ok_or(Error::TooLarge { rows, values })
-        };
-        let (values, action_values) = (total(observation_len)?, total(action_len)?);
-        let too_large = Error::TooLarge { rows, values: observation_len.max(action_len) };
-        // All memory first: none is touched where not all of it can be had.
-        let (observations, next_observations) = (room(values, too_large)?, room(values, too_large)?);
-        let (actions, rewards) = (room(action_values, too_large)?, room(rows, too_large)?);
-        let (terminations, truncations) = (room(rows, too_large)?, room(rows, too_large)?);
-        Ok(Self {
-            observation_len,
-            action_len,
-            observations: touched(observations, values),
-            next_observations: touched(next_observations, values),
-            actions: touched(actions, action_values),
-            rewards: touched(rewards, rows),
-            terminations: touched(terminations, rows),
-            truncations: touched(truncations, rows),
-        })
-    }
-
-    #[inline]
-    fn copy_row(&mut self, row: usize, other: &Self, from: usize) {
-        let (width, action_len) = (self.observation_len, self.action_len);
-        let (into, source) = (row * width..(row + 1) * width, from * width..(from + 1) * width);
-        self.observations[into.clone()].copy_from_slice(&other.observations[source.clone()]);
-        self.next_observations[into].copy_from_slice(&other.next_observations[source]);
-        self.actions[row * action_len..][..action_len]
-            .copy_from_slice(&other.actions[from * action_len..][..action_len]);
-        self.rewards[row] = other.rewards[from];
-        self.terminations[row] = other.terminations[from];
-        self.truncations[row] = other.truncations[from];
-    }
-}
-
-/// A list with room for `len` values, or the error where there is no memory.
-fn room<T>(len: usize, error: Error) -> Result<Vec<T>, Error> {
-    let mut values = Vec::new();
-    values.try_reserve_exact(len).map_err(|_| error)?;
-    Ok(values)
-}
-
-/// The list filled with so many values, written one by one: `vec![0.0; n]` would leave the pages to be mapped by the
-/// first pushes.
-fn touched<T: Copy + Default>(mut values: Vec<T>, len: usize) -> Vec<T> {
-    values.extend(std::iter::repeat_n(T::default(), len).map(std::hint::black_box));
-    values
-}
-
-/// An unbiased index below `bound`, by multiplication and rejection (Lemire, 2019).
-#[inline]
-fn index_below(rng: &mut impl Rng, bound: usize) -> usize {
-    let bound = bound as u64;
-    let mut product = u128::from(rng.next_u64()) * u128::from(bound);
-    if (product as u64) < bound {
-        let threshold = bound.wrapping_neg() % bound;
-        while (product as u64) < threshold {
-            product = u128::from(rng.next_u64()) * u128::from(bound);
-        }
-    }
-    (product >> 64) as usize
 }

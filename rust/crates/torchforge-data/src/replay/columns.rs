@@ -1,0 +1,89 @@
+//! Memory of transitions, and of whatever else has a value for each of them.
+
+use super::Error;
+
+/// One array per field, so that a minibatch is copied from, and into, contiguous memory.
+#[derive(Debug, Clone)]
+pub struct Columns<A> {
+    pub observation_len: usize,
+    pub action_len: usize,
+    pub observations: Vec<f32>,
+    pub next_observations: Vec<f32>,
+    pub actions: Vec<A>,
+    pub rewards: Vec<f32>,
+    pub terminations: Vec<f32>,
+    pub truncations: Vec<f32>,
+}
+
+impl<A: Copy + Default> Columns<A> {
+    /// Room for so many rows; `what` names their number in an error.
+    pub fn zeroed(
+        rows: usize,
+        what: &'static str,
+        observation_len: usize,
+        action_len: usize,
+    ) -> Result<Self, Error> {
+        for (count, what) in
+            [(rows, what), (observation_len, "observation length"), (action_len, "action length")]
+        {
+            if count == 0 {
+                return Err(Error::Zero { what });
+            }
+        }
+        let total = |values: usize| {
+            rows.checked_mul(values)
+                .filter(|&total| total <= isize::MAX as usize / size_of::<f32>().max(size_of::<A>()))
+                .ok_or(Error::TooLarge { rows, values })
+        };
+        let (values, action_values) = (total(observation_len)?, total(action_len)?);
+        let too_large = Error::TooLarge { rows, values: observation_len.max(action_len) };
+        // All memory first: none is touched where not all of it can be had.
+        let (observations, next_observations) = (room(values, too_large)?, room(values, too_large)?);
+        let (actions, rewards) = (room(action_values, too_large)?, room(rows, too_large)?);
+        let (terminations, truncations) = (room(rows, too_large)?, room(rows, too_large)?);
+        Ok(Self {
+            observation_len,
+            action_len,
+            observations: touched(observations, values),
+            next_observations: touched(next_observations, values),
+            actions: touched(actions, action_values),
+            rewards: touched(rewards, rows),
+            terminations: touched(terminations, rows),
+            truncations: touched(truncations, rows),
+        })
+    }
+
+    /// Copies the transition in row `from` of another storage.
+    #[inline]
+    pub fn copy_row(&mut self, row: usize, other: &Self, from: usize) {
+        self.copy_span(row, other, from, from, other.rewards[from]);
+    }
+
+    /// Copies the transition that leads from the beginning of row `from` to the end of row `last`, and earns `reward`.
+    #[inline]
+    pub fn copy_span(&mut self, row: usize, other: &Self, from: usize, last: usize, reward: f32) {
+        let (width, action_len) = (self.observation_len, self.action_len);
+        let into = row * width..(row + 1) * width;
+        self.observations[into.clone()].copy_from_slice(&other.observations[from * width..][..width]);
+        self.next_observations[into].copy_from_slice(&other.next_observations[last * width..][..width]);
+        self.actions[row * action_len..][..action_len]
+            .copy_from_slice(&other.actions[from * action_len..][..action_len]);
+        self.rewards[row] = reward;
+        self.terminations[row] = other.terminations[last];
+        self.truncations[row] = other.truncations[last];
+    }
+}
+
+/// A list with room for `len` values, or the error where there is no memory.
+pub fn room<T>(len: usize, error: Error) -> Result<Vec<T>, Error> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(len).map_err(|_| error)?;
+    Ok(values)
+}
+
+/// The list filled with so many values, written one by one: `vec![0.0; n]` would leave the pages to be mapped by the
+/// first pushes.
+pub fn touched<T: Copy + Default>(mut values: Vec<T>, len: usize) -> Vec<T> {
+    values.extend(std::iter::repeat_n(T::default(), len).map(std::hint::black_box));
+    values
+}

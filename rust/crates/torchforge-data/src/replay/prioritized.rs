@@ -1,0 +1,277 @@
+//! Prioritised experience replay.
+
+use rand_core::Rng;
+
+use super::sum_tree::SumTree;
+use super::{Batch, Error, NStep, NStepBatch, ReplayBuffer, Rows, Transition, columns, draw};
+
+/// No priority is above this, because errors are `f32`: sums of priorities stay finite.
+const HIGHEST_PRIORITY: f64 = 1e39;
+
+/// How temporal-difference errors become priorities.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PriorityOptions {
+    /// The exponent, 0 to 1: 0 draws uniformly, 1 in proportion to the errors.
+    pub alpha: f64,
+    /// What is added to the size of each error, 0 to 1, so that a transition without one is drawn again. With 0 it never
+    /// is.
+    pub epsilon: f64,
+}
+
+impl Default for PriorityOptions {
+    /// An alpha of 0.6, as Schaul et al. found best for proportional priorities, and an epsilon of 1e-6.
+    fn default() -> Self {
+        Self { alpha: 0.6, epsilon: 1e-6 }
+    }
+}
+
+/// A stored transition's identity: the row, and which of the transitions that were ever stored there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stamp(u64);
+
+/// Storage for a minibatch drawn by priority, made once and filled by every [`PrioritizedReplayBuffer::sample`].
+#[derive(Debug, Clone)]
+pub struct PrioritizedBatch<A> {
+    windows: NStepBatch<A>,
+    weights: Vec<f32>,
+    stamps: Vec<Stamp>,
+}
+
+impl<A: Copy + Default> PrioritizedBatch<A> {
+    /// Room for `size` transitions whose observations have `observation_len` values and whose actions `action_len`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Batch::new`].
+    pub fn new(size: usize, observation_len: usize, action_len: usize) -> Result<Self, Error> {
+        let windows = NStepBatch::new(size, observation_len, action_len)?;
+        let too_large = Error::TooLarge { rows: size, values: 1 };
+        let (weights, stamps) = (columns::room(size, too_large)?, columns::room(size, too_large)?);
+        Ok(Self { windows, weights: columns::touched(weights, size), stamps: columns::touched(stamps, size) })
+    }
+
+    /// The transitions, as [`NStepBatch::transitions`] says.
+    pub fn transitions(&self) -> &Batch<A> {
+        self.windows.transitions()
+    }
+
+    /// The discounts, as [`NStepBatch::discounts`] says, (size).
+    pub fn discounts(&self) -> &[f32] {
+        self.windows.discounts()
+    }
+
+    /// Importance-sampling weights in 0 to 1, by which each transition's gradient counts, (size).
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// Which transitions were drawn, for [`PrioritizedReplayBuffer::update_priorities`], (size).
+    pub fn stamps(&self) -> &[Stamp] {
+        &self.stamps
+    }
+}
+
+/// A ring of the most recent transitions, drawn in proportion to their priorities (Schaul et al., 2016, "Prioritized
+/// Experience Replay", the proportional variant).
+///
+/// The priority of a transition is `(|error| + epsilon)^alpha`, with the temporal-difference error that its last update
+/// found. A new transition gets the highest priority that any had so far, at first 1. All memory is taken and touched when
+/// the buffer is made.
+///
+/// ```
+/// # use std::convert::Infallible;
+/// # use rand_core::TryRng;
+/// use torchforge_data::{NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Transition};
+/// # struct Counter(u64);
+/// # impl TryRng for Counter {
+/// #     type Error = Infallible;
+/// #     fn try_next_u32(&mut self) -> Result<u32, Infallible> { Ok(self.try_next_u64()? as u32) }
+/// #     fn try_next_u64(&mut self) -> Result<u64, Infallible> { self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15); Ok(self.0) }
+/// #     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> { bytes.fill(0); Ok(()) }
+/// # }
+/// # let mut rng = Counter(0);
+/// let three_steps = NStep::new(3, 0.99)?;
+/// let mut buffer = PrioritizedReplayBuffer::new(10_000, 2, 1, PriorityOptions::default(), three_steps)?;
+/// for step in 0..100_u8 {
+///     buffer.push(Transition {
+///         observation: &[f32::from(step), 0.0],
+///         next_observation: &[f32::from(step + 1), 0.0],
+///         action: &[0_u32],
+///         reward: 1.0,
+///         terminated: step == 99,
+///         truncated: false,
+///     })?;
+/// }
+/// let mut batch = PrioritizedBatch::new(32, 2, 1)?;
+/// buffer.sample(&mut rng, 0.4, &mut batch)?;
+/// let errors = vec![0.5; 32]; // what an update found for each transition of the batch
+/// let stale = buffer.update_priorities(batch.stamps(), &errors)?;
+/// assert_eq!(stale, 0);
+/// # Ok::<(), torchforge_data::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PrioritizedReplayBuffer<A> {
+    ring: ReplayBuffer<A>,
+    tree: SumTree,
+    options: PriorityOptions,
+    n_step: NStep,
+    /// Transitions ever stored. The number of a transition, modulo the capacity, is its row.
+    stored: u64,
+    highest: f64,
+}
+
+impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
+    /// A buffer for `capacity` transitions whose observations have `observation_len` values and whose actions
+    /// `action_len`, sampled as windows of `n_step`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ReplayBuffer::new`], and [`Error::Option`] for an alpha or epsilon outside of 0 to 1.
+    pub fn new(
+        capacity: usize,
+        observation_len: usize,
+        action_len: usize,
+        options: PriorityOptions,
+        n_step: NStep,
+    ) -> Result<Self, Error> {
+        for (value, what) in [(options.alpha, "alpha"), (options.epsilon, "epsilon")] {
+            check_share(what, value)?;
+        }
+        let ring = ReplayBuffer::new(capacity, observation_len, action_len)?;
+        Ok(Self { ring, tree: SumTree::new(capacity)?, options, n_step, stored: 0, highest: 1.0 })
+    }
+
+    /// Transitions held now.
+    pub fn len(&self) -> usize {
+        self.ring.len()
+    }
+
+    /// Whether nothing was pushed yet.
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty()
+    }
+
+    /// Transitions held at most.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity()
+    }
+
+    /// The row that the next transition goes into.
+    pub fn next_row(&self) -> usize {
+        self.ring.next_row()
+    }
+
+    /// Stores a transition with the highest priority so far; when the buffer is full it replaces the oldest.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] for an observation or action of another length.
+    pub fn push(&mut self, transition: Transition<'_, A>) -> Result<(), Error> {
+        let row = self.ring.next_row();
+        self.ring.push(transition)?;
+        self.tree.set(row, self.highest);
+        self.stored += 1;
+        Ok(())
+    }
+
+    /// Fills `batch` with transitions drawn by priority: the sum of all priorities is divided into as many equal parts as
+    /// the batch has rows, and one transition is drawn from each (Schaul et al., appendix B.2.1).
+    ///
+    /// A weight is `(N P(i))^-beta`, divided by the largest of the buffer: the smallest priority above 0, divided by the
+    /// transition's, to the power of `beta`. Training usually raises `beta` to 1, which corrects the bias in full.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Empty`] before the first push, [`Error::NoPriority`] where every priority is 0, [`Error::Len`] for a batch
+    /// of other lengths, [`Error::Option`] for a `beta` outside of 0 to 1.
+    pub fn sample(
+        &self,
+        rng: &mut impl Rng,
+        beta: f64,
+        batch: &mut PrioritizedBatch<A>,
+    ) -> Result<(), Error> {
+        check_share("beta", beta)?;
+        self.ring.check_batch(&batch.windows.transitions)?;
+        let (total, least) = (self.tree.total(), self.tree.least());
+        if total <= 0.0 {
+            return Err(Error::NoPriority);
+        }
+        let part = total / batch.stamps.len() as f64;
+        for row in 0..batch.stamps.len() {
+            let from = self.tree.find((row as f64 + draw::unit(rng)) * part);
+            self.ring.copy_window(self.n_step, from, &mut batch.windows, row);
+            batch.weights[row] = (least / self.tree.get(from)).powf(beta) as f32;
+            batch.stamps[row] = Stamp(self.stored - 1 - self.ring.age(from) as u64);
+        }
+        Ok(())
+    }
+
+    /// Gives the stamped transitions the priorities that follow from their new temporal-difference errors, and returns how
+    /// many of them were stale: replaced since they were sampled. Their errors say nothing of what lies there now, and
+    /// change nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] unless there is one error a stamp; [`Error::TemporalDifference`] for an error that is no finite number.
+    /// Then no priority has changed.
+    pub fn update_priorities(&mut self, stamps: &[Stamp], errors: &[f32]) -> Result<usize, Error> {
+        super::check_len("the list of temporal-difference errors", stamps.len(), errors.len())?;
+        if let Some(position) = errors.iter().position(|error| !error.is_finite()) {
+            return Err(Error::TemporalDifference { position, value: errors[position] });
+        }
+        let mut stale = 0;
+        for (&Stamp(number), &error) in stamps.iter().zip(errors) {
+            // Stamps of another buffer may lie in the future.
+            if number >= self.stored || self.stored - number > self.len() as u64 {
+                stale += 1;
+                continue;
+            }
+            let priority = (f64::from(error.abs()) + self.options.epsilon).powf(self.options.alpha);
+            self.highest = self.highest.max(priority);
+            self.tree.set((number % self.capacity() as u64) as usize, priority);
+        }
+        Ok(stale)
+    }
+
+    /// The priorities of the rows held now, in the order of memory.
+    pub fn priorities(&self) -> impl ExactSizeIterator<Item = f64> {
+        (0..self.len()).map(|row| self.tree.get(row))
+    }
+
+    /// The highest priority that a transition had so far, at least 1: the next one's.
+    pub fn highest_priority(&self) -> f64 {
+        self.highest
+    }
+
+    /// The rows held now, without their priorities.
+    pub fn rows_mut(&mut self) -> Rows<'_, A> {
+        self.ring.rows_mut()
+    }
+
+    /// Holds as many rows as there are `priorities` from now on ([`rows_mut`](Self::rows_mut) fills them), and writes row
+    /// `next` next. Stamps from before are void.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Position`] and [`Error::Priority`] where no buffer of this capacity can be filled like this;
+    /// [`Error::Option`] for a highest priority outside of 1 to 1e39. The buffer is then as it was.
+    pub fn resume_at(&mut self, priorities: &[f64], next: usize, highest: f64) -> Result<(), Error> {
+        if !(1.0..=HIGHEST_PRIORITY).contains(&highest) {
+            return Err(Error::Option { what: "highest priority", value: highest, allowed: "1 to 1e39" });
+        }
+        if let Some(row) = priorities.iter().position(|priority| !(0.0..=highest).contains(priority)) {
+            return Err(Error::Priority { row, value: priorities[row] });
+        }
+        self.ring.resume_at(priorities.len(), next)?;
+        for row in 0..self.capacity() {
+            self.tree.set(row, priorities.get(row).copied().unwrap_or(0.0));
+        }
+        self.stored = if self.len() < self.capacity() { next } else { self.capacity() + next } as u64;
+        self.highest = highest;
+        Ok(())
+    }
+}
+
+fn check_share(what: &'static str, value: f64) -> Result<(), Error> {
+    if (0.0..=1.0).contains(&value) { Ok(()) } else { Err(Error::Option { what, value, allowed: "0 to 1" }) }
+}

@@ -1,0 +1,99 @@
+//! What sampling of sequences promises, against a reference that searches the list of all steps ever made.
+
+mod generator;
+
+use std::collections::BTreeSet;
+
+use generator::SplitMix;
+use proptest::prelude::*;
+use torchforge_data::{Batch, Error, SequenceReplayBuffer, Transition};
+
+fn push(buffer: &mut SequenceReplayBuffer<u32>, number: usize, ends: bool) {
+    buffer
+        .push(Transition {
+            observation: &[number as f32],
+            next_observation: &[number as f32 + 0.5],
+            action: &[number as u32],
+            reward: 0.0,
+            terminated: ends && number.is_multiple_of(2),
+            truncated: ends && number % 2 == 1,
+        })
+        .unwrap();
+}
+
+/// First steps of all sequences within one episode whose steps are all held.
+fn starts(ends: &[bool], capacity: usize, length: usize) -> BTreeSet<usize> {
+    let oldest = ends.len().saturating_sub(capacity);
+    (oldest..ends.len())
+        .filter(|&start| start + length <= ends.len())
+        .filter(|&start| !ends[start..start + length - 1].contains(&true))
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn every_whole_sequence_of_an_episode_is_drawn_and_no_other(
+        ends in prop::collection::vec(prop::bool::weighted(0.2), 0..80),
+        capacity in 1_usize..30,
+        length in 1_usize..8,
+        resumed in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        prop_assume!(length <= capacity);
+        let mut buffer = SequenceReplayBuffer::new(capacity, 1, 1, length).unwrap();
+        for (number, &ends) in ends.iter().enumerate() {
+            push(&mut buffer, number, ends);
+        }
+        if resumed {
+            let mut again = SequenceReplayBuffer::new(capacity, 1, 1, length).unwrap();
+            let (len, next) = (buffer.len(), buffer.next_row());
+            again.resume_at(len, next, |into| {
+                let from = buffer.rows_mut();
+                into.observations.copy_from_slice(from.observations);
+                into.actions.copy_from_slice(from.actions);
+                into.terminations.copy_from_slice(from.terminations);
+                into.truncations.copy_from_slice(from.truncations);
+            }).unwrap();
+            buffer = again;
+        }
+        // An episode whose beginning a resumed buffer does not know begins with its oldest step, which changes no sequence.
+        let expected = starts(&ends, capacity, length);
+        prop_assert_eq!(buffer.sequences(), expected.len());
+        let mut batch = Batch::new(400 * length, 1, 1).unwrap();
+        match buffer.sample(&mut SplitMix(seed), &mut batch) {
+            Ok(()) => {
+                let mut drawn = BTreeSet::new();
+                for sequence in batch.actions().chunks(length) {
+                    let start = sequence[0] as usize;
+                    let steps: Vec<u32> = (start..start + length).map(|step| step as u32).collect();
+                    prop_assert_eq!(sequence, steps);
+                    drawn.insert(start);
+                }
+                prop_assert_eq!(drawn, expected);
+            }
+            Err(error) => {
+                prop_assert!(expected.is_empty());
+                prop_assert_eq!(error, if ends.is_empty() { Error::Empty } else { Error::NoSequence { length } });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_misused_buffer_says_what_is_wrong() {
+    assert_eq!(
+        SequenceReplayBuffer::<u32>::new(4, 1, 1, 5).unwrap_err(),
+        Error::TooLong { capacity: 4, length: 5 }
+    );
+    assert_eq!(
+        SequenceReplayBuffer::<u32>::new(4, 1, 1, 0).unwrap_err(),
+        Error::Zero { what: "sequence length" }
+    );
+    let mut buffer = SequenceReplayBuffer::new(4, 1, 1, 3).unwrap();
+    push(&mut buffer, 0, false);
+    let mut batch = Batch::new(4, 1, 1).unwrap();
+    assert_eq!(
+        buffer.sample(&mut SplitMix(1), &mut batch).unwrap_err(),
+        Error::Sequences { size: 4, length: 3 }
+    );
+}
