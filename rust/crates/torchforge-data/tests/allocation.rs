@@ -1,37 +1,14 @@
 //! Buffers take their memory when they are made. The only test of its program, so that nothing else allocates meanwhile.
-#![allow(unsafe_code, reason = "an allocator cannot be written without; this one counts and hands on")]
 
+mod counting;
 mod generator;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use counting::allocations;
 use generator::SplitMix;
 use torchforge_data::{
     Batch, NStep, NStepBatch, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, ReplayBuffer,
     SequenceReplayBuffer, Transition,
 };
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-struct Counting;
-
-// SAFETY: each call goes to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn pushing_and_sampling_allocate_nothing() {
@@ -45,7 +22,7 @@ fn pushing_and_sampling_allocate_nothing() {
     let mut drawn = PrioritizedBatch::new(20, 4, 1).unwrap();
     let mut rng = SplitMix(1);
 
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocations();
     for number in 0..1_000_u32 {
         let transition = Transition {
             observation: &[number as f32; 4],
@@ -66,5 +43,5 @@ fn pushing_and_sampling_allocate_nothing() {
             sequences.sample(&mut rng, &mut plain).unwrap();
         }
     }
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    assert_eq!(allocations() - before, 0);
 }

@@ -81,6 +81,10 @@ pub trait DqnUpdate {
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error>;
 
     /// The mean value of a minibatch's actions, by the online network as it is; nothing is learnt.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`update`](Self::update).
     fn mean_value(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error>;
 
     /// One gradient step; returns the loss before it.

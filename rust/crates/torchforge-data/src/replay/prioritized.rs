@@ -79,17 +79,8 @@ impl<A: Copy + Default> PrioritizedBatch<A> {
 /// the buffer is made.
 ///
 /// ```
-/// # use std::convert::Infallible;
-/// # use rand_core::TryRng;
+/// use rand::{SeedableRng, rngs::StdRng};
 /// use torchforge_data::{NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Transition};
-/// # struct Counter(u64);
-/// # impl TryRng for Counter {
-/// #     type Error = Infallible;
-/// #     fn try_next_u32(&mut self) -> Result<u32, Infallible> { Ok(self.try_next_u64()? as u32) }
-/// #     fn try_next_u64(&mut self) -> Result<u64, Infallible> { self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15); Ok(self.0) }
-/// #     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> { bytes.fill(0); Ok(()) }
-/// # }
-/// # let mut rng = Counter(0);
 /// let three_steps = NStep::new(3, 0.99)?;
 /// let mut buffer = PrioritizedReplayBuffer::new(10_000, 2, 1, PriorityOptions::default(), three_steps)?;
 /// for step in 0..100_u8 {
@@ -103,7 +94,7 @@ impl<A: Copy + Default> PrioritizedBatch<A> {
 ///     })?;
 /// }
 /// let mut batch = PrioritizedBatch::new(32, 2, 1)?;
-/// buffer.sample(&mut rng, 0.4, &mut batch)?;
+/// buffer.sample(&mut StdRng::seed_from_u64(1), 0.4, &mut batch)?;
 /// let errors = vec![0.5; 32]; // what an update found for each transition of the batch
 /// let stale = buffer.update_priorities(batch.stamps(), &errors)?;
 /// assert_eq!(stale, 0);

@@ -114,6 +114,10 @@ pub trait PpoUpdate {
     fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error>;
 
     /// How far the policy has moved from the one that took a minibatch's actions; nothing is learnt.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`update`](Self::update).
     fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> Result<PolicyShift, Error>;
 
     /// One gradient step of both networks with this learning rate (Schulman et al., 2017), after CleanRL: advantages

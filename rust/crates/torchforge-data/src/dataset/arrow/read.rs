@@ -1,0 +1,274 @@
+//! What an Arrow file says of itself: its columns, and where the rows lie.
+
+use std::path::Path;
+
+use super::flatbuffer::{Buffer, Fault, Table};
+use super::{BLOCK, CHECKSUM, CONTINUATION, END, MAGIC, V5, header, kind};
+use crate::dataset::{Column, DatasetError, ElementType, Schema, named};
+
+/// A block of rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    pub rows: usize,
+    /// Where in the file each column begins.
+    pub starts: Vec<usize>,
+    /// Where in the file the body lies.
+    pub body: std::ops::Range<usize>,
+    /// The body's checksum, where the writer left one.
+    pub checksum: Option<u32>,
+}
+
+/// What was found instead of what is read.
+enum Refusal {
+    Corrupt(Fault),
+    Unsupported(Fault),
+    Version { offset: u64, found: u64 },
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::Corrupt(fault)
+    }
+}
+
+fn corrupt<T>(offset: u64, expected: &'static str) -> Result<T, Refusal> {
+    Err(Refusal::Corrupt(Fault { offset, expected }))
+}
+
+fn unsupported<T>(offset: u64, expected: &'static str) -> Result<T, Refusal> {
+    Err(Refusal::Unsupported(Fault { offset, expected }))
+}
+
+/// Reads the schema and where the blocks lie; everything that the file claims is checked against its length.
+pub fn layout(file: &[u8], path: &Path) -> Result<(Schema, Vec<Block>), DatasetError> {
+    let len = file.len() as u64;
+    let truncated = |expected| DatasetError::Truncated { path: named(path), len, expected };
+    let begins = file.len().min(MAGIC.len());
+    if file[..begins] != MAGIC[..begins] {
+        return Err(DatasetError::Foreign {
+            path: named(path),
+            expected: "an Arrow file's first word, ARROW1",
+        });
+    }
+    if file.len() < MAGIC.len() + 4 + END || file[file.len() - END..] != MAGIC[..END] {
+        return Err(truncated("an Arrow file's last word, ARROW1"));
+    }
+    contents(file).map_err(|refusal| {
+        let path = named(path);
+        match refusal {
+            Refusal::Corrupt(Fault { offset, expected }) => DatasetError::Corrupt { path, offset, expected },
+            Refusal::Unsupported(Fault { offset, expected }) => {
+                DatasetError::Unsupported { path, offset, expected }
+            }
+            Refusal::Version { offset, found } => DatasetError::Version { path, offset, expected: V5, found },
+        }
+    })
+}
+
+fn contents(file: &[u8]) -> Result<(Schema, Vec<Block>), Refusal> {
+    let end = file.len() - END - 4;
+    let footer_len = u32_at(file, end).map_or(0, |len| len as usize);
+    let start = end.checked_sub(footer_len).filter(|&start| start >= MAGIC.len() && footer_len > 0);
+    let Some(start) = start else {
+        return corrupt(end as u64, "the length of a footer within the file");
+    };
+    let footer = Buffer::new(&file[start..end], start as u64).root()?;
+    check_version(&footer)?;
+    let schema = schema(&footer.table(1, "a schema in the footer")?)?;
+    if footer.vector(2, BLOCK)?.len > 0 {
+        return unsupported(footer.offset(2), "no dictionaries");
+    }
+    let list = footer.vector(3, BLOCK)?;
+    let mut blocks = Vec::with_capacity(list.len);
+    let mut rows = 0_usize;
+    for index in 0..list.len {
+        let at = list.offset(index);
+        let block =
+            block(file, start, &schema, at, list.u64(index, 0)?, list.u32(index, 8)?, list.u64(index, 16)?)?;
+        rows = match rows.checked_add(block.rows) {
+            Some(rows) => rows,
+            None => return corrupt(at, "blocks whose rows can be counted"),
+        };
+        blocks.push(block);
+    }
+    Ok((schema, blocks))
+}
+
+fn check_version(table: &Table<'_>) -> Result<(), Refusal> {
+    let found = u64::from(table.u16(0)?);
+    if found == V5 { Ok(()) } else { Err(Refusal::Version { offset: table.offset(0), found }) }
+}
+
+fn schema(table: &Table<'_>) -> Result<Schema, Refusal> {
+    if table.u16(0)? != 0 {
+        return unsupported(table.offset(0), "little-endian numbers");
+    }
+    let fields = table.vector(1, 4)?;
+    if fields.len == 0 {
+        return unsupported(table.offset(1), "at least one column");
+    }
+    let columns = (0..fields.len).map(|index| column(&fields.table(index)?)).collect::<Result<_, _>>()?;
+    Schema::new(columns)
+        .or_else(|_| unsupported(table.offset(1), "columns of different names, and rows below 2 GiB"))
+}
+
+fn column(field: &Table<'_>) -> Result<Column, Refusal> {
+    let (name, start) = (field.text(0)?, field.offset(3));
+    let mut shape = Vec::new();
+    let mut field = *field;
+    let element = loop {
+        if field.has(4)? {
+            return unsupported(field.offset(4), "a column without a dictionary");
+        }
+        if field.u8(2)? != kind::FIXED_SIZE_LIST {
+            break number(&field)?;
+        }
+        let children = field.vector(5, 4)?;
+        if children.len != 1 {
+            return corrupt(field.offset(5), "one child of a list of fixed size");
+        }
+        // Lists within lists end here where a file leads in a circle.
+        if shape.len() == 8 {
+            return unsupported(field.offset(5), "lists of at most 8 dimensions");
+        }
+        shape.push(field.table(3, "the size of a list")?.u32(0)? as usize);
+        field = children.table(0)?;
+    };
+    Column::new(name, element, &shape)
+        .or_else(|_| unsupported(start, "lists of at least one number, in rows below 2 GiB"))
+}
+
+fn number(field: &Table<'_>) -> Result<ElementType, Refusal> {
+    let kind = field.u8(2)?;
+    if kind == kind::INT {
+        let r#type = field.table(3, "the width of an integer")?;
+        return match (r#type.u32(0)?, r#type.u8(1)? != 0) {
+            (8, false) => Ok(ElementType::U8),
+            (16, false) => Ok(ElementType::U16),
+            (32, false) => Ok(ElementType::U32),
+            (64, false) => Ok(ElementType::U64),
+            (8, true) => Ok(ElementType::I8),
+            (16, true) => Ok(ElementType::I16),
+            (32, true) => Ok(ElementType::I32),
+            (64, true) => Ok(ElementType::I64),
+            _ => corrupt(r#type.offset(0), "an integer of 8, 16, 32 or 64 bits"),
+        };
+    }
+    if kind == kind::FLOATING_POINT {
+        let r#type = field.table(3, "the precision of a floating-point number")?;
+        return match r#type.u16(0)? {
+            1 => Ok(ElementType::F32),
+            2 => Ok(ElementType::F64),
+            _ => unsupported(r#type.offset(0), "floating-point numbers of 32 or 64 bits"),
+        };
+    }
+    unsupported(
+        field.offset(2),
+        "integers, floating-point numbers, or lists of fixed size of them (booleans as uint8)",
+    )
+}
+
+/// A block whose entry in the footer stands at `entry`, and says that it lies at `offset`.
+fn block(
+    file: &[u8],
+    footer: usize,
+    schema: &Schema,
+    entry: u64,
+    offset: u64,
+    metadata_len: u32,
+    body_len: u64,
+) -> Result<Block, Refusal> {
+    let within = |start: u64, len: u64| {
+        let end = start.checked_add(len).filter(|&end| end <= footer as u64)?;
+        Some(start as usize..end as usize)
+    };
+    let body_start = offset.checked_add(u64::from(metadata_len));
+    let (Some(metadata), Some(body)) =
+        (within(offset, u64::from(metadata_len)), body_start.and_then(|start| within(start, body_len)))
+    else {
+        return corrupt(entry, "a block before the footer");
+    };
+    let start = metadata.start;
+    if metadata.len() < 8 || u32_at(file, start) != Some(CONTINUATION) {
+        return corrupt(offset, "a message, which begins with ffffffff");
+    }
+    let message = Buffer::new(&file[start + 8..metadata.end], offset + 8).root()?;
+    check_version(&message)?;
+    if message.u8(1)? != header::RECORD_BATCH {
+        return corrupt(message.offset(1), "a block of rows");
+    }
+    let batch = message.table(2, "the description of a block")?;
+    if batch.has(3)? {
+        return unsupported(batch.offset(3), "blocks that are not compressed");
+    }
+    let Some(rows) = usize::try_from(batch.u64(0)?).ok().filter(|&rows| rows < 1 << 48) else {
+        return corrupt(batch.offset(0), "a number of rows");
+    };
+    let starts = columns(&batch, schema, rows, &body)?;
+    let checksum = checksum(&message)?;
+    Ok(Block { rows, starts, body, checksum })
+}
+
+/// Where each column of a block begins in the file.
+fn columns(
+    batch: &Table<'_>,
+    schema: &Schema,
+    rows: usize,
+    body: &std::ops::Range<usize>,
+) -> Result<Vec<usize>, Refusal> {
+    let (nodes, buffers) = (batch.vector(1, 16)?, batch.vector(2, 16)?);
+    let (mut node, mut buffer) = (0, 0);
+    let mut starts = Vec::with_capacity(schema.columns().len());
+    for column in schema.columns() {
+        let mut length = rows as u128;
+        for dimension in [1].iter().chain(column.shape()) {
+            length *= *dimension as u128;
+            if node == nodes.len {
+                return corrupt(nodes.offset(0), "the length of every column");
+            }
+            if u128::from(nodes.u64(node, 0)?) != length {
+                return corrupt(nodes.offset(node), "a column as long as its block");
+            }
+            if nodes.u64(node, 8)? != 0 {
+                return unsupported(nodes.offset(node) + 8, "columns without nulls");
+            }
+            node += 1;
+            // The bitmap of nulls, which says nothing where there is none.
+            buffer += 1;
+        }
+        if buffer >= buffers.len {
+            return corrupt(buffers.offset(0), "a buffer for every column");
+        }
+        let (start, len) = (buffers.u64(buffer, 0)?, buffers.u64(buffer, 8)?);
+        let at = buffers.offset(buffer);
+        buffer += 1;
+        let needed = rows as u128 * column.width() as u128;
+        if u128::from(len) < needed || u128::from(start) + u128::from(len) > body.len() as u128 {
+            return corrupt(at, "a column's numbers within the block");
+        }
+        let start = body.start + start as usize;
+        if !start.is_multiple_of(column.element().size()) {
+            return unsupported(at, "numbers at a multiple of their size");
+        }
+        starts.push(start);
+    }
+    Ok(starts)
+}
+
+fn checksum(message: &Table<'_>) -> Result<Option<u32>, Refusal> {
+    let custom = message.vector(4, 4)?;
+    for index in 0..custom.len {
+        let pair = custom.table(index)?;
+        if pair.text(0)? == CHECKSUM {
+            let Ok(checksum) = u32::from_str_radix(pair.text(1)?, 16) else {
+                return corrupt(pair.offset(1), "a checksum of hexadecimal digits");
+            };
+            return Ok(Some(checksum));
+        }
+    }
+    Ok(None)
+}
+
+fn u32_at(file: &[u8], position: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*file.get(position..)?.first_chunk()?))
+}

@@ -1,0 +1,157 @@
+//! Datasets whose rows are lent out of mapped files.
+
+use std::path::Path;
+
+use super::arrow::{self, Block};
+use super::mapping::Mapping;
+use super::{Dataset, DatasetError, Schema, named};
+
+/// A dataset in one or several Arrow files, mapped into memory and never copied as a whole.
+///
+/// Opening reads what the files say of themselves and none of their rows. The system loads pages when they are read and
+/// drops them when memory is short, so a dataset may be larger than memory. Any Arrow file (also called Feather version 2)
+/// can be read whose columns are numbers or lists of fixed size of numbers, without nulls and compression.
+///
+/// # Files that change
+///
+/// A mapped file must not be changed in place. Replace it by renaming another one onto its name, which is how
+/// [`DatasetWriter`](super::DatasetWriter) makes files: who has it open keeps the old rows. A file that has become shorter is
+/// [`DatasetError::Shrunk`], found before each batch. One that shrinks while a batch is read would end the process with
+/// SIGBUS; where that can happen, [`positioned`](Self::positioned) reads rows without the map.
+#[derive(Debug)]
+pub struct MmapDataset {
+    schema: Schema,
+    shards: Vec<Mapping>,
+    chunks: Vec<Chunk>,
+    len: usize,
+    positioned: bool,
+}
+
+/// A block of one of the files.
+#[derive(Debug)]
+struct Chunk {
+    shard: usize,
+    first: usize,
+    block: Block,
+}
+
+impl MmapDataset {
+    /// Opens one file.
+    ///
+    /// # Errors
+    ///
+    /// [`DatasetError::Io`] where it cannot be read; [`DatasetError::Foreign`], [`DatasetError::Truncated`],
+    /// [`DatasetError::Version`], [`DatasetError::Corrupt`] and [`DatasetError::Unsupported`] where it is no file of this
+    /// format, with the offset of what was expected there.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, DatasetError> {
+        Self::open_shards([path])
+    }
+
+    /// Opens several files as one dataset: the rows of the first, then those of the second, and so on.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open`](Self::open), [`DatasetError::NoShard`] without a file, and [`DatasetError::Schema`] where the files'
+    /// columns differ.
+    pub fn open_shards<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, DatasetError> {
+        let (mut shards, mut chunks, mut len) = (Vec::new(), Vec::new(), 0_usize);
+        let mut schema: Option<Schema> = None;
+        for path in paths {
+            let path = path.as_ref();
+            let mapping = Mapping::open(path)?;
+            let (found, blocks) = arrow::layout(mapping.bytes(), path)?;
+            let expected = schema.get_or_insert_with(|| found.clone());
+            if *expected != found {
+                let (expected, found) = (expected.to_string(), found.to_string());
+                return Err(DatasetError::Schema { path: named(path), expected, found });
+            }
+            for block in blocks.into_iter().filter(|block| block.rows > 0) {
+                let first = len;
+                // Each row has bytes of its own in a file, so only forged files count that far.
+                len = len.checked_add(block.rows).ok_or(DatasetError::Corrupt {
+                    path: named(path),
+                    offset: block.body.start as u64,
+                    expected: "blocks whose rows can be counted",
+                })?;
+                chunks.push(Chunk { shard: shards.len(), first, block });
+            }
+            shards.push(mapping);
+        }
+        let schema = schema.ok_or(DatasetError::NoShard)?;
+        Ok(Self { schema, shards, chunks, len, positioned: false })
+    }
+
+    /// Batches are read through the files (pread) into memory of their own, and never are views of the map. A file that
+    /// shrinks is then an error at any moment, for the price of a copy and a system call a row.
+    pub fn positioned(self) -> Self {
+        Self { positioned: true, ..self }
+    }
+
+    /// Reads all rows, compares each block with its checksum, and returns how many blocks had one. Files of other writers have
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// [`DatasetError::Checksum`] for the first block that differs, [`DatasetError::Shrunk`].
+    pub fn verify(&self) -> Result<usize, DatasetError> {
+        let mut verified = 0;
+        for Chunk { shard, block, .. } in &self.chunks {
+            let mapping = &self.shards[*shard];
+            mapping.check()?;
+            let Some(expected) = block.checksum else { continue };
+            let found = crc32fast::hash(&mapping.bytes()[block.body.clone()]);
+            if found != expected {
+                let (path, offset) = (named(mapping.path()), block.body.start as u64);
+                return Err(DatasetError::Checksum { path, offset, expected, found });
+            }
+            verified += 1;
+        }
+        Ok(verified)
+    }
+
+    /// The block that a row lies in.
+    fn chunk(&self, row: usize) -> &Chunk {
+        assert!(row < self.len, "row {row} of {}", self.len);
+        &self.chunks[self.chunks.partition_point(|chunk| chunk.first <= row) - 1]
+    }
+}
+
+impl Dataset for MmapDataset {
+    fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn run(&self, column: usize, row: usize) -> &[u8] {
+        let (chunk, width) = (self.chunk(row), self.schema.columns()[column].width());
+        let start = chunk.block.starts[column];
+        let within = (row - chunk.first) * width..chunk.block.rows * width;
+        &self.shards[chunk.shard].bytes()[start + within.start..start + within.end]
+    }
+
+    fn copy_rows(&self, column: usize, rows: &[usize], into: &mut [u8]) -> Result<(), DatasetError> {
+        let width = self.schema.columns()[column].width();
+        for (into, &row) in into.chunks_exact_mut(width).zip(rows) {
+            let chunk = self.chunk(row);
+            let start = chunk.block.starts[column] + (row - chunk.first) * width;
+            let shard = &self.shards[chunk.shard];
+            if self.positioned {
+                shard.read(start, into)?;
+            } else {
+                into.copy_from_slice(&shard.bytes()[start..start + width]);
+            }
+        }
+        Ok(())
+    }
+
+    fn lends(&self) -> bool {
+        !self.positioned
+    }
+
+    fn check(&self) -> Result<(), DatasetError> {
+        self.shards.iter().try_for_each(Mapping::check)
+    }
+}

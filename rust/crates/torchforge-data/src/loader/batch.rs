@@ -1,0 +1,105 @@
+//! A batch of rows.
+
+use std::sync::Arc;
+
+use super::pool::{Buffer, Layout, Pool};
+use crate::{Dataset, DatasetError, Schema, Value};
+
+/// Some rows of a dataset, column by column: a view of the dataset's own memory, or of a buffer that the loader fills again
+/// when no batch holds it any more. A clone is another view of the same rows.
+pub struct RowBatch<D> {
+    dataset: Arc<D>,
+    memory: Memory,
+    len: usize,
+}
+
+#[derive(Clone)]
+enum Memory {
+    /// The dataset's, from a row on.
+    Lent { first: usize },
+    /// A copy.
+    Copied { pool: Arc<Pool>, buffer: Arc<Buffer> },
+}
+
+impl<D> Clone for RowBatch<D> {
+    fn clone(&self) -> Self {
+        Self { dataset: Arc::clone(&self.dataset), memory: self.memory.clone(), len: self.len }
+    }
+}
+
+impl<D: Dataset> RowBatch<D> {
+    /// A view of `len` rows from `first` on, where all of their columns lie side by side.
+    pub(super) fn lent(dataset: &Arc<D>, layout: &Layout, first: usize, len: usize) -> Option<Self> {
+        let lent = dataset.lends()
+            && layout
+                .widths()
+                .enumerate()
+                .all(|(column, width)| dataset.run(column, first).len() >= len * width);
+        lent.then(|| Self { dataset: Arc::clone(dataset), memory: Memory::Lent { first }, len })
+    }
+
+    /// A copy of these rows.
+    pub(super) fn copied(
+        dataset: &Arc<D>,
+        pool: &Arc<Pool>,
+        rows: impl ExactSizeIterator<Item = usize>,
+    ) -> Result<Self, DatasetError> {
+        let len = rows.len();
+        let mut buffer = pool.take();
+        let result = {
+            let buffer = Arc::get_mut(&mut buffer).expect("the pool gives what nobody else holds");
+            let (rows, bytes) = buffer.begin(rows);
+            let layout = pool.layout();
+            (0..layout.widths().len())
+                .try_for_each(|column| dataset.copy_rows(column, rows, &mut bytes[layout.rows(column, len)]))
+        };
+        pool.keep(Arc::clone(&buffer));
+        result?;
+        let memory = Memory::Copied { pool: Arc::clone(pool), buffer };
+        Ok(Self { dataset: Arc::clone(dataset), memory, len })
+    }
+
+    /// Rows.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no row, which no loader's batch is.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The columns.
+    pub fn schema(&self) -> &Schema {
+        self.dataset.schema()
+    }
+
+    /// Whether the rows are a view of the dataset's own memory.
+    pub fn is_lent(&self) -> bool {
+        matches!(self.memory, Memory::Lent { .. })
+    }
+
+    /// The values of a column, (rows, the column's shape).
+    ///
+    /// # Errors
+    ///
+    /// [`DatasetError::NoColumn`] and [`DatasetError::Element`] where there is no such column, or it has other elements.
+    pub fn column<T: Value>(&self, name: &str) -> Result<&[T], DatasetError> {
+        Ok(bytemuck::cast_slice(self.bytes(self.schema().find::<T>(name)?)))
+    }
+
+    /// The bytes of a column, by its place in the schema.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such column.
+    pub fn bytes(&self, column: usize) -> &[u8] {
+        match &self.memory {
+            Memory::Lent { first } => {
+                let width = self.schema().columns()[column].width();
+                &self.dataset.run(column, *first)[..self.len * width]
+            }
+            Memory::Copied { pool, buffer } => &buffer.bytes()[pool.layout().rows(column, self.len)],
+        }
+    }
+}

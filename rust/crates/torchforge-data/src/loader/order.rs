@@ -1,0 +1,163 @@
+//! The order of rows in an epoch.
+
+use super::LoaderConfig;
+
+/// Bits of the smallest network: one of fewer does not lead to all orders of a few rows equally often.
+const FEWEST_BITS: u32 = 8;
+
+/// An even number, so that halves of unequal width are back in their places.
+const ROUNDS: usize = 8;
+
+/// Which rows each batch of an epoch has. It takes no memory, whatever the number of rows, and is known at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Order {
+    rows: usize,
+    batch_size: usize,
+    drop_last: bool,
+    shuffle: Option<Permutation>,
+}
+
+impl Order {
+    pub fn new(rows: usize, config: &LoaderConfig, epoch: u64) -> Self {
+        let shuffle = config.shuffle.then(|| Permutation::new(rows, config.seed, epoch));
+        Self { rows, batch_size: config.batch_size, drop_last: config.drop_last, shuffle }
+    }
+
+    pub fn batches(&self) -> usize {
+        if self.drop_last { self.rows / self.batch_size } else { self.rows.div_ceil(self.batch_size) }
+    }
+
+    /// The places of a batch's rows in the epoch.
+    pub fn places(&self, batch: usize) -> std::ops::Range<usize> {
+        let first = batch * self.batch_size;
+        first..self.rows.min(first.saturating_add(self.batch_size))
+    }
+
+    /// The row at a place of the epoch.
+    pub fn row(&self, place: usize) -> usize {
+        self.shuffle.map_or(place, |permutation| permutation.at(place))
+    }
+
+    pub fn is_sequential(&self) -> bool {
+        self.shuffle.is_none()
+    }
+}
+
+/// A random permutation of the numbers below `len`, each computed by itself.
+///
+/// It is a Feistel network over a power of two, usually the next, applied again where it leads outside ("cycle walking", Black and
+/// Rogaway, 2002, "Ciphers with Arbitrary Finite Domains"). Its keys come from the seed and the epoch.
+#[derive(Debug, Clone, Copy)]
+struct Permutation {
+    len: u64,
+    left_bits: u32,
+    right_bits: u32,
+    keys: [u64; ROUNDS],
+}
+
+impl Permutation {
+    fn new(len: usize, seed: u64, epoch: u64) -> Self {
+        let len = len as u64;
+        let bits = (u64::BITS - len.saturating_sub(1).leading_zeros()).max(FEWEST_BITS);
+        let mut key = mixed(mixed(seed) ^ epoch);
+        let keys = std::array::from_fn(|_| {
+            key = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            mixed(key)
+        });
+        Self { len, left_bits: bits / 2, right_bits: bits - bits / 2, keys }
+    }
+
+    fn at(&self, place: usize) -> usize {
+        let mut number = place as u64;
+        loop {
+            number = self.encrypt(number);
+            if number < self.len {
+                return number as usize;
+            }
+        }
+    }
+
+    fn encrypt(&self, number: u64) -> u64 {
+        let (mut left_bits, mut right_bits) = (self.left_bits, self.right_bits);
+        let (mut left, mut right) = (number >> right_bits, number & low(right_bits));
+        for key in self.keys {
+            (left, right) = (right, left ^ (mixed(right ^ key) & low(left_bits)));
+            (left_bits, right_bits) = (right_bits, left_bits);
+        }
+        (left << right_bits) | right
+    }
+}
+
+/// So many low bits.
+fn low(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
+/// A function without structure: the last step of SplitMix64 (Steele et al., 2014, in Stafford's variant 13).
+fn mixed(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn every_number_below_any_length_comes_once() {
+        for len in (1..70).chain([255, 256, 257, 1_000, 65_537]) {
+            let permutation = Permutation::new(len, 7, 3);
+            let mut seen = vec![false; len];
+            (0..len).for_each(|place| seen[permutation.at(place)] = true);
+            assert!(seen.iter().all(|&seen| seen), "{len}");
+        }
+    }
+
+    #[test]
+    fn all_orders_of_a_few_rows_come_about_equally_often() {
+        for (len, orders) in [(3, 6), (4, 24), (5, 120)] {
+            let mut counts = HashMap::new();
+            let draws = 500 * orders;
+            for epoch in 0..draws {
+                let permutation = Permutation::new(len, 1, epoch);
+                let order: Vec<usize> = (0..len).map(|place| permutation.at(place)).collect();
+                *counts.entry(order).or_insert(0_u64) += 1;
+            }
+            assert_eq!(counts.len() as u64, orders);
+            // Chi-square has a standard deviation of sqrt(2 (orders - 1)): this is more than five of them.
+            let statistic: f64 = counts.values().map(|&count| (count as f64 - 500.0).powi(2) / 500.0).sum();
+            let (mean, deviation) = ((orders - 1) as f64, (2.0 * (orders - 1) as f64).sqrt());
+            assert!(statistic < mean + 5.0 * deviation, "{statistic} for {orders} orders");
+        }
+    }
+
+    #[test]
+    fn a_row_comes_at_every_place_and_next_to_every_other_about_equally_often() {
+        const ROWS: usize = 100;
+        let mut places = vec![0.0_f64; ROWS * ROWS];
+        let mut neighbours = vec![0.0_f64; ROWS * ROWS];
+        for epoch in 0..10_000 {
+            let permutation = Permutation::new(ROWS, 5, epoch);
+            let order: Vec<usize> = (0..ROWS).map(|place| permutation.at(place)).collect();
+            for (place, pair) in order.windows(2).enumerate() {
+                places[pair[0] * ROWS + place] += 1.0;
+                neighbours[pair[0] * ROWS + pair[1]] += 1.0;
+            }
+        }
+        let statistic = |counts: &[f64], expected: f64| -> f64 {
+            counts
+                .iter()
+                .filter(|&&count| count > 0.0)
+                .map(|count| (count - expected).powi(2) / expected)
+                .sum()
+        };
+        // 100 times 99 pairs each; the standard deviation is about 141.
+        for (counts, expected) in [(&places, 100.0), (&neighbours, 100.0)] {
+            let statistic = statistic(counts, expected);
+            assert!((9_000.0..10_800.0).contains(&statistic), "{statistic}");
+        }
+    }
+}
