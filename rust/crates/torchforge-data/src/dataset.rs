@@ -3,7 +3,7 @@
 mod arrow;
 mod error;
 mod mapped;
-mod mapping;
+pub(crate) mod mapping;
 mod schema;
 mod writer;
 
@@ -108,6 +108,6 @@ impl<'a> Item<'a> {
 }
 
 /// The path as errors name it.
-fn named(path: &Path) -> Box<Path> {
+pub(crate) fn named(path: &Path) -> Box<Path> {
     path.into()
 }

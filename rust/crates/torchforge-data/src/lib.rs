@@ -14,6 +14,8 @@ pub use dataset::{
 };
 #[cfg(feature = "dataset")]
 pub use loader::{Batches, DataLoader, LoaderConfig, LoaderState, RowBatch};
+#[cfg(feature = "dataset")]
+pub use replay::DiskReplayBuffer;
 pub use replay::{
     Batch, Error, NStep, NStepBatch, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions,
     ReplayBuffer, Rows, SequenceReplayBuffer, Stamp, Transition,

@@ -1,6 +1,8 @@
 //! A ring of transitions, stored as one array per field.
 
 mod columns;
+#[cfg(feature = "dataset")]
+mod disk;
 mod draw;
 mod error;
 mod n_step;
@@ -11,6 +13,8 @@ mod sum_tree;
 use rand_core::Rng;
 
 use columns::Columns;
+#[cfg(feature = "dataset")]
+pub use disk::DiskReplayBuffer;
 use draw::index_below;
 pub use error::Error;
 pub use n_step::{NStep, NStepBatch};

@@ -38,7 +38,7 @@ pub enum DatasetError {
         expected: &'static str,
     },
     /// The file has another version of the format.
-    #[error("{}: offset {offset}: expected version {expected} of Arrow's metadata, found {found}: write it again",
+    #[error("{}: offset {offset}: expected version {expected} of the format, found {found}: write it again",
             path.display())]
     Version {
         /// The file.
@@ -83,6 +83,15 @@ pub enum DatasetError {
         /// The checksum of what is there.
         found: u32,
     },
+    /// Another process, or another part of this one, writes to the file.
+    #[error("{}: another buffer has the file open: close it first", path.display())]
+    Locked {
+        /// The file.
+        path: Box<Path>,
+    },
+    /// A buffer cannot have these sizes.
+    #[error(transparent)]
+    Buffer(#[from] crate::Error),
     /// A file has become shorter since it was opened.
     #[error("{}: the file has {found} bytes and had {expected} when it was opened: replace files by renaming, \
              never in place", path.display())]

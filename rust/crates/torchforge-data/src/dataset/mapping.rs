@@ -1,11 +1,11 @@
 //! Files as memory, and the only `unsafe` of this crate.
 #![allow(unsafe_code, reason = "a file can be mapped only by a promise that nobody else changes it")]
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 
 use super::{DatasetError, named};
 
@@ -68,5 +68,51 @@ impl Mapping {
 
     fn failed(&self, action: &'static str, source: io::Error) -> DatasetError {
         DatasetError::Io { path: self.path.clone(), action, source }
+    }
+}
+
+/// A file that this process alone writes, as bytes.
+#[derive(Debug)]
+pub struct MutableMapping {
+    /// Held for its lock, which ends with the process, however that ends.
+    file: File,
+    bytes: MmapMut,
+}
+
+impl MutableMapping {
+    /// Maps a file of at least one byte, once its lock is held.
+    pub fn open(path: &Path) -> Result<Self, DatasetError> {
+        let failed = |action| move |source| DatasetError::Io { path: named(path), action, source };
+        let file = File::options().read(true).write(true).open(path).map_err(failed("opening"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(DatasetError::Locked { path: named(path) }),
+            Err(TryLockError::Error(source)) => return Err(failed("locking")(source)),
+        }
+        // SAFETY: the bytes are used only as numbers, of which every pattern of bits is one. No other buffer writes to the
+        // file, because it would have to hold the lock; who writes to it without asking for the lock changes numbers, and who
+        // makes it shorter ends this process (SIGBUS). README.md says that nobody may.
+        let bytes = unsafe { MmapMut::map_mut(&file) }.map_err(failed("mapping"))?;
+        Ok(Self { file, bytes })
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// Waits until all bytes are on the disk.
+    pub fn flush(&self) -> io::Result<()> {
+        self.bytes.flush()
+    }
+}
+
+impl Drop for MutableMapping {
+    fn drop(&mut self) {
+        // A child process that is being started may hold the file too for a moment, and with it the lock.
+        let _ = self.file.unlock();
     }
 }
