@@ -2,12 +2,14 @@
 #![cfg_attr(not(feature = "dataset"), doc = "Replay buffers that allocate once, when they are made.")]
 #![cfg_attr(not(feature = "dataset"), forbid(unsafe_code))]
 
+mod boundary;
 #[cfg(feature = "dataset")]
 mod dataset;
 #[cfg(feature = "dataset")]
 mod loader;
 mod replay;
 
+pub use boundary::{Gradients, Message, ShareError, Shareable, Statistics, Weights};
 #[cfg(feature = "dataset")]
 pub use dataset::{
     Column, Dataset, DatasetError, DatasetWriter, ElementType, Item, MmapDataset, Schema, Value, Values,

@@ -7,6 +7,14 @@ use crate::{Dataset, DatasetError, Schema, Value};
 
 /// Some rows of a dataset, column by column: a view of the dataset's own memory, or of a buffer that the loader fills again
 /// when no batch holds it any more. A clone is another view of the same rows.
+///
+/// It is experience, so it is nothing that may leave the device ([`Shareable`](crate::Shareable)):
+///
+/// ```compile_fail,E0277
+/// # use torchforge_data::{MmapDataset, RowBatch, Shareable};
+/// fn send(message: &impl Shareable) {}
+/// fn leak(batch: &RowBatch<MmapDataset>) { send(batch) }
+/// ```
 pub struct RowBatch<D> {
     dataset: Arc<D>,
     memory: Memory,
