@@ -7,6 +7,7 @@ pub(crate) mod mapping;
 mod schema;
 mod writer;
 
+use std::fmt;
 use std::path::Path;
 
 pub use error::DatasetError;
@@ -91,6 +92,12 @@ pub trait Dataset: Send + Sync {
 pub struct Item<'a> {
     dataset: &'a dyn Dataset,
     row: usize,
+}
+
+impl fmt::Debug for Item<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Item").field("row", &self.row).finish_non_exhaustive()
+    }
 }
 
 impl<'a> Item<'a> {

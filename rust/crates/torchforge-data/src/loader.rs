@@ -6,6 +6,7 @@ mod pipeline;
 mod pool;
 mod state;
 
+use std::fmt;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -193,11 +194,23 @@ impl<'a, D: Dataset + 'static> IntoIterator for &'a DataLoader<D> {
     }
 }
 
+impl<D> fmt::Debug for DataLoader<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DataLoader").field("workers", &self.workers.len()).finish_non_exhaustive()
+    }
+}
+
 /// The batches of one epoch. A batch that cannot be made is an error in its place; the others still follow.
 pub struct Batches<'a, D> {
     loader: &'a DataLoader<D>,
     round: u64,
     superseded: bool,
+}
+
+impl<D> fmt::Debug for Batches<'_, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batches").field("round", &self.round).finish_non_exhaustive()
+    }
 }
 
 impl<D: Dataset + 'static> Iterator for Batches<'_, D> {

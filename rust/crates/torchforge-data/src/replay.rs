@@ -49,6 +49,10 @@ pub struct Batch<A> {
 
 impl<A: Copy + Default> Batch<A> {
     /// Room for `size` transitions whose observations have `observation_len` values and whose actions `action_len`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Zero`] where a length is 0, and [`Error::TooLarge`] where no memory holds so much.
     pub fn new(size: usize, observation_len: usize, action_len: usize) -> Result<Self, Error> {
         Ok(Self { columns: Columns::zeroed(size, "batch size", observation_len, action_len)? })
     }
@@ -121,6 +125,10 @@ pub struct Rows<'a, A> {
 impl<A: Copy + Default> ReplayBuffer<A> {
     /// A buffer for `capacity` transitions whose observations have `observation_len` values and whose actions
     /// `action_len`: 1 where they are discrete.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Zero`] where a length is 0, and [`Error::TooLarge`] where no memory holds so much.
     pub fn new(capacity: usize, observation_len: usize, action_len: usize) -> Result<Self, Error> {
         let columns = Columns::zeroed(capacity, "capacity", observation_len, action_len)?;
         Ok(Self { columns, capacity, next: 0, len: 0 })
@@ -162,6 +170,10 @@ impl<A: Copy + Default> ReplayBuffer<A> {
 
     /// Holds `len` rows from now on, whatever is in them ([`rows_mut`](Self::rows_mut) fills them), and writes row `next`
     /// next.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Position`] where a ring of this capacity cannot be in that state.
     pub fn resume_at(&mut self, len: usize, next: usize) -> Result<(), Error> {
         let capacity = self.capacity;
         // The ring is written from its beginning, so it is full before it wraps.
@@ -174,6 +186,10 @@ impl<A: Copy + Default> ReplayBuffer<A> {
     }
 
     /// Stores a transition; when the buffer is full it replaces the oldest.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where an observation or the action has another length than the buffer's.
     pub fn push(&mut self, transition: Transition<'_, A>) -> Result<(), Error> {
         let (width, action_len) = (self.columns.observation_len, self.columns.action_len);
         check_len("an observation", width, transition.observation.len())?;
@@ -212,6 +228,10 @@ impl<A: Copy + Default> ReplayBuffer<A> {
     }
 
     /// Fills `batch` with transitions drawn uniformly with replacement.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Empty`] where nothing was pushed yet, and [`Error::Len`] where the batch has other lengths than the buffer.
     pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch<A>) -> Result<(), Error> {
         self.check_batch(batch)?;
         for row in 0..batch.size() {

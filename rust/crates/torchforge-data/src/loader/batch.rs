@@ -1,5 +1,6 @@
 //! A batch of rows.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::pool::{Buffer, Layout, Pool};
@@ -19,6 +20,13 @@ pub struct RowBatch<D> {
     dataset: Arc<D>,
     memory: Memory,
     len: usize,
+}
+
+/// How many rows; none of them is printed, for they are experience.
+impl<D> fmt::Debug for RowBatch<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowBatch").field("rows", &self.len).finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone)]
