@@ -243,8 +243,8 @@ impl<A: Copy + Default> ReplayBuffer<A> {
     /// Transitions that were stored after the one in `row`.
     #[inline]
     fn age(&self, row: usize) -> usize {
-        let newest = self.next + self.capacity - 1;
-        (newest - row) % self.capacity
+        let age = self.next + self.capacity - 1 - row;
+        if age < self.capacity { age } else { age - self.capacity }
     }
 
     /// Whether a batch can be filled from this buffer.

@@ -116,16 +116,17 @@ impl<A: Copy + Default> ReplayBuffer<A> {
     #[inline]
     pub(super) fn copy_window(&self, n_step: NStep, from: usize, batch: &mut NStepBatch<A>, row: usize) {
         let columns = &self.columns;
-        // The last step of the window is the newest of its environment where the ring ends first.
-        let steps = n_step.steps.min(self.age(from) / n_step.environments + 1);
+        // How many transitions came after the last of the window: the ring may end before the window does.
+        let mut newer = self.age(from);
         let (mut last, mut sum, mut discount) = (from, 0.0, 1.0);
-        for step in 1..=steps {
+        for step in 1.. {
             sum += discount * f64::from(columns.rewards[last]);
             discount *= n_step.gamma;
             let ended = columns.terminations[last] > 0.0 || columns.truncations[last] > 0.0;
-            if ended || step == steps {
+            if ended || step == n_step.steps || newer < n_step.environments {
                 break;
             }
+            newer -= n_step.environments;
             last += n_step.environments;
             if last >= self.capacity {
                 last -= self.capacity;

@@ -35,6 +35,9 @@ pub struct PrioritizedBatch<A> {
     windows: NStepBatch<A>,
     weights: Vec<f32>,
     stamps: Vec<Stamp>,
+    /// Where in the sum of all priorities each row was drawn, and which it is.
+    targets: Vec<f64>,
+    rows: Vec<usize>,
 }
 
 impl<A: Copy + Default> PrioritizedBatch<A> {
@@ -47,7 +50,14 @@ impl<A: Copy + Default> PrioritizedBatch<A> {
         let windows = NStepBatch::new(size, observation_len, action_len)?;
         let too_large = Error::TooLarge { rows: size, values: 1 };
         let (weights, stamps) = (columns::room(size, too_large)?, columns::room(size, too_large)?);
-        Ok(Self { windows, weights: columns::touched(weights, size), stamps: columns::touched(stamps, size) })
+        let (targets, rows) = (columns::room(size, too_large)?, columns::room(size, too_large)?);
+        Ok(Self {
+            windows,
+            weights: columns::touched(weights, size),
+            stamps: columns::touched(stamps, size),
+            targets: columns::touched(targets, size),
+            rows: columns::touched(rows, size),
+        })
     }
 
     /// The transitions, as [`NStepBatch::transitions`] says.
@@ -187,12 +197,15 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
         if total <= 0.0 {
             return Err(Error::NoPriority);
         }
-        let part = total / batch.stamps.len() as f64;
-        for row in 0..batch.stamps.len() {
-            let from = self.tree.find((row as f64 + draw::unit(rng)) * part);
-            self.ring.copy_window(self.n_step, from, &mut batch.windows, row);
-            batch.weights[row] = (least / self.tree.get(from)).powf(beta) as f32;
-            batch.stamps[row] = Stamp(self.stored - 1 - self.ring.age(from) as u64);
+        let part = total / batch.targets.len() as f64;
+        for (place, target) in batch.targets.iter_mut().enumerate() {
+            *target = (place as f64 + draw::unit(rng)) * part;
+        }
+        self.tree.find(&mut batch.targets, &mut batch.rows);
+        for (place, &row) in batch.rows.iter().enumerate() {
+            self.ring.copy_window(self.n_step, row, &mut batch.windows, place);
+            batch.weights[place] = (least / self.tree.get(row)).powf(beta) as f32;
+            batch.stamps[place] = Stamp(self.stored - 1 - self.ring.age(row) as u64);
         }
         Ok(())
     }

@@ -56,27 +56,33 @@ impl SumTree {
     /// Changes the weight of a row to a finite number of at least 0.
     pub fn set(&mut self, row: usize, weight: f64) {
         let mut node = self.first_leaf + row;
-        self.nodes[node] = if weight > 0.0 { Node { sum: weight, least: weight } } else { NOTHING };
+        let mut value = if weight > 0.0 { Node { sum: weight, least: weight } } else { NOTHING };
+        self.nodes[node] = value;
         while node > 1 {
+            // A sum does not depend on which of the two comes first, so the one that changed stays in its register.
+            let sibling = self.nodes[node ^ 1];
+            let least = if sibling.least < value.least { sibling.least } else { value.least };
+            value = Node { sum: value.sum + sibling.sum, least };
             node /= 2;
-            let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
-            self.nodes[node] = Node { sum: left.sum + right.sum, least: left.least.min(right.least) };
+            self.nodes[node] = value;
         }
     }
 
-    /// The row in whose part of the whole `target` lies, when the weights are laid side by side. It never has a weight of 0,
-    /// whatever rounding did to the target, as long as the total is above 0.
-    pub fn find(&self, mut target: f64) -> usize {
-        let mut node = 1;
-        while node < self.first_leaf {
-            node *= 2;
-            let (left, right) = (self.nodes[node].sum, self.nodes[node + 1].sum);
-            // A sum is above 0 exactly if a leaf below it is.
-            if target >= left && right > 0.0 {
-                target -= left;
-                node += 1;
+    /// Finds the rows in whose parts of the whole the targets lie, when the weights are laid side by side. None of them has a
+    /// weight of 0, whatever rounding did to its target, as long as the total is above 0. The targets are used up.
+    ///
+    /// All descend together, level by level: each waits for memory, and none for another.
+    pub fn find(&self, targets: &mut [f64], rows: &mut [usize]) {
+        rows.fill(1);
+        for _ in 0..self.first_leaf.trailing_zeros() {
+            for (target, node) in targets.iter_mut().zip(rows.iter_mut()) {
+                let (left, right) = (self.nodes[2 * *node].sum, self.nodes[2 * *node + 1].sum);
+                // A sum is above 0 exactly if a leaf below it is.
+                let to_right = *target >= left && right > 0.0;
+                *target -= if to_right { left } else { 0.0 };
+                *node = 2 * *node + usize::from(to_right);
             }
         }
-        node - self.first_leaf
+        rows.iter_mut().for_each(|node| *node -= self.first_leaf);
     }
 }
