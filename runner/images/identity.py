@@ -22,7 +22,7 @@ READ_BY_THE_RUNNER = ("runner", "templates", "matrix.yaml", "pyproject.toml", "u
 _CACHES = frozenset({"__pycache__", ".venv", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"})
 _CARGO_TARGET = "rust/target"
 # For people alone: editing them runs nothing again.
-DOCUMENTS = ("rust/ARCHITECTURE.md", "baselines/README.md")
+DOCUMENTS = ("rust/ARCHITECTURE.md", "rust/README.md", "baselines/README.md")
 # A lock counts by its packages, and only for its own toolchain.
 _LOCKS = "docker/lock"
 

@@ -14,3 +14,25 @@ pub use torchforge_rl::{
     Dqn, DqnOptions, DqnPolicy, Episode, Policy, Ppo, PpoOptions, PpoPolicy, Returns, Sac, SacOptions,
     SacPolicy, TrainingError, evaluate, gae, gae_batched, load_checkpoint, save_checkpoint,
 };
+
+/// What the READMEs and this crate's example show, compiled and run as documentation tests.
+#[cfg(doctest)]
+mod shown {
+    #[doc = include_str!("../../torchforge-data/README.md")]
+    struct Data;
+
+    #[doc = include_str!("../../torchforge-env/README.md")]
+    struct Environments;
+
+    #[doc = include_str!("../../torchforge-nn/README.md")]
+    struct Networks;
+
+    #[doc = include_str!("../../torchforge-referee/README.md")]
+    struct Referee;
+
+    #[doc = include_str!("../../torchforge-rl/README.md")]
+    struct Algorithms;
+
+    #[doc = concat!("```\n", include_str!("../examples/dqn.rs"), "```")]
+    struct Dqn;
+}
