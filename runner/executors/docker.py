@@ -59,9 +59,10 @@ class DockerExecutor:
 
     name = "docker"
 
-    def __init__(self, root: Path, log_directory: Path) -> None:
+    def __init__(self, root: Path, log_directory: Path, *, registry: str | None = None) -> None:
         self._root = root
         self._log_directory = log_directory
+        self._registry = registry
         # The daemon that the command line builds on, which a context may choose.
         self._client, information = connect(timeout=60)
         self._architecture = architecture_of(information)
@@ -107,12 +108,13 @@ class DockerExecutor:
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:
-        """Build the image unless it is there."""
+        """Pull or build the image unless it is there."""
         image = ensure_image(
             self._spec(target, toolchain, platform),
             root=self._root,
             log_directory=self._log_directory,
             say=say,
+            registry=self._registry,
         )
         return ImageFacts(
             target=target.name,

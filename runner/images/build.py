@@ -1,7 +1,6 @@
 """Build an image, or find that it exists already."""
 
 import os
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,9 +11,11 @@ from runner.daemon.docker_command import builder, docker, inspect_images
 from runner.images.base import ensure_base
 from runner.images.diagnosis import diagnose
 from runner.images.identity import Identity, identify
+from runner.images.inspected import identity_of, manifest_digest_of
 from runner.images.labels import EXECUTION_HASH_LABEL, IDENTITY_LABEL, TARGET_LABEL
 from runner.images.lock import changes, drifted, require_lock
 from runner.images.network import network_arguments
+from runner.images.released import pull_released
 from runner.images.resolve import resolve
 from runner.images.spec import Image, ImageSpec
 from runner.images.their_build import build_files
@@ -28,21 +29,27 @@ from runner.system.errors import (
     PinMismatch,
 )
 
-# A registry is named by a first part with a dot, a port, or localhost; anything else is a local name as well.
-REGISTRY = re.compile(r"(localhost|[^/]*[.:][^/]*)/")
 _TAIL_LINES = 25
 _FOREIGN_BINARY = "exec format error"
 _NOT_SERVED = "forge-bench: not served: "
 
 
-def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Callable[[str], None]) -> Image:
-    """The image of ``spec``, built unless it exists already.
+def ensure_image(
+    spec: ImageSpec,
+    *,
+    root: Path,
+    log_directory: Path,
+    say: Callable[[str], None],
+    registry: str | None = None,
+) -> Image:
+    """The image of ``spec``: the daemon's, else a release's where a registry has it, else built.
 
     Args:
-        spec: the image to build.
+        spec: the image.
         root: the checkout, from whose files ours are built.
         log_directory: where the build's output goes.
         say: takes a line about what is done.
+        registry: the repository that releases push to; None where nothing is pulled.
 
     Raises:
         PackagesDrifted: the packages are not locked for what is asked, or no longer served as locked.
@@ -62,6 +69,13 @@ def ensure_image(spec: ImageSpec, *, root: Path, log_directory: Path, say: Calla
         for alias in tags[1:]:
             docker("tag", spec.tag, alias)
         return _image(spec, identity, found[spec.tag], None)
+    pulled = None
+    if registry is not None and isinstance(spec.target.source, Stage):
+        pulled = pull_released(spec, identity, root=root, registry=registry, say=say)
+    if pulled is not None:
+        for tag in tags:
+            docker("tag", pulled, tag)
+        return _image(spec, identity, inspect_images([spec.tag])[spec.tag], None)
     seconds = _build(
         spec, identity, root, log_directory / f"build-{spec.target.name}-{spec.architecture}.log", say
     )
@@ -218,26 +232,6 @@ def _aliases(spec: ImageSpec) -> tuple[str, ...]:
     if spec.target == CORE:
         return (f"forge-bench:{spec.architecture}", *(("forge-bench:latest",) if own else ()))
     return (f"forge-bench:{spec.target.name}",) if own else ()
-
-
-def identity_of(image: Mapping[str, Any] | None) -> str | None:
-    """The identity on an image's label; None where the daemon has no such image or label."""
-    labels = (image or {}).get("Config", {}).get("Labels") or {}
-    value = labels.get(IDENTITY_LABEL)
-    return None if value is None else str(value)
-
-
-def manifest_digest_of(image: Mapping[str, Any]) -> str | None:
-    """A registry's digest of an image of the daemon; None where no registry is known to have it.
-
-    Docker's containerd store knows every image by its manifest, also one that was only built, under a name without a
-    registry.
-    """
-    for each in image.get("RepoDigests") or []:
-        repository, _, digest = str(each).partition("@")
-        if digest != image["Id"] or REGISTRY.match(repository):
-            return digest
-    return None
 
 
 def _image(spec: ImageSpec, identity: Identity, found: dict[str, Any], seconds: float | None) -> Image:

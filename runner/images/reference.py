@@ -14,7 +14,7 @@ from typing import Any
 from runner.daemon.docker_command import docker
 from runner.daemon.unavailable import is_connection_trouble, unavailable
 from runner.images.archive import ArchivedImage, images_in, unreadable, write_alone
-from runner.images.build import REGISTRY, manifest_digest_of
+from runner.images.inspected import REGISTRY, manifest_digest_of
 from runner.images.labels import EXECUTION_HASH_LABEL, IDENTITY_LABEL, TARGET_LABEL
 from runner.records.image import ImageFacts
 from runner.system.errors import ImageNotFound

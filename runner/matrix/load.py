@@ -528,6 +528,7 @@ def _build(data: dict[str, Any], folder: Path) -> model.Matrix:
         limits={name: _limits(name, value) for name, value in data["limits"].items()},
         profiles={name: _profile(name, value) for name, value in data["profiles"].items()},
         benchmarks={name: _benchmark(name, value, images) for name, value in data["benchmarks"].items()},
+        registry=data.get("registry"),
     )
 
 

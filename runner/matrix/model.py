@@ -362,6 +362,8 @@ class Matrix:
     limits: Mapping[str, Limits]
     profiles: Mapping[str, Profile]
     benchmarks: Mapping[str, Benchmark]
+    registry: str | None = None
+    """The repository that releases push our images to."""
 
     def limits_of(self, benchmark: Benchmark) -> tuple[Limits, ...]:
         """The limits of this benchmark. It always runs under the first, and under the others on request."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from runner.daemon.docker_command import inspect_images
-from runner.images.build import identity_of
 from runner.images.identity import identify
+from runner.images.inspected import identity_of
 from runner.images.spec import ImageSpec
 from runner.matrix.images import CORE
 from runner.matrix.toolchain import ARCHITECTURES

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from conftest import ROOT, docker
-from test_verify import build, forget, registry  # noqa: F401 (a fixture)
+from test_verify import build, forget, registry, registry_directory  # noqa: F401 (fixtures)
 
 SCRIPTS = ROOT / ".github" / "scripts"
 BUILT = (("core", "amd64"), ("core", "arm64"), ("peers", "amd64"))

@@ -186,11 +186,17 @@ def test_a_record_whose_image_is_gone_says_which_one_and_what_to_do(one, tmp_pat
 
 
 @pytest.fixture(scope="module")
-def registry(tmp_path_factory) -> Iterator[str]:
+def registry_directory(tmp_path_factory) -> Path:
+    """Where the registry lies, and keeps in data what was pushed to it."""
+    return tmp_path_factory.mktemp("registry")
+
+
+@pytest.fixture(scope="module")
+def registry(registry_directory) -> Iterator[str]:
     """Debian's docker-registry on loopback: unpacked into a temporary directory, nothing is installed."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         pytest.skip("needs root and apt for Debian's docker-registry")
-    directory = tmp_path_factory.mktemp("registry")
+    directory = registry_directory
     # apt lowers its privileges to a user that pytest's own directories shut out.
     package = subprocess.run(
         ["apt-get", "download", "-qq", "-o", "APT::Sandbox::User=root", "docker-registry"],

@@ -206,7 +206,7 @@ class Context:
         except ModuleNotFoundError as error:
             raise without_library(error) from error
 
-        return DockerExecutor(ROOT, self.store.root / "logs")
+        return DockerExecutor(ROOT, self.store.root / "logs", registry=self.any_matrix.registry)
 
     @cached_property
     def selection(self) -> Selection:

@@ -26,7 +26,9 @@ def find_images(client: docker.DockerClient) -> Area:
         foreign = [name for name in names if not name.startswith(_OURS)]
         labelled = IDENTITY_LABEL in (image.get("Labels") or {})
         if ours:
-            items.append(_item(client, ", ".join(ours), [image], ours))
+            # A pulled image also has the digest of its registry, which would keep it.
+            digests = [] if foreign else image.get("RepoDigests") or []
+            items.append(_item(client, ", ".join(ours), [image], [*ours, *digests]))
         elif labelled and not names:
             nameless.append(image)
         if foreign and (ours or labelled):

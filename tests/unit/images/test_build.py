@@ -11,7 +11,7 @@ import pytest
 
 from runner.daemon import docker_command as command
 from runner.daemon.endpoint import Endpoint
-from runner.images import base, build, resolve
+from runner.images import base, build, inspected, resolve
 from runner.images.identity import identify
 from runner.images.lock import Lock, Package, lock_file, write_locks
 from runner.images.spec import Image, ImageSpec
@@ -170,6 +170,39 @@ def test_a_short_name_that_is_gone_or_stands_for_something_else_is_set_without_a
     assert {"forge-bench:latest", "forge-bench:amd64"} <= daemon.images.keys()
 
 
+def test_an_image_of_a_release_is_pulled_and_gets_all_its_names(
+    root: Path, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identity = identify(spec(), root).identity
+
+    def pull(*_: Any, **__: Any) -> str:
+        daemon.add("sha256:pulled", {build.IDENTITY_LABEL: identity})
+        return "sha256:pulled"
+
+    monkeypatch.setattr(build, "pull_released", pull)
+    image = build.ensure_image(
+        spec(), root=root, log_directory=root / "logs", say=lambda _: None, registry="registry.example/x"
+    )
+    assert (image.identity, image.built_seconds, daemon.builds) == (identity, None, [])
+    assert {
+        "forge-bench:core-trixie-amd64",
+        "forge-bench:amd64",
+        "forge-bench:latest",
+    } <= daemon.images.keys()
+
+
+def test_an_image_that_no_registry_has_is_built_after_the_reason_was_said(root: Path, daemon: Daemon) -> None:
+    said: list[str] = []
+    build.ensure_image(
+        spec(), root=root, log_directory=root / "logs", say=said.append, registry="registry.example/x"
+    )
+    assert len(daemon.builds) == 1
+    assert (
+        said[0]
+        == "forge-bench:core-trixie-amd64 will be built: images.json names no image of exactly these files"
+    )
+
+
 def test_latest_is_the_hosts_own_architecture(root: Path, daemon: Daemon) -> None:
     ensure(root, spec(architecture="arm64"))
     assert "forge-bench:arm64" in daemon.images
@@ -324,4 +357,4 @@ def test_a_missing_base_names_everything_that_was_tried(
 def test_an_image_that_was_only_built_has_no_digest_of_a_registry(
     digests: list[str], registrys: str | None
 ) -> None:
-    assert build.manifest_digest_of({"Id": "sha256:1", "RepoDigests": digests}) == registrys
+    assert inspected.manifest_digest_of({"Id": "sha256:1", "RepoDigests": digests}) == registrys
