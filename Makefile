@@ -4,7 +4,7 @@ ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates integration clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates integration site clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -80,8 +80,13 @@ crates:  ## Rust documentation without warnings, and each crate packed and built
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
 	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder
 
+# Its packages are locked apart: the runner's lock is part of an image's identity. Broken links end it.
+site: .venv/.ready  ## the documents and published results as a site, in site/
+	NO_MKDOCS_2_WARNING=1 .venv/bin/uv run --quiet --frozen --python .venv/bin/python --project tools/site \
+	  mkdocs build --quiet --strict --config-file tools/site/mkdocs.yml
+
 clean:  ## remove what was built beside the sources; images and results stay
-	rm -rf .venv rust/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv tools/site/.venv site rust/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  \1\t/' | expand -t 16
