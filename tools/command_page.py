@@ -48,6 +48,7 @@ def _commands() -> Iterator[str]:
         if taken:
             yield from ("Takes " + ", ".join(f"`{name}`" for name in taken) + ".", "")
         yield from _options(own_parser(command))
+        yield from (*(f"    .venv/bin/python -m runner {example}" for example in command.examples), "")
         yield from _notes(command)
 
 

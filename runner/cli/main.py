@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from runner.cli.command_table import COMMANDS
 from runner.cli.commands.base import Context
+from runner.cli.words.introduction import INTRODUCTION
 from runner.cli.words.options import parse
 from runner.system.caller_limits import exhausted
 from runner.system.checkout import ANYWHERE, require_checkout
@@ -19,13 +20,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stop_on_signals()
     keep_statuses_of_children()
     try:
-        options = parse(sys.argv[1:] if arguments is None else arguments, COMMANDS)
+        words = sys.argv[1:] if arguments is None else arguments
+        options = parse(words, COMMANDS)
         if isinstance(options, str):
             print(options, end="")
             return 0
         if options.command not in ANYWHERE:
             require_checkout()
-        return COMMANDS[options.command].run(Context(options, COMMANDS))
+        return _call(Context(options, COMMANDS), options.command if words else None)
     except ForgeBenchError as error:
         complain(f"forge-bench: {error}")
         return error.exit_code
@@ -44,3 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         complain(f"forge-bench: {limited}")
         return limited.exit_code
+
+
+def _call(context: Context, command: str | None) -> int:
+    """Call a command, or without a word the default one. An image explains itself instead."""
+    if command is None and context.inside_image:
+        print(INTRODUCTION, end="")
+        return 0
+    return COMMANDS[command or "run"].run(context)

@@ -1,6 +1,7 @@
 """Why no daemon can be used, recognised by the output of the docker command line."""
 
 import os
+import platform
 import re
 from pathlib import Path
 
@@ -15,6 +16,15 @@ _TROUBLE = re.compile(
     re.IGNORECASE,
 )
 _SYSTEMD = Path("/run/systemd/system")
+# The sockets of programs that bring a daemon along, and the command that starts each.
+_APPLICATIONS = {
+    "/.docker/run/": "open -a Docker",
+    "/.docker/desktop/": "systemctl --user start docker-desktop",
+    "/.colima/": "colima start",
+    "/.orbstack/": "open -a OrbStack",
+    "/.rd/": "open -a 'Rancher Desktop'",
+}
+_ADDRESS = re.compile(r"\b(?:unix|npipe|tcp|ssh)://[^\s;,'\"]*[^\s;,'\".?]")
 _LOCAL = "or run what this host can without Docker: --executor local"
 
 
@@ -29,7 +39,7 @@ def missing(error: OSError) -> DockerMissing:
         return DockerMissing(
             what="there is no docker command here",
             why="images are built and containers are started with it, and it is not on PATH",
-            fix=f"install Docker Engine (Debian: {SUDO}apt-get install docker.io) or Docker Desktop, {_LOCAL}",
+            fix=f"install Docker Engine (Debian: {SUDO}apt-get install docker.io) or {_desktop()}, {_LOCAL}",
         )
     return DockerMissing(
         what="the docker command cannot be executed",
@@ -73,7 +83,8 @@ def unavailable(said: str, host: str | None = None) -> DockerUnavailable:
         host: the daemon's address, where known.
     """
     why = in_one_line(said) or "docker ended with an error and said nothing"
-    address = host or os.environ.get("DOCKER_HOST") or ""
+    named = _ADDRESS.search(said)
+    address = host or os.environ.get("DOCKER_HOST") or (named[0] if named else "")
     if "permission denied" in said.lower() and not address.startswith("ssh://"):
         return DockerForbidden(
             what="this user may not speak to the Docker daemon",
@@ -94,6 +105,14 @@ def command_for(problem: DockerUnavailable, address: str) -> str:
             return f"unset {variable}"
     if address.startswith(("ssh://", "tcp://")):
         return "docker context use default"
+    return _application(address) or _service(address)
+
+
+def _application(address: str) -> str | None:
+    return next((command for socket, command in _APPLICATIONS.items() if socket in address), None)
+
+
+def _service(address: str) -> str:
     if "/run/user/" in address:
         return "systemctl --user start docker"
     return f"{SUDO}systemctl start docker" if _SYSTEMD.is_dir() else f"{SUDO}service docker start"
@@ -107,7 +126,16 @@ def _remedy(address: str) -> str:
     command = command_for(DockerUnavailable(what="", why="", fix=""), address)
     if address.startswith(("ssh://", "tcp://")):
         return f"see that {address} can be reached, or {command}"
-    return f"start it: {command} (or open Docker Desktop)"
+    if _application(address):
+        return f"start it: {command}"
+    return f"start it: {command} (or open {_desktop()})"
+
+
+def _desktop() -> str:
+    """Docker Desktop, and inside Windows's subsystem for Linux the switch without which it is not seen there."""
+    if "microsoft" in platform.release().lower():
+        return "Docker Desktop on Windows and switch on its WSL integration for this distribution"
+    return "Docker Desktop"
 
 
 def in_one_line(said: str) -> str:

@@ -12,7 +12,7 @@ from runner.host.step import Step, WriteFile
 from runner.images.base import base_tag
 from runner.matrix.toolchain import Toolchain
 from runner.system import machine
-from runner.system.errors import ForgeBenchError, HostNotReady
+from runner.system.errors import EmulationMissing, ForgeBenchError, HostNotReady
 
 
 def set_up(
@@ -90,12 +90,14 @@ def not_ready(found: Sequence[Finding]) -> ForgeBenchError:
     """The error for all missing things. With a single one its own type of error is used."""
     commands = [command for need in found for command in need.commands]
     by_hand = [need.check for need in found if not need.steps]
+    kinds = {need.error for need in found}
     advice = []
     if commands:
         advice.append("run make setup as root, or these commands:\n    " + "\n    ".join(commands))
     if by_hand:
         advice.append(f"install with this system's own means: {', '.join(by_hand)}")
-    kinds = {need.error for need in found}
+    if kinds == {EmulationMissing}:
+        advice.append(f"or run this machine's architecture alone: --arch {machine.architecture()}")
     return (kinds.pop() if len(kinds) == 1 else HostNotReady)(
         what=f"this host lacks {', '.join(need.check for need in found)}",
         why="; ".join(f"{need.check}: {need.why}" for need in found),

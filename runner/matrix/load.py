@@ -46,7 +46,7 @@ def load_matrix(path: Path, *, builds: bool = True) -> model.Matrix:
         raise MatrixError(
             what=f"cannot read the matrix {path}",
             why=error.strerror or str(error) if isinstance(error, OSError) else "it is not UTF-8 text",
-            fix="name an existing file with --matrix, or run from the project's folder",
+            fix="name an existing file with --matrix, or write one to start from: forge-bench init",
         ) from error
     source = read_source(text)
     folder = path.absolute().parent

@@ -12,6 +12,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.utils import canonicalize_name
 
+from runner.cli.words.introduction import INTRODUCTION
 from runner.matrix import load_matrix
 
 
@@ -23,6 +24,12 @@ def test_docker_run_with_a_benchmark_prints_its_table_on_stdout_and_the_log_on_s
     assert "rust" in result.stdout
     assert "unknown" in result.stdout, "the execution is unknown"
     assert "records are not kept" in result.stderr
+
+
+def test_without_a_word_the_image_explains_itself(images):
+    alone = docker("run", "--rm", "--network", "none", "forge-bench")
+    assert alone.returncode == 0, alone.stderr
+    assert alone.stdout == INTRODUCTION
 
 
 def test_list_and_help_answer_at_once(images):

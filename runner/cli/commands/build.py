@@ -23,5 +23,6 @@ COMMAND = Command(
     name="build",
     summary="build the images of the selected cells",
     takes=(*SELECTION, "--matrix", "--executor", "--results", "--set-up"),
+    examples=("build", "build --arch amd64 --only edge"),
     run=_run,
 )

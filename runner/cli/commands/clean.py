@@ -113,5 +113,6 @@ COMMAND = Command(
     summary="remove the images, caches and containers of this project; records only with --records",
     takes=("--executor", "--results"),
     add_options=_add_options,
+    examples=("clean",),
     run=_run,
 )

@@ -48,5 +48,6 @@ COMMAND = Command(
     summary="how many times faster one implementation is than another, with its interval",
     takes=("--arch", "--matrix", "--results"),
     add_options=_add_options,
+    examples=("compare --benchmark gae --base numpy --against rust --case T=2048",),
     run=_run,
 )

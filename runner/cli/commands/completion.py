@@ -42,5 +42,6 @@ COMMAND = Command(
         f"program {PROGRAM}, which the virtual environment has in bin/; python -m runner cannot be completed.",
     ),
     add_options=_add_options,
+    examples=("completion bash",),
     run=_run,
 )

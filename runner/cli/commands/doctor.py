@@ -136,5 +136,6 @@ COMMAND = Command(
     summary="find what would stop a run here, and print the command that corrects it",
     takes=(*SELECTION, "--matrix", "--executor", "--results"),
     add_options=_add_options,
+    examples=("doctor", "doctor --only dqn --json"),
     run=_run,
 )

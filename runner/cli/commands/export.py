@@ -98,5 +98,9 @@ COMMAND = Command(
     takes=("--arch", "--only", "--seeds", "--limits", "--results"),
     notes=("What each column holds: runner/report/export/README.md.",),
     add_options=_add_options,
+    examples=(
+        "export --only dqn --output dqn.csv",
+        "export --results 2026-11-22-dqn-full --output dqn.parquet",
+    ),
     run=_run,
 )

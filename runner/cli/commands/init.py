@@ -67,5 +67,6 @@ COMMAND = Command(
     summary="write a small matrix to start from, with every key explained",
     takes=(),
     add_options=_add_options,
+    examples=("init mine.yaml",),
     run=_run,
 )

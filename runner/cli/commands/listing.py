@@ -18,5 +18,9 @@ def _run(context: Context) -> int:
 
 
 COMMAND = Command(
-    name="list", summary="list benchmarks, cases and implementations", takes=("--matrix",), run=_run
+    name="list",
+    summary="list benchmarks, cases and implementations",
+    takes=("--matrix",),
+    examples=("list",),
+    run=_run,
 )

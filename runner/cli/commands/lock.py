@@ -61,5 +61,6 @@ COMMAND = Command(
     summary="write the versions and checksums of every package of the images to docker/lock",
     takes=("--matrix", "--results", "--set-up"),
     add_options=_add_options,
+    examples=("lock --check",),
     run=_run,
 )

@@ -93,5 +93,6 @@ COMMAND = Command(
     summary="say for every cell whether it runs, is reused or is left out, why, and the cost; start nothing",
     takes=(*SELECTION, "--matrix", "--executor", "--results", "--fresh"),
     add_options=add_options,
+    examples=("plan", "plan --profile full --only dqn --all"),
     run=_run,
 )

@@ -52,5 +52,6 @@ COMMAND = Command(
     summary="make a publication out of whole plans of this commit, or say all that speaks against it",
     takes=("--matrix", "--results"),
     add_options=_add_options,
+    examples=("publish 2026-11-26-gae-dqn",),
     run=_run,
 )

@@ -45,5 +45,6 @@ COMMAND = Command(
     summary="render the tables again from the records",
     takes=("--arch", "--only", "--profile", "--matrix", "--results"),
     add_options=_add_options,
+    examples=("render", "render --only dqn --results 2026-11-22-dqn-full"),
     run=_run,
 )

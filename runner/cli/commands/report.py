@@ -53,5 +53,6 @@ COMMAND = Command(
     summary="write all pages and plots as one HTML file",
     takes=("--arch", "--profile", "--matrix", "--results"),
     add_options=_add_options,
+    examples=("report", "report --profile full --results 2026-11-22-dqn-full"),
     run=_run,
 )

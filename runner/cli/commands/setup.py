@@ -19,5 +19,6 @@ COMMAND = Command(
     name="setup",
     summary="find what the host lacks and install it, or print the commands",
     takes=("--arch", "--matrix", "--executor"),
+    examples=("setup", "setup --arch amd64"),
     run=_run,
 )

@@ -79,5 +79,6 @@ COMMAND = Command(
     summary="show one record: its figures, origin, gate checks and failure",
     takes=("--results",),
     add_options=_add_options,
+    examples=("show 2026-11-22-dqn-full#20261122T08",),
     run=_run,
 )

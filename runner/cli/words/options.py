@@ -193,7 +193,9 @@ def _help(commands: Mapping[str, CommandSyntax], name: str) -> str:
             parents=parents,
             add_help=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
-            epilog="\n".join(terminal.wrap(line, columns) for line in command.notes),
+            epilog="\n".join(
+                [*_examples(command), "", *(terminal.wrap(line, columns) for line in command.notes)]
+            ),
         ).format_help()
     margin = max(map(len, commands)) + 4
     return _Parser(
@@ -213,5 +215,12 @@ def _help(commands: Mapping[str, CommandSyntax], name: str) -> str:
             for each in commands.values()
         )
         + "\n\n"
+        + "\n".join(_examples(command))
+        + "\n\n"
         + "\n".join(terminal.wrap(line, columns, hang=0) for line in _CLOSING),
     ).format_help()
+
+
+def _examples(command: CommandSyntax) -> list[str]:
+    """Lines that are not wrapped, so that they can be copied."""
+    return ["examples:", *(f"  {PROGRAM} {each}" for each in command.examples)]

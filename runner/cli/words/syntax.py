@@ -37,8 +37,8 @@ def minutes(text: str) -> float:
 class CommandSyntax:
     """One word of the command line.
 
-    ``takes`` are its common options; any other is refused, and is not in its help. ``notes`` are the last lines of
-    its help.
+    ``takes`` are its common options; any other is refused, and is not in its help. ``examples`` are command lines
+    without the program's name. They and ``notes`` are the last lines of its help.
     """
 
     name: str
@@ -46,3 +46,4 @@ class CommandSyntax:
     takes: tuple[str, ...]
     add_options: Callable[[argparse.ArgumentParser], None] = no_options
     notes: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()

@@ -1,13 +1,19 @@
 """Which common options a command takes, and what becomes of those that it would ignore."""
 
+import shlex
+from pathlib import Path
+
 import pytest
 from conftest import small_matrix
 
 from runner.cli.command_table import COMMANDS
 from runner.cli.main import main
+from runner.cli.words.name_check import check_names
 from runner.cli.words.options import EVERY_COMMON, Options, parse
+from runner.matrix import load_matrix
 from runner.system.errors import UsageError
 
+MATRIX = load_matrix(Path(__file__).parents[3] / "matrix.yaml")
 VALUES = {
     "--arch": "arm64",
     "--only": "gae",
@@ -47,6 +53,17 @@ def test_a_common_option_is_honoured_and_in_the_help_or_refused_and_not_in_it(na
         parse(words, COMMANDS)
     assert refused.value.what == f"{name} takes no {option}"
     assert f"forge-bench {name} --help" in refused.value.fix
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_has_an_example_that_the_command_takes(name: str) -> None:
+    examples = COMMANDS[name].examples
+    assert examples
+    for example in examples:
+        assert f"  forge-bench {example}\n" in str(parse([name, "--help"], COMMANDS))
+        options = parsed(*shlex.split(example))
+        assert options.command == name
+        check_names(options, MATRIX)
 
 
 def test_clean_removes_nothing_where_it_is_told_of_a_part(tmp_path, capsys) -> None:

@@ -1,5 +1,7 @@
 """What the docker command line says, and what becomes of it. The texts are its own, of releases 20 to 29."""
 
+import platform
+
 import pytest
 
 from runner.daemon.unavailable import (
@@ -76,6 +78,30 @@ def test_a_variable_that_names_a_daemon_is_named_with_its_value(name, monkeypatc
 )
 def test_where_the_daemon_was_looked_for_decides_how_it_comes_back(address, command):
     assert command in unavailable(STOPPED, address).fix
+
+
+# The default addresses of Docker Desktop on macOS and on Linux, of Colima, OrbStack and Rancher Desktop.
+@pytest.mark.parametrize(
+    ("address", "command"),
+    [
+        ("unix:///Users/me/.docker/run/docker.sock", "open -a Docker"),
+        ("unix:///home/me/.docker/desktop/docker.sock", "systemctl --user start docker-desktop"),
+        ("unix:///Users/me/.colima/default/docker.sock", "colima start"),
+        ("unix:///Users/me/.orbstack/run/docker.sock", "open -a OrbStack"),
+        ("unix:///Users/me/.rd/docker.sock", "open -a 'Rancher Desktop'"),
+    ],
+)
+def test_the_program_that_brings_a_daemon_is_started_by_its_own_command(address, command):
+    said = f"Cannot connect to the Docker daemon at {address}. Is the docker daemon running?"
+    error = unavailable(said)
+    assert error.fix.startswith(f"start it: {command}, or run")
+    assert command_for(error, address) == command
+
+
+def test_inside_windows_the_switch_of_docker_desktop_is_named(monkeypatch):
+    monkeypatch.setattr(platform, "release", lambda: "5.15.167.4-microsoft-standard-WSL2")
+    for error in (unavailable(STOPPED, SOCKET), missing(FileNotFoundError())):
+        assert "WSL integration" in error.fix
 
 
 def test_every_way_of_having_no_docker_says_that_there_is_one_without():

@@ -145,6 +145,8 @@ def test_what_is_lacking_alone_has_an_error_of_its_own(
     with pytest.raises(HostNotReady) as caught:
         set_up(fix=False)
     assert type(caught.value) is error
+    # Without emulation there is still this machine's own architecture.
+    assert ("--arch amd64" in caught.value.fix) is (error is EmulationMissing)
 
 
 def test_what_no_command_is_known_for_does_not_keep_the_rest_from_being_mended(
