@@ -9,6 +9,7 @@ from runner.cli.commands.base import Context
 from runner.matrix import Matrix
 from runner.records.record import Record
 from runner.records.store import link_on_the_way, newest_by_key
+from runner.report.tables.markdown import without_folds
 from runner.report.tables.narrow import narrow
 from runner.report.write import write_tables
 from runner.system.terminal import width_of
@@ -48,8 +49,8 @@ def show(context: Context, records: Sequence[Record], tables: Path, *, written: 
 
 
 def _print(page: str) -> None:
-    """A terminal shows no plot."""
-    page = "\n".join(line for line in page.split("\n") if not line.startswith("!["))
+    """A terminal shows no plot and folds nothing."""
+    page = "\n".join(line for line in without_folds(page).split("\n") if not line.startswith("!["))
     print(narrow(page, width_of(sys.stdout)), end="")
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from runner.report.tables.markdown import without_folds
+
 # A section of this level or below is folded: the page's answer stands above it.
 _FOLDED = 3
 # The heading of a section that a reader must not miss.
@@ -37,7 +39,8 @@ def section(name: str, markdown: str, plots: Mapping[str, str]) -> Section:
         plots: the text of each SVG file that lies beside the pages, by the file's name.
     """
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = parser.parse(markdown)
+    # Here sections are folded by their headings.
+    tokens = parser.parse(without_folds(markdown))
     title = _words(tokens[1]) if tokens and tokens[0].type == "heading_open" else name
     for token in _every(tokens):
         _within_one_file(token, name, plots)

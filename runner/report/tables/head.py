@@ -9,18 +9,17 @@ from runner.report.tables.verdict import verdict_in_words
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """``plotted`` says whether a plot of ratios lies beside the page, and ``curves`` whether learning curves do."""
+    """``plots`` are the names of the plots that lie beside the page."""
 
     name: str
     title: str
     profile: str
     verdict: str
-    plotted: bool
-    curves: bool
+    plots: frozenset[str]
     reference: str
 
 
-def head_of(rooms: Sequence[Room], *, profile: str, plotted: bool, curves: bool) -> Head:
+def head_of(rooms: Sequence[Room], *, profile: str, plots: frozenset[str]) -> Head:
     """The head of the page of these rooms, which are of one benchmark."""
     benchmark = rooms[0].benchmark
     return Head(
@@ -28,7 +27,6 @@ def head_of(rooms: Sequence[Room], *, profile: str, plotted: bool, curves: bool)
         title=benchmark.title,
         profile=profile,
         verdict=verdict_in_words(rooms),
-        plotted=plotted,
-        curves=curves,
+        plots=plots,
         reference=benchmark.reference.name,
     )

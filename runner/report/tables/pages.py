@@ -12,6 +12,7 @@ from runner.report.tables.operation import operation_view
 from runner.report.tables.overview import overview_view
 from runner.report.tables.plots.curves import curves_plot
 from runner.report.tables.plots.room import room_plot
+from runner.report.tables.plots.scaling import scaling_plot
 from runner.report.tables.same_returns import same_returns_table
 from runner.report.tables.selection import Room, rooms
 from runner.report.tables.training import training_view
@@ -102,13 +103,17 @@ def _overview(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile
 def _pages(
     matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], profile: str
 ) -> Iterator[Page]:
-    plot, curves = room_plot(own_rooms), curves_plot(own_rooms)
-    head = head_of(own_rooms, profile=profile, plotted=plot is not None, curves=curves is not None)
-    yield Page(name=head.name, text=_benchmark(matrix, own_rooms, records, head))
-    if plot is not None:
-        yield Page(name=head.name, text=plot, ending="svg")
-    if curves is not None:
-        yield Page(name=f"{head.name}-curves", text=curves, ending="svg")
+    name = own_rooms[0].benchmark.name
+    drawn = {
+        name: room_plot(own_rooms),
+        f"{name}-scaling": scaling_plot(own_rooms),
+        f"{name}-curves": curves_plot(own_rooms),
+    }
+    plots = {each: text for each, text in drawn.items() if text is not None}
+    head = head_of(own_rooms, profile=profile, plots=frozenset(plots))
+    yield Page(name=name, text=_benchmark(matrix, own_rooms, records, head))
+    for each, text in plots.items():
+        yield Page(name=each, text=text, ending="svg")
 
 
 def _benchmark(matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], head: Head) -> str:

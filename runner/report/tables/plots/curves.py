@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from runner.matrix import Side
 from runner.records.record import Record
+from runner.report.tables.plots.axis import LogAxis
 from runner.report.tables.plots.svg import Drawing, Point, Style
 from runner.report.tables.selection import Room, Row
 
@@ -104,12 +105,14 @@ class _Panel:
     def at(self, x: float, y: float) -> Point:
         return self.x(x), self.y(y)
 
+    @property
+    def across(self) -> LogAxis:
+        return LogAxis(low=self.first, high=self.last, start=_LEFT, end=_WIDTH - _RIGHT)
+
     def x(self, value: float) -> float:
         if self.logarithmic:
-            share = math.log(max(value, self.first) / self.first) / math.log(self.last / self.first)
-        else:
-            share = (value - self.first) / (self.last - self.first)
-        return _LEFT + share * (_WIDTH - _LEFT - _RIGHT)
+            return self.across.at(max(value, self.first))
+        return _LEFT + (value - self.first) / (self.last - self.first) * (_WIDTH - _LEFT - _RIGHT)
 
     def y(self, value: float) -> float:
         return self.top + _PANEL * (1 - (value - self.low) / (self.high - self.low))
@@ -159,7 +162,7 @@ def _axes(drawing: Drawing, panel: _Panel, axis: str, aims: dict[str, float | No
     for value in _ticks(panel.low, panel.high):
         drawing.line((_LEFT, panel.y(value)), (_WIDTH - _RIGHT, panel.y(value)), Style.GRID)
         drawing.text(_LEFT - 28, panel.y(value) + 4, f"{value:g}", Style.TICK)
-    places = _decades(panel.first, panel.last) if panel.logarithmic else _ticks(panel.first, panel.last)
+    places = panel.across.ticks() if panel.logarithmic else _ticks(panel.first, panel.last)
     for value in places:
         drawing.line((panel.x(value), bottom), (panel.x(value), bottom + 4), Style.ONE)
         drawing.text(panel.x(value), bottom + 18, f"{value:,.6g}", Style.TICK)
@@ -182,12 +185,6 @@ def _ticks(low: float, high: float) -> list[float]:
     step = 10 ** math.floor(math.log10((high - low) / 2))
     step *= next(each for each in (1, 2, 5) if (high - low) / (step * each) <= _MOST_TICKS)
     return [index * step for index in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
-def _decades(low: float, high: float) -> list[float]:
-    """The numbers 1, 2 and 5 times a power of ten between two ends."""
-    powers = range(math.floor(math.log10(low)), math.floor(math.log10(high)) + 1)
-    return [each * 10.0**power for power in powers for each in (1, 2, 5) if low <= each * 10.0**power <= high]
 
 
 def _words(curves: Sequence[Curve]) -> str:

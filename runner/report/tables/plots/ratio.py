@@ -1,20 +1,19 @@
 """A plot of ratios: a row for each, a dot with its interval on a logarithmic axis, and a line at 1."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from runner.figures.statistics import Interval
 from runner.report.tables import units
+from runner.report.tables.plots.axis import LogAxis
 from runner.report.tables.plots.svg import Drawing, Style
 
 _WIDTH = 790
 _LABELS, _VALUES, _LEFT = 230, 220, 14
 _TOP, _ROW, _GAP, _AXIS = 44, 22, 14, 46
 _DOT = 4.5
-# The ticks that a decade has, and the room beside the outermost figure.
-_TICKS = (1, 2, 5)
+# The room beside the outermost figure.
 _MARGIN = 1.15
 
 
@@ -45,15 +44,15 @@ def ratio_plot(title: str, axis: str, ratios: Sequence[Ratio]) -> str:
     """
     groups = [(name, list(rows)) for name, rows in groupby(ratios, key=lambda each: each.group)]
     height = _TOP + sum(_GAP + _ROW * (1 + len(rows)) for _, rows in groups) + _AXIS
-    scale = _Scale.over(ratios)
+    scale = _axis(ratios)
     drawing = Drawing(width=_WIDTH, height=height, title=title, description=_words(ratios))
     drawing.text(_LEFT, 24, title, Style.TITLE)
     bottom = height - _AXIS
     for tick in scale.ticks():
-        x = scale.x(tick)
+        x = scale.at(tick)
         drawing.line((x, _TOP), (x, bottom), Style.ONE if tick == 1 else Style.GRID)
         drawing.text(x, bottom + 16, f"{tick:g}x", Style.TICK)
-    drawing.text(scale.middle, height - 10, axis, Style.TICK)
+    drawing.text((scale.start + scale.end) / 2, height - 10, axis, Style.TICK)
     y = float(_TOP)
     for name, rows in groups:
         y += _GAP + _ROW
@@ -64,13 +63,13 @@ def ratio_plot(title: str, axis: str, ratios: Sequence[Ratio]) -> str:
     return drawing.svg()
 
 
-def _draw(drawing: Drawing, scale: "_Scale", row: Ratio, y: float) -> None:
+def _draw(drawing: Drawing, scale: LogAxis, row: Ratio, y: float) -> None:
     found = row.interval
     style = Style.STRONG if row.strong else Style.WEAK
     drawing.text(_LEFT + 12, y + 4, row.label, Style.LABEL)
     if found.low is not None and found.high is not None:
-        drawing.line((scale.x(found.low), y), (scale.x(found.high), y), style)
-    drawing.dot((scale.x(found.value), y), _DOT, style)
+        drawing.line((scale.at(found.low), y), (scale.at(found.high), y), style)
+    drawing.dot((scale.at(found.value), y), _DOT, style)
     drawing.text(_WIDTH - _VALUES + 12, y + 4, units.times(found), Style.LABEL)
 
 
@@ -79,33 +78,9 @@ def _words(ratios: Sequence[Ratio]) -> str:
     return "; ".join(f"{each.group}, {each.label}: {units.times(each.interval)}" for each in ratios)
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """From a ratio to a place on the axis."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def over(cls, ratios: Sequence[Ratio]) -> "_Scale":
-        ends = [1.0]
-        for each in ratios:
-            found = each.interval
-            ends += [value for value in (found.value, found.low, found.high) if value is not None]
-        return cls(min(ends) / _MARGIN, max(ends) * _MARGIN)
-
-    @property
-    def middle(self) -> float:
-        return (_LABELS + _WIDTH - _VALUES) / 2
-
-    def x(self, ratio: float) -> float:
-        share = math.log(ratio / self.low) / math.log(self.high / self.low)
-        return _LABELS + share * (_WIDTH - _VALUES - _LABELS)
-
-    def ticks(self) -> Iterator[float]:
-        first, last = (math.floor(math.log10(end)) for end in (self.low, self.high))
-        for decade in range(first, last + 1):
-            for tick in _TICKS:
-                value = tick * 10.0**decade
-                if self.low <= value <= self.high:
-                    yield value
+def _axis(ratios: Sequence[Ratio]) -> LogAxis:
+    ends = [1.0]
+    for each in ratios:
+        found = each.interval
+        ends += [value for value in (found.value, found.low, found.high) if value is not None]
+    return LogAxis(low=min(ends) / _MARGIN, high=max(ends) * _MARGIN, start=_LABELS, end=_WIDTH - _VALUES)

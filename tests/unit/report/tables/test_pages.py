@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from examples import examples
 from runner.matrix import Matrix
 from runner.records.record import Record
+from runner.report.tables.markdown import without_folds
 from runner.report.tables.pages import render_benchmark, render_overview, render_pages
 
 FEW = examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -559,9 +560,30 @@ def test_limits_beside_the_first_have_rows_of_their_own_once_somebody_asked(tmp_
     assert "avx2: avx2 at most" in page(matrix, records, "methodology")
 
 
-def test_pages_hold_no_html(matrix: Matrix) -> None:
+def test_pages_hold_no_html_but_their_folds(matrix: Matrix) -> None:
     for each in render_pages(matrix, gae_records() + dqn_records(), profile="quick"):
-        assert each.ending == "svg" or not re.search(r"(?<!\\)<", each.text)
+        assert each.ending == "svg" or not re.search(r"(?<!\\)<", without_folds(each.text))
+
+
+def test_what_answers_stands_open_and_the_rest_of_a_platform_is_one_fold(matrix: Matrix) -> None:
+    for name, answers, rest in (
+        ("gae", "### Failed, amd64", "### Memory, amd64"),
+        ("dqn", "### Where the time goes, amd64", "### Every seed, amd64"),
+    ):
+        text = page(matrix, gae_records() + dqn_records(), name)
+        before, fold, behind = text.partition("<details>\n<summary>")
+        assert answers in before
+        assert rest in behind.partition("</details>")[0]
+        assert fold
+        assert text.count("<details>") == text.count("</details>") == text.count("Execution: ")
+
+
+def test_a_page_without_its_folds_has_all_its_other_lines(matrix: Matrix) -> None:
+    text = page(matrix, gae_records() + dqn_records(), "dqn")
+    lines = [line for line in text.splitlines() if not re.match(r"</?(details|summary)>", line)]
+    kept = without_folds(text)
+    assert [line for line in kept.splitlines() if line] == [line for line in lines if line]
+    assert "\n\n\n" not in kept
 
 
 def test_the_bare_kernel_is_never_the_headline_over_python_peers(matrix: Matrix) -> None:

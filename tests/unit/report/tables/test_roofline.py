@@ -129,7 +129,7 @@ def training(case: str, implementation: str, seconds: float, *, repetitions: int
 
 
 def rows(text: str) -> list[list[str]]:
-    _, _, behind = text.partition("Lower bound")
+    _, _, behind = text.partition("### Lower bound")
     section = behind.partition("\n###")[0]
     table = re.findall(r"^\| .*$", section, re.MULTILINE)[1:]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in table]
