@@ -7,9 +7,9 @@ mod common;
 use common::{Data, SplitMix};
 use torchforge_nn::{
     ActionRange, Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, DqnBackend, DqnUpdate, Error,
-    Evaluation, Minibatch, Mlp, PolicyNoise, PpoBackend, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
-    SacBackend, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate, TensorReader, TensorWriter,
-    fill_standard_normal,
+    Evaluation, Minibatch, Mlp, PolicyNoise, PolicyShift, PpoBackend, PpoLoss, PpoLossOptions, PpoMinibatch,
+    PpoUpdate, SacBackend, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate, Temperature, TensorReader,
+    TensorWriter, fill_standard_normal,
 };
 
 const SIZES: [usize; 4] = [4, 120, 84, 2];
@@ -69,7 +69,7 @@ fn dqn_refuses_what_does_not_fit<B: DqnBackend>() {
 }
 
 /// Actor and critic of three actions; up to five observations are evaluated at once.
-fn ppo<B: PpoBackend>() -> B {
+fn ppo<B: PpoBackend>(options: PpoLossOptions) -> B {
     let mut rng = SplitMix(5);
     let mut network = |outputs, gain| {
         let gains = [2_f64.sqrt(), 2_f64.sqrt(), gain];
@@ -77,12 +77,15 @@ fn ppo<B: PpoBackend>() -> B {
     };
     let (actor, critic) = (network(3, 0.01), network(1, 1.0));
     let adam = AdamOptions { epsilon: 1e-5, ..AdamOptions::default() };
-    let options = PpoLossOptions::default();
     B::from_networks(&actor, &critic, Activation::Tanh, 5, BATCH, options, adam).unwrap()
 }
 
 /// A minibatch in which some ratios and some values are clipped. The critic errs by more than the gradient may be long.
-fn ppo_update<B: PpoBackend>(networks: &mut B, data: &Data, learning_rate: f64) -> Result<PpoLoss, Error> {
+fn ppo_update<B: PpoBackend>(
+    networks: &mut B,
+    data: &Data,
+    learning_rate: f64,
+) -> Result<(PolicyShift, PpoLoss), Error> {
     let log_probabilities: Vec<f32> = data.rewards.iter().map(|x| -1.1 + 0.3 * x).collect();
     let returns: Vec<f32> = data.next_observations[BATCH..2 * BATCH].iter().map(|x| 5.0 + x).collect();
     let minibatch = PpoMinibatch {
@@ -93,17 +96,27 @@ fn ppo_update<B: PpoBackend>(networks: &mut B, data: &Data, learning_rate: f64) 
         returns: &returns,
         values: &data.next_observations[2 * BATCH..3 * BATCH],
     };
-    networks.update(minibatch, learning_rate)
+    Ok((networks.policy_shift(minibatch)?, networks.update(minibatch, learning_rate)?))
 }
 
 fn ppo_learns_as_our_kernels_do<B: PpoBackend>() {
-    let (mut networks, mut expected) = (ppo::<B>(), ppo::<DensePpo>());
+    let cleanrl = PpoLossOptions::default();
+    for options in [cleanrl, PpoLossOptions { normalise_advantages: false, clip_values: false, ..cleanrl }] {
+        ppo_learns_with::<B>(options);
+    }
+}
+
+fn ppo_learns_with<B: PpoBackend>(options: PpoLossOptions) {
+    let (mut networks, mut expected) = (ppo::<B>(options), ppo::<DensePpo>(options));
     let mut rng = SplitMix(6);
     for update in 0..20 {
         let data = Data::new(&[4, 3], BATCH, &mut rng);
         let learning_rate = 1e-3 / (update + 1) as f64;
-        let loss = ppo_update(&mut networks, &data, learning_rate).unwrap();
-        let own = ppo_update(&mut expected, &data, learning_rate).unwrap();
+        let (shift, loss) = ppo_update(&mut networks, &data, learning_rate).unwrap();
+        let (own_shift, own) = ppo_update(&mut expected, &data, learning_rate).unwrap();
+        let figures = |shift: PolicyShift| [shift.old_approx_kl, shift.approx_kl, shift.clip_fraction];
+        let shifts = apart(&figures(shift), &figures(own_shift));
+        assert!(shifts < 1e-4, "{shift:?} {own_shift:?} of update {update}");
         let figures = |loss: PpoLoss| [loss.total, loss.policy, loss.value, loss.entropy, loss.gradient_norm];
         for (found, own) in figures(loss).into_iter().zip(figures(own)) {
             assert!((found - own).abs() <= 1e-5 * own.abs().max(0.1), "{loss:?} {own:?} of update {update}");
@@ -128,7 +141,7 @@ fn ppo_learns_as_our_kernels_do<B: PpoBackend>() {
 }
 
 fn ppo_refuses_what_does_not_fit<B: PpoBackend>() {
-    let mut networks = ppo::<B>();
+    let mut networks = ppo::<B>(PpoLossOptions::default());
     let data = Data::new(&[4, 3], BATCH, &mut SplitMix(7));
     let wrong = Data { actions: vec![3; BATCH], ..data };
     assert_eq!(ppo_update(&mut networks, &wrong, 1e-3).unwrap_err(), Error::Action { action: 3, count: 3 });
@@ -156,14 +169,15 @@ fn ppo_refuses_what_does_not_fit<B: PpoBackend>() {
 /// Values in an observation and in an action.
 const SAC_SIZES: (usize, usize) = (3, 2);
 
-fn sac<B: SacBackend>() -> B {
+fn sac<B: SacBackend>(temperature: Temperature) -> B {
     let ((observation, action), mut rng) = (SAC_SIZES, SplitMix(9));
     let mut critic = || Mlp::new(&[observation + action, 64, 64, 1], &mut rng).unwrap();
     let (critics, targets) = ([critic(), critic()], [critic(), critic()]);
     let actor = Mlp::new(&[observation, 64, 64, 2 * action], &mut rng).unwrap();
     let networks = SacNetworks { actor, critics, targets, log_alpha: 0.1 };
     let range = ActionRange { bias: vec![0.5, 0.0], scale: vec![2.0, 1.0] };
-    B::from_networks(&networks, &range, BATCH, SacLossOptions::default()).unwrap()
+    let options = SacLossOptions { temperature, ..SacLossOptions::default() };
+    B::from_networks(&networks, &range, BATCH, options).unwrap()
 }
 
 /// The `number`-th update, its policy's rounds in every second one: its losses.
@@ -188,7 +202,8 @@ fn sac_update<B: SacBackend>(networks: &mut B, number: usize) -> Vec<f32> {
     let mut losses = [&[loss.sum], &loss.each[..], &loss.values].concat();
     if number.is_multiple_of(2) {
         let (policy, temperature) = (normal(2 * BATCH * action), normal(2 * BATCH * action));
-        let noise = PolicyNoise { policy: &policy, temperature: &temperature };
+        let temperature = if networks.learns_temperature() { &temperature[..] } else { &[] };
+        let noise = PolicyNoise { policy: &policy, temperature };
         let found = networks.update_policy(&observations, noise).unwrap();
         losses.extend([found.policy, found.temperature, found.alpha, found.temperature_gradient]);
     }
@@ -206,7 +221,13 @@ fn sac_tensors<B: SacBackend>(networks: &B) -> Vec<u8> {
 }
 
 fn sac_learns_as_our_kernels_do<B: SacBackend>() {
-    let (mut networks, mut expected) = (sac::<B>(), sac::<DenseSac>());
+    for temperature in [Temperature::Learnt, Temperature::Fixed(0.2)] {
+        sac_learns_with::<B>(temperature);
+    }
+}
+
+fn sac_learns_with<B: SacBackend>(temperature: Temperature) {
+    let (mut networks, mut expected) = (sac::<B>(temperature), sac::<DenseSac>(temperature));
     for update in 0..10 {
         let (losses, own) = (sac_update(&mut networks, update), sac_update(&mut expected, update));
         assert_eq!(losses.len(), own.len());
@@ -229,7 +250,7 @@ fn sac_learns_as_our_kernels_do<B: SacBackend>() {
 }
 
 fn sac_refuses_what_does_not_fit<B: SacBackend>() {
-    let mut networks = sac::<B>();
+    let mut networks = sac::<B>(Temperature::Learnt);
     let noise = vec![0.0; BATCH * SAC_SIZES.1];
     let short = PolicyNoise { policy: &noise, temperature: &noise[1..] };
     let refused = networks.update_policy(&vec![0.0; BATCH * SAC_SIZES.0], short).unwrap_err();
