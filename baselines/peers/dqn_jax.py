@@ -200,7 +200,9 @@ class Course:
         self, drawn: tuple[Array, Array], state: State, online: Weights, numbers: Numbers
     ) -> tuple[State, Played]:
         """One step for each draw, without an update."""
-        return lax.scan(lambda state, draw: self.step(state, draw, online, numbers), state, drawn)
+        played: tuple[State, Played]
+        played = lax.scan(lambda state, draw: self.step(state, draw, online, numbers), state, drawn)
+        return played
 
     def step(
         self, state: State, draw: tuple[Array, Array], online: Weights, numbers: Numbers

@@ -147,12 +147,14 @@ def update(
         )
         return loss, (policy_loss, value_loss, entropy)
 
-    (loss, parts), gradients = jax.value_and_grad(loss_of, has_aux=True)(learner.agent)
+    (loss, (policy_loss, value_loss, entropy)), gradients = jax.value_and_grad(loss_of, has_aux=True)(
+        learner.agent
+    )
     norm = jnp.sqrt(sum(jnp.square(each).sum() for each in jax.tree.leaves(gradients)))
     share = jnp.minimum(1.0, reference.GRADIENT_NORM / (norm + 1e-6))
     gradients = jax.tree.map(lambda gradient: gradient * share, gradients)
     agent, adam = adam_step(learner.agent, gradients, learner.adam, rate, reference.ADAM_EPSILON)
-    return Learner(agent, adam), reference.Losses(loss, *parts, norm), gradients
+    return Learner(agent, adam), reference.Losses(loss, policy_loss, value_loss, entropy, norm), gradients
 
 
 class Course:
@@ -210,7 +212,10 @@ class Course:
             )
             return (learner, state), (played, Learnt(rate, state.environment_steps))
 
-        return lax.scan(iteration, begun, jnp.arange(1, self.parameters.iterations + 1, dtype=jnp.float64))
+        numbers_of_iterations = jnp.arange(1, self.parameters.iterations + 1, dtype=jnp.float64)
+        done: tuple[tuple[Learner, State], tuple[Played, Learnt]]
+        done = lax.scan(iteration, begun, numbers_of_iterations)
+        return done
 
     def act(
         self, key: Array, agent: Weights, state: State, numbers: Numbers
@@ -235,7 +240,8 @@ class Course:
                 log_probabilities=jnp.where(taken, logs, 0).sum(axis=1),
                 rewards=seen.reward.astype(jnp.float32),
                 dones=done,
-                values=values_of(agent, observations),
+                # Nothing asks for them before the rollout's end: there they are computed at once.
+                values=None,
             )
             played = Played(rollout.actions, seen.ended, seen.total)
             environment_steps += self.parameters.environments
@@ -243,6 +249,7 @@ class Course:
 
         carry = (state.plays, state.done, state.environment_steps)
         (plays, done, environment_steps), (rollout, played) = lax.scan(step, carry, noise)
+        rollout = rollout._replace(values=values_of(agent, rollout.observations))
         return state._replace(plays=plays, done=done, environment_steps=environment_steps), rollout, played
 
     def look_back(self, agent: Weights, state: State, rollout: reference.Rollout) -> reference.Minibatch:
@@ -261,18 +268,16 @@ class Course:
 
     def learn(self, key: Array, learner: Learner, flat: reference.Minibatch, rate: Array) -> Learner:
         """All epochs over a rollout, each in an order of its own."""
-        rows, epochs, count = (
-            self.parameters.rollout_rows,
-            self.parameters.epochs,
-            self.parameters.minibatches,
-        )
-        order = jnp.argsort(jax.random.bits(key, (epochs, rows)), axis=1).reshape(epochs * count, -1)
+        shape = (self.parameters.epochs, self.parameters.rollout_rows)
+        updates = self.parameters.epochs * self.parameters.minibatches
+        order = jnp.argsort(jax.random.bits(key, shape), axis=1).reshape(updates, -1)
 
         def minibatch(learner: Learner, chosen: Array) -> tuple[Learner, None]:
             batch = reference.Minibatch(*(each[chosen] for each in flat))
             return update(learner, batch, rate)[0], None
 
-        return lax.scan(minibatch, learner, order)[0]
+        learned: Learner = lax.scan(minibatch, learner, order)[0]
+        return learned
 
 
 @cache
