@@ -236,7 +236,12 @@ where
         let rows = minibatch_rows * options.minibatches;
         let mut observations = vec![0.0; count * width];
         environments.reset(Some(seed), &mut observations)?;
-        networks.evaluate(&observations)?;
+        // Networks of shorter observations would take one for several.
+        let found = networks.evaluate(&observations)?.values.len();
+        if found != count {
+            let what = "the first evaluation";
+            return Err(torchforge_nn::Error::Len { what, expected: count, found }.into());
+        }
         let (outputs, actions) = (networks.action_count(), environments.action_space().count as usize);
         if outputs != actions {
             return Err(TrainingError::Outputs { outputs, actions });

@@ -1,7 +1,9 @@
 //! What would be learnt wrongly, or not at all, is refused with its reason before it costs anything.
 
 use torchforge_env::{AutoresetMode, CartPole, Environment, Pendulum, TimeLimit, VectorEnv};
-use torchforge_nn::{Activation, AdamOptions, DenseDqn, DqnUpdate, Mlp, TensorReader, TensorWriter};
+use torchforge_nn::{
+    Activation, AdamOptions, DenseDqn, DensePpo, DqnUpdate, Mlp, PpoLossOptions, TensorReader, TensorWriter,
+};
 use torchforge_rl::{
     Dqn, DqnOptions, DqnPolicy, GaeOptions, Policy, Ppo, PpoOptions, Sac, SacOptions, Stream, TrainingError,
     cleanrl, evaluate,
@@ -74,6 +76,16 @@ fn a_network_for_other_minibatches_is_refused_when_the_agent_is_made() {
 fn ppo_refuses_environments_that_reset_in_the_next_step() {
     let error = Ppo::cleanrl(cart_poles(AutoresetMode::NextStep), 1).err();
     assert_eq!(error, Some(TrainingError::Autoreset { mode: AutoresetMode::NextStep }));
+}
+
+#[test]
+fn ppo_refuses_networks_that_take_an_observation_for_several() {
+    let options = PpoOptions::default();
+    let [actor, critic] = cleanrl::ppo_networks(2, 2, 1).unwrap();
+    let loss = PpoLossOptions::default();
+    let networks = DensePpo::new(actor, critic, 8, 128, loss, AdamOptions::default()).unwrap();
+    let error = Ppo::new(cart_poles(AutoresetMode::SameStep), networks, options, 1).err().unwrap();
+    assert_eq!(error.to_string(), "the first evaluation has 8 values and must have 4");
 }
 
 #[test]
