@@ -1,6 +1,6 @@
 //! Writes steps of experience into a file, loads them in shuffled batches, and replays them by priority.
 //!
-//! `cargo run --release --example dataset -p torchforge-data`
+//! `cargo run --release --example dataset -p torchforge-experience`
 
 use std::error::Error;
 
