@@ -129,6 +129,6 @@ COMMAND = Command(
     summary="run the selected part of the matrix and render its tables (the default)",
     takes=EVERY_COMMON,
     add_options=_add_options,
-    examples=("gae", "--arch amd64 --only dqn/pytorch --only dqn/rust", "--profile full --only sac"),
+    examples=("gae", "--arch amd64 --only dqn/rust --only gae", "--profile full --only sac"),
     run=_run,
 )

@@ -9,7 +9,7 @@ from runner.cli.commands.base import Context
 from runner.matrix import Matrix
 from runner.records.record import Record
 from runner.records.store import link_on_the_way, newest_by_key
-from runner.report.tables.markdown import without_folds
+from runner.report.tables.folds import without_folds
 from runner.report.tables.narrow import narrow
 from runner.report.write import write_tables
 from runner.system.terminal import width_of

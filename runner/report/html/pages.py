@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from runner.report.tables.markdown import without_folds
+from runner.report.tables.folds import without_folds
 
 # A section of this level or below is folded: the page's answer stands above it.
 _FOLDED = 3

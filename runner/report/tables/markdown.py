@@ -28,8 +28,6 @@ _EMPHASIS = re.compile(r"(?<![A-Za-z0-9])(_)|(_)(?![A-Za-z0-9])")
 _ADDRESS = re.compile(r"(?<=[a-z])(:)(?=//)|(?<=www)(\.)|(@)|(?<=mailto)(:)|(?<=xmpp)(:)", re.IGNORECASE)
 # Characters that make a heading, list or rule at the start of a line, or end a heading at its end.
 _AT_AN_END = re.compile(r"^(#)|^([+-])(?= |$)|^([=-])(?=[=-]*$)|(?<= )(#)(?=#*$)")
-# The lines of a template around what is folded.
-_FOLD = re.compile(r"^(<details>\n<summary>[^\n]*</summary>|</details>)\n\n?", re.MULTILINE)
 _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?= |$)")
 
 
@@ -83,11 +81,6 @@ def render(template: str, **view: Any) -> str:
     """
     text = _environment().get_template(template).render(**view)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-
-
-def without_folds(page: str) -> str:
-    """A page without the lines that fold parts of it, for a reader who cannot unfold them."""
-    return _FOLD.sub("", page)
 
 
 def listing(items: Sequence[str]) -> str:

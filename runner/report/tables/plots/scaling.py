@@ -18,6 +18,8 @@ _DOT, _LINE, _MARGIN = 3.5, 15, 1.2
 _LEAST_SIZES = 3
 # Beyond so many times the lowest, an axis of this height has room for powers of ten alone.
 _MANY = 1000
+# No clock counts attoseconds.
+_SHORTEST = 1e-18
 _SIZE = re.compile(r"(?P<name>[A-Za-z]+)=(?P<size>[1-9][0-9]{0,8})")
 
 
@@ -52,8 +54,8 @@ def _courses(room: Room, name: str) -> list[Course]:
         size, figure = _SIZE.fullmatch(row.case.name), row.figure(room.benchmark.headline)
         if size is None or size["name"] != name or figure is None or not row.same_work:
             continue
-        # A record of unknown origin may hold a time that no logarithm has.
-        if 0 < figure.value < math.inf:
+        # A record of unknown origin may hold a time whose logarithm has no room for a margin.
+        if _SHORTEST < figure.value < math.inf:
             points.setdefault(row.implementation.name, {})[int(size["size"])] = figure.value
     sides = {row.implementation.name: row.side for row in room.rows}
     return [

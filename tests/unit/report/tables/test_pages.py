@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from examples import examples
 from runner.matrix import Matrix
 from runner.records.record import Record
-from runner.report.tables.markdown import without_folds
+from runner.report.tables.folds import without_folds
 from runner.report.tables.pages import render_benchmark, render_overview, render_pages
 
 FEW = examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
