@@ -12,11 +12,7 @@ from runner.records.store import Store
 from tests.redteam.test_implementations import matrix as of_operations
 
 TRAININGS = Path(__file__).parent / "trainings"
-VERDICTS = {
-    "prepares_its_training": "prepared-work",
-    "prepares_most_of_it": "prepared-work",
-    "hides_its_audit": "prepared-work",
-}
+LIARS = ("prepares_its_training", "prepares_most_of_it", "hides_its_audit")
 
 
 def command(name: str) -> list[str]:
@@ -45,8 +41,7 @@ def matrix() -> dict:
         "implementations": {
             "honest": {"command": command("training"), "reference": True, "determinism": "machine"},
             **{
-                name.replace("_", "-"): {"command": command(name), "determinism": "machine"}
-                for name in VERDICTS
+                name.replace("_", "-"): {"command": command(name), "determinism": "machine"} for name in LIARS
             },
         },
     }
@@ -69,8 +64,8 @@ def records(folder: Path) -> dict[tuple[str, int], Record]:
     return {(record.implementation, record.seed): record for record in Store(folder / "results").records()}
 
 
-def test_every_program_of_the_folder_has_a_verdict() -> None:
-    assert {path.stem for path in TRAININGS.glob("*.py")} == {*VERDICTS, "training"}
+def test_every_program_of_the_folder_is_tried() -> None:
+    assert {path.stem for path in TRAININGS.glob("*.py")} == {*LIARS, "training"}
 
 
 def test_the_honest_one_passes_and_one_of_its_launches_is_audited(
@@ -96,11 +91,14 @@ def test_a_second_call_finds_all_of_it_done(folder: Path) -> None:
     assert len(Store(folder / "results").records()) == before
 
 
-@pytest.mark.parametrize(("name", "verdict"), VERDICTS.items())
-def test_a_lie_gets_its_verdict(records: dict[tuple[str, int], Record], name: str, verdict: str) -> None:
-    failure = records[name.replace("_", "-"), 1].failure
-    assert failure is not None
-    assert failure.kind == verdict, failure
+@pytest.mark.parametrize("name", LIARS)
+def test_prepared_work_fails_its_audit(records: dict[tuple[str, int], Record], name: str) -> None:
+    record = records[name.replace("_", "-"), 1]
+    assert record.failure is not None
+    failed = [check.check for check in record.gate if not check.passed]
+    # A busy machine may stop the process inside a window of microseconds, which fails another check before this one.
+    assert "audit" in failed, record.failure
+    assert record.failure.kind == "prepared-work" or failed != ["audit"], record.failure
 
 
 def test_what_one_launch_shows_counts_for_all_of_them(
@@ -108,8 +106,8 @@ def test_what_one_launch_shows_counts_for_all_of_them(
 ) -> None:
     assert records["prepares-its-training", 2].failure is None
     page = (folder / "results" / "tables" / "quick" / "walk.md").read_text(encoding="utf-8")
-    assert page.count("its other seeds, 2, do not count") == len(VERDICTS)
-    liars = [name.replace("_", "-") for name in VERDICTS]
+    assert page.count("its other seeds, 2, do not count") == len(LIARS)
+    liars = [name.replace("_", "-") for name in LIARS]
     rows = [
         line
         for line in page.splitlines()
