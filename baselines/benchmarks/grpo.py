@@ -48,10 +48,12 @@ class Course:
     Attributes:
         call: the advantages of what `laid_out` gives, in any shape of groups x size values, f64.
         laid_out: rewards (groups, size) as the implementation takes them; not timed.
+        gathered: the advantages of all calls as one NumPy array, in any shape, f64; not timed.
     """
 
     call: Callable[[Any], Any]
     laid_out: Callable[[Rewards], Any] = lambda rewards: rewards
+    gathered: Callable[[list[Any]], Rewards] = np.stack
 
 
 def run(options: argparse.Namespace, course: Course) -> None:
@@ -64,24 +66,23 @@ def run(options: argparse.Namespace, course: Course) -> None:
         count = parameters.groups * parameters.size
         tape = Tape(protocol.input_file(request, case, "rewards.npy", np.load), count)
         laid_out = [course.laid_out(piece.reshape(shape)) for piece in tape.pieces]
-        # Memory that is kept: what is given back to the system after each repetition costs more than the work.
-        room = np.empty(parameters.calls * count)
 
         def inputs(numbers: Numbers) -> list[Any]:
             return [laid_out[place] for place in tape.drawn(numbers)]
 
-        def together(outputs: list[Any]) -> NDArray[np.float64]:
-            """All calls' advantages; another precision than f64 is an error."""
-            return np.concatenate(outputs, axis=None, out=room, casting="no")
+        def together(outputs: list[Any]) -> Rewards:
+            """All calls' advantages; another precision than f64 is a defect."""
+            array = course.gathered(outputs)
+            if array.dtype != np.float64:
+                raise TypeError(f"the implementation computed in {array.dtype}, not in float64")
+            return array.reshape(-1, *shape)
 
         return Operation(
             calls=parameters.calls,
             inputs=inputs,
             run=calling(course.call),
             digested=lambda outputs: [together(outputs)],
-            write=lambda _, outputs, folder: save(
-                folder, "advantages.npy", list(together(outputs).reshape(-1, *shape))
-            ),
+            write=lambda _, outputs, folder: save(folder, "advantages.npy", list(together(outputs))),
             counts={"rewards": count},
         )
 

@@ -50,10 +50,12 @@ class Course:
     Attributes:
         prepare: the call that is timed, for a case.
         laid_out: log-probabilities (batch, length) as the implementation takes them; not timed.
+        gathered: the values of all calls as one NumPy array, in any shape; not timed.
     """
 
     prepare: Callable[[Parameters], Call]
     laid_out: Callable[[Floats], Any] = lambda array: array
+    gathered: Callable[[list[Any]], Floats] = np.asarray
 
 
 def either(*, exact: Call, k3: Call) -> Callable[[Parameters], Call]:
@@ -90,7 +92,7 @@ def run(options: argparse.Namespace, course: Course) -> None:
 
         def together(outputs: list[Any]) -> Floats:
             """All calls' values, (calls, batch)."""
-            return np.asarray(outputs, kind).reshape(-1, parameters.batch)
+            return course.gathered(outputs).astype(kind, copy=False).reshape(-1, parameters.batch)
 
         return Operation(
             calls=parameters.calls,

@@ -19,7 +19,9 @@ def advantages(rewards: Tensor) -> Tensor:
     return (flat - mean) / (deviation + grpo.EPSILON)
 
 
-COURSE = grpo.Course(call=advantages, laid_out=torch.from_numpy)
+COURSE = grpo.Course(
+    call=advantages, laid_out=torch.from_numpy, gathered=lambda outputs: torch.cat(outputs).numpy()
+)
 
 
 def main() -> None:

@@ -13,7 +13,9 @@ def advantages(rewards: Tensor) -> Tensor:
     return (rewards - mean).div_(deviation.add_(grpo.EPSILON))
 
 
-COURSE = grpo.Course(call=advantages, laid_out=torch.from_numpy)
+COURSE = grpo.Course(
+    call=advantages, laid_out=torch.from_numpy, gathered=lambda outputs: torch.cat(outputs).numpy()
+)
 
 
 def main() -> None:

@@ -18,7 +18,11 @@ def k3(policy: Tensor, reference: Tensor) -> Tensor:
     return torch.exp(difference).sub_(difference).sub_(1).sum(dim=1)
 
 
-COURSE = token_kl.Course(prepare=token_kl.either(exact=exact, k3=k3), laid_out=torch.from_numpy)
+COURSE = token_kl.Course(
+    prepare=token_kl.either(exact=exact, k3=k3),
+    laid_out=torch.from_numpy,
+    gathered=lambda outputs: torch.cat(outputs).numpy(),
+)
 
 
 def main() -> None:
