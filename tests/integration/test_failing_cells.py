@@ -21,6 +21,7 @@ from test_matrix import record_of
 
 from runner.executors.outputs import MOST_FILES
 from runner.records.failure import FailureKind
+from runner.report.tables.folds import without_folds
 
 HOSTILE = Path(__file__).parent / "hostile"
 # Nobody else's: the containers of this run are told by it on a daemon that others use too.
@@ -268,7 +269,7 @@ def test_the_table_shows_the_reason_and_below_it_how_the_log_ended(outcome, name
 def test_what_a_program_printed_breaks_neither_the_page_nor_the_terminal(outcome):
     prose, widths = [], set()
     fence = None
-    for line in outcome.page.splitlines():
+    for line in without_folds(outcome.page).splitlines():
         if fence is None and line.startswith("```"):
             fence = line.removesuffix("text")
         elif fence is not None:
