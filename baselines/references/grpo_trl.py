@@ -3,11 +3,9 @@
 TRL's own deviation divides by one less than the group's size, and its epsilon is 1e-4. Here both are the benchmark's.
 """
 
-import torch
 from torch import Tensor
 
-from baselines.benchmarks import grpo
-from baselines.contract import protocol
+from baselines.benchmarks import grpo, in_pytorch
 
 
 def advantages(rewards: Tensor) -> Tensor:
@@ -19,18 +17,7 @@ def advantages(rewards: Tensor) -> Tensor:
     return (flat - mean) / (deviation + grpo.EPSILON)
 
 
-COURSE = grpo.Course(
-    call=advantages, laid_out=torch.from_numpy, gathered=lambda outputs: torch.cat(outputs).numpy()
-)
-
-
-def main() -> None:
-    """Serve the cases without autograd: advantages have no gradient."""
-    options = protocol.parser(__doc__).parse_args()
-    torch.set_num_threads(protocol.threads())
-    with torch.inference_mode():
-        grpo.run(options, COURSE)
-
+COURSE = grpo.Course(call=advantages, laid_out=in_pytorch.laid_out, gathered=in_pytorch.gathered)
 
 if __name__ == "__main__":
-    main()
+    in_pytorch.serve(__doc__, grpo.run, COURSE)

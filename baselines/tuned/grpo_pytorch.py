@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from baselines.benchmarks import grpo
-from baselines.contract import protocol
+from baselines.benchmarks import grpo, in_pytorch
 
 
 def advantages(rewards: Tensor) -> Tensor:
@@ -13,18 +12,7 @@ def advantages(rewards: Tensor) -> Tensor:
     return (rewards - mean).div_(deviation.add_(grpo.EPSILON))
 
 
-COURSE = grpo.Course(
-    call=advantages, laid_out=torch.from_numpy, gathered=lambda outputs: torch.cat(outputs).numpy()
-)
-
-
-def main() -> None:
-    """Serve the cases without autograd: advantages have no gradient."""
-    options = protocol.parser(__doc__).parse_args()
-    torch.set_num_threads(protocol.threads())
-    with torch.inference_mode():
-        grpo.run(options, COURSE)
-
+COURSE = grpo.Course(call=advantages, laid_out=in_pytorch.laid_out, gathered=in_pytorch.gathered)
 
 if __name__ == "__main__":
-    main()
+    in_pytorch.serve(__doc__, grpo.run, COURSE)

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from baselines.benchmarks import token_kl
-from baselines.contract import protocol
+from baselines.benchmarks import in_pytorch, token_kl
 
 
 def exact(policy: Tensor, reference: Tensor) -> Tensor:
@@ -20,18 +19,9 @@ def k3(policy: Tensor, reference: Tensor) -> Tensor:
 
 COURSE = token_kl.Course(
     prepare=token_kl.either(exact=exact, k3=k3),
-    laid_out=torch.from_numpy,
-    gathered=lambda outputs: torch.cat(outputs).numpy(),
+    laid_out=in_pytorch.laid_out,
+    gathered=in_pytorch.gathered,
 )
 
-
-def main() -> None:
-    """Serve the cases without autograd: only the values are asked for."""
-    options = protocol.parser(__doc__).parse_args()
-    torch.set_num_threads(protocol.threads())
-    with torch.inference_mode():
-        token_kl.run(options, COURSE)
-
-
 if __name__ == "__main__":
-    main()
+    in_pytorch.serve(__doc__, token_kl.run, COURSE)
