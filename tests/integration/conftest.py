@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 import turns
 import yaml
+from loopback_registry import registry, registry_directory
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from runner.executors.sweep import OWNER_LABEL
 from runner.system import machine
 from runner.system.owner import Owner
+
+# Fixtures of a module of their own.
+__all__ = ["registry", "registry_directory"]
 
 ROOT = Path(__file__).parents[2]
 HOST = machine.architecture()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from conftest import ROOT, docker
-from test_verify import build, forget, registry, registry_directory  # noqa: F401 (fixtures)
+from small_images import build, forget
 
 SCRIPTS = ROOT / ".github" / "scripts"
 BUILT = (("core", "amd64"), ("core", "arm64"), ("peers", "amd64"))
@@ -33,7 +33,7 @@ def push(repository: str, lines: str) -> "subprocess.CompletedProcess[str]":
     )  # fmt: skip
 
 
-def test_images_are_pushed_and_joined_and_each_platform_runs_by_its_own_digest(registry, built, tmp_path):  # noqa: F811
+def test_images_are_pushed_and_joined_and_each_platform_runs_by_its_own_digest(registry, built, tmp_path):
     try:
         result = push(registry, built)
         assert result.returncode == 0, result.stderr
@@ -61,7 +61,7 @@ def test_images_are_pushed_and_joined_and_each_platform_runs_by_its_own_digest(r
         forget(*(f"{registry}:0.9.0-{target}-{architecture}" for target, architecture in BUILT))
 
 
-def test_an_image_that_is_not_there_ends_the_release(registry):  # noqa: F811
+def test_an_image_that_is_not_there_ends_the_release(registry):
     result = push(registry, f"core amd64 sha256:{'0' * 64}\n")
     assert result.returncode != 0
     assert result.stdout == ""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from conftest import FOREIGN, HOST, docker
-from test_verify import forget, registry, registry_directory  # noqa: F401 (fixtures)
+from small_images import forget
 
 from runner.images.identity import Identity
 from runner.images.labels import EXECUTION_HASH_LABEL, IDENTITY_LABEL, TARGET_LABEL
@@ -53,7 +53,7 @@ def push(reference: str, identity: Identity) -> str:
 
 
 @pytest.fixture(scope="module")
-def ours(registry) -> Iterator[str]:  # noqa: F811
+def ours(registry) -> Iterator[str]:
     """The digest of the image that is wanted."""
     digest = push(f"{registry}:ours", IDENTITY)
     yield digest
@@ -69,7 +69,7 @@ def pull(root: Path, repository: str, digest: str) -> tuple[str | None, str]:
 
 
 def test_an_image_is_pulled_by_the_committed_digest_and_known_by_it_afterwards(
-    registry,  # noqa: F811
+    registry,
     ours,
     tmp_path,
 ):
@@ -80,7 +80,7 @@ def test_an_image_is_pulled_by_the_committed_digest_and_known_by_it_afterwards(
     assert inspect(found) is None
 
 
-def test_the_digest_of_another_image_is_refused_and_not_transferred(registry, tmp_path):  # noqa: F811
+def test_the_digest_of_another_image_is_refused_and_not_transferred(registry, tmp_path):
     other = push(f"{registry}:other", Identity(identity="9" * 64, execution_hash="2" * 64))
     found, said = pull(tmp_path, registry, other)
     assert found is None
@@ -89,7 +89,7 @@ def test_the_digest_of_another_image_is_refused_and_not_transferred(registry, tm
     assert inspect(f"{registry}@{other}") is None
 
 
-def test_an_image_of_another_architecture_is_refused(registry, ours, tmp_path):  # noqa: F811
+def test_an_image_of_another_architecture_is_refused(registry, ours, tmp_path):
     entry = Released(target="core", architecture=FOREIGN, identity=IDENTITY.identity, digest=ours)
     write_released(tmp_path, [entry])
     said: list[str] = []
@@ -99,8 +99,8 @@ def test_an_image_of_another_architecture_is_refused(registry, ours, tmp_path): 
 
 
 def test_bytes_that_are_not_those_of_the_digest_are_refused_by_docker(
-    registry,  # noqa: F811
-    registry_directory,  # noqa: F811
+    registry,
+    registry_directory,
     tmp_path,
 ):
     identity = Identity(identity="1" * 64, execution_hash="2" * 64)
@@ -120,7 +120,7 @@ def test_bytes_that_are_not_those_of_the_digest_are_refused_by_docker(
 
 
 @pytest.mark.parametrize("where", ["absent", "away"])
-def test_an_image_or_a_registry_that_is_not_there_leads_to_a_build(registry, ours, tmp_path, where):  # noqa: F811
+def test_an_image_or_a_registry_that_is_not_there_leads_to_a_build(registry, ours, tmp_path, where):
     repository = registry if where == "absent" else "127.0.0.1:1/forge-bench"
     digest = f"sha256:{'0' * 64}" if where == "absent" else ours
     found, said = pull(tmp_path, repository, digest)
