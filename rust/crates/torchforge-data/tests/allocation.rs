@@ -1,14 +1,13 @@
 //! Buffers take their memory when they are made. The only test of its program, so that nothing else allocates meanwhile.
 
 mod counting;
-mod generator;
 
 use counting::allocations;
-use generator::SplitMix;
 use torchforge_data::{
     Batch, NStep, NStepBatch, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, ReplayBuffer,
     SequenceReplayBuffer, Transition,
 };
+use torchforge_env::Pcg64;
 
 #[test]
 fn pushing_and_sampling_allocate_nothing() {
@@ -20,7 +19,7 @@ fn pushing_and_sampling_allocate_nothing() {
     let mut plain = Batch::new(20, 4, 1).unwrap();
     let mut windows = NStepBatch::new(20, 4, 1).unwrap();
     let mut drawn = PrioritizedBatch::new(20, 4, 1).unwrap();
-    let mut rng = SplitMix(1);
+    let mut rng = Pcg64::new(1);
 
     let before = allocations();
     for number in 0..1_000_u32 {

@@ -2,7 +2,6 @@
 #![cfg(feature = "dataset")]
 
 mod dataset_files;
-mod generator;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,9 +10,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use dataset_files::scratch;
-use generator::SplitMix;
 use proptest::prelude::*;
 use torchforge_data::{Batch, DatasetError, DiskReplayBuffer, Error, Transition};
+use torchforge_env::Pcg64;
 
 fn push(buffer: &mut DiskReplayBuffer<u16>, number: u32, width: usize) {
     let observation = vec![number as f32; width];
@@ -34,7 +33,7 @@ fn push(buffer: &mut DiskReplayBuffer<u16>, number: u32, width: usize) {
 fn held(buffer: &DiskReplayBuffer<u16>) -> BTreeSet<u32> {
     let width = buffer.observation_len();
     let mut batch = Batch::new(30 * buffer.len().max(1), width, 3).unwrap();
-    match buffer.sample(&mut SplitMix(1), &mut batch) {
+    match buffer.sample(&mut Pcg64::new(1), &mut batch) {
         Err(Error::Empty) => return BTreeSet::new(),
         result => result.unwrap(),
     }
@@ -146,7 +145,7 @@ proptest! {
         fs::write(&path, bytes).unwrap();
         if let Ok(buffer) = DiskReplayBuffer::<u16>::open(&path) {
             let mut batch = Batch::new(100, 1, 3).unwrap();
-            let _ = buffer.sample(&mut SplitMix(1), &mut batch);
+            let _ = buffer.sample(&mut Pcg64::new(1), &mut batch);
             let _ = buffer.verify();
         }
     }

@@ -1,12 +1,10 @@
 //! What prioritised replay promises.
 
-mod generator;
-
-use generator::SplitMix;
 use proptest::prelude::*;
 use torchforge_data::{
     Error, NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp, Transition,
 };
+use torchforge_env::Pcg64;
 
 /// Errors become priorities as they are.
 const PLAIN: PriorityOptions = PriorityOptions { alpha: 1.0, epsilon: 0.0 };
@@ -30,7 +28,7 @@ fn push(buffer: &mut PrioritizedReplayBuffer<u32>, number: u32) {
 
 fn sample(buffer: &PrioritizedReplayBuffer<u32>, seed: u64, beta: f64, size: usize) -> PrioritizedBatch<u32> {
     let mut batch = PrioritizedBatch::new(size, 1, 1).unwrap();
-    buffer.sample(&mut SplitMix(seed), beta, &mut batch).unwrap();
+    buffer.sample(&mut Pcg64::new(seed), beta, &mut batch).unwrap();
     batch
 }
 
@@ -85,7 +83,7 @@ proptest! {
                     push(&mut buffer, list.len() as u32);
                     list.push(highest);
                 }
-                Event::Draw(seed) => match buffer.sample(&mut SplitMix(seed), 0.5, &mut drawn) {
+                Event::Draw(seed) => match buffer.sample(&mut Pcg64::new(seed), 0.5, &mut drawn) {
                     Ok(()) => {
                         let least = list[oldest..].iter().copied().filter(|&p| p > 0.0).fold(f64::INFINITY, f64::min);
                         for (&number, &weight) in drawn.transitions().actions().iter().zip(drawn.weights()) {
@@ -136,7 +134,7 @@ fn transitions_are_drawn_in_proportion_to_their_priorities() {
     }
     // Batches of one row, so that nothing is stratified.
     let mut drawn = [0_u32; 10];
-    let mut rng = SplitMix(3);
+    let mut rng = Pcg64::new(3);
     let mut batch = PrioritizedBatch::new(1, 1, 1).unwrap();
     for _ in 0..90_000 {
         buffer.sample(&mut rng, 0.4, &mut batch).unwrap();
@@ -180,7 +178,7 @@ fn weights_times_probabilities_are_uniform_with_a_beta_of_one() {
 fn a_million_updates_of_very_different_sizes_leave_the_sum_exact() {
     let mut buffer = buffer(1_000, PLAIN);
     (0..1_000).for_each(|number| push(&mut buffer, number));
-    let mut rng = SplitMix(11);
+    let mut rng = Pcg64::new(11);
     let mut batch = PrioritizedBatch::new(100, 1, 1).unwrap();
     for round in 0..10_000 {
         buffer.sample(&mut rng, 0.4, &mut batch).unwrap();
@@ -257,15 +255,15 @@ fn a_misused_buffer_says_what_is_wrong() {
     }
     let mut buffer = buffer(2, PLAIN);
     let mut batch = PrioritizedBatch::new(2, 1, 1).unwrap();
-    assert_eq!(buffer.sample(&mut SplitMix(1), 0.4, &mut batch), Err(Error::Empty));
+    assert_eq!(buffer.sample(&mut Pcg64::new(1), 0.4, &mut batch), Err(Error::Empty));
     push(&mut buffer, 0);
     assert!(matches!(
-        buffer.sample(&mut SplitMix(1), 2.0, &mut batch),
+        buffer.sample(&mut Pcg64::new(1), 2.0, &mut batch),
         Err(Error::Option { what: "beta", .. })
     ));
     let (_, stamp) = stamps(&buffer)[0];
     buffer.update_priorities(&[stamp], &[0.0]).unwrap();
-    assert_eq!(buffer.sample(&mut SplitMix(1), 0.4, &mut batch), Err(Error::NoPriority));
+    assert_eq!(buffer.sample(&mut Pcg64::new(1), 0.4, &mut batch), Err(Error::NoPriority));
 
     assert!(matches!(buffer.resume_at(&[1.0], 1, 0.5), Err(Error::Option { .. })));
     assert!(matches!(buffer.resume_at(&[2.0], 1, 1.0), Err(Error::Priority { row: 0, .. })));

@@ -1,10 +1,8 @@
 //! What the replay buffer promises.
 
-mod generator;
-
-use generator::SplitMix;
 use proptest::prelude::*;
 use torchforge_data::{Batch, Error, ReplayBuffer, Transition};
+use torchforge_env::Pcg64;
 
 fn push_numbered(buffer: &mut ReplayBuffer<u32>, number: u32, width: usize) {
     let observation = vec![number as f32; width];
@@ -37,7 +35,7 @@ proptest! {
         prop_assert_eq!(buffer.len(), capacity.min(pushes as usize));
 
         let mut batch = Batch::new(size, width, 1).unwrap();
-        buffer.sample(&mut SplitMix(seed), &mut batch).unwrap();
+        buffer.sample(&mut Pcg64::new(seed), &mut batch).unwrap();
         for row in 0..size {
             let number = batch.actions()[row];
             prop_assert!(number < pushes && number >= pushes.saturating_sub(capacity as u32));
@@ -58,7 +56,7 @@ fn every_stored_transition_is_drawn_about_equally_often() {
         push_numbered(&mut buffer, number, 1);
     }
     let mut batch = Batch::new(100_000, 1, 1).unwrap();
-    buffer.sample(&mut SplitMix(7), &mut batch).unwrap();
+    buffer.sample(&mut Pcg64::new(7), &mut batch).unwrap();
     for number in 0..10 {
         let drawn = batch.actions().iter().filter(|&&action| action == number).count();
         // The standard deviation is 95: this is more than five of them.
@@ -87,7 +85,7 @@ fn actions_of_several_values_stay_whole_and_the_newest_transition_can_be_read_ba
         assert_eq!((newest.terminated, newest.truncated), (false, number == 6));
     }
     let mut batch = Batch::new(50, 1, 2).unwrap();
-    buffer.sample(&mut SplitMix(3), &mut batch).unwrap();
+    buffer.sample(&mut Pcg64::new(3), &mut batch).unwrap();
     for (action, observation) in batch.actions().chunks(2).zip(batch.observations()) {
         assert_eq!(action, [*observation, -observation]);
     }
@@ -101,12 +99,12 @@ fn a_misused_buffer_says_what_is_wrong() {
 
     let mut buffer = ReplayBuffer::new(2, 4, 1).unwrap();
     let mut batch = Batch::new(2, 4, 1).unwrap();
-    assert_eq!(buffer.sample(&mut SplitMix(1), &mut batch).unwrap_err(), Error::Empty);
+    assert_eq!(buffer.sample(&mut Pcg64::new(1), &mut batch).unwrap_err(), Error::Empty);
 
     push_numbered(&mut buffer, 0, 4);
     let mut narrow = Batch::new(2, 3, 1).unwrap();
     let expected = Error::Len { what: "a batch's observation", expected: 4, found: 3 };
-    assert_eq!(buffer.sample(&mut SplitMix(1), &mut narrow).unwrap_err(), expected);
+    assert_eq!(buffer.sample(&mut Pcg64::new(1), &mut narrow).unwrap_err(), expected);
 }
 
 #[test]
@@ -128,7 +126,7 @@ fn rows_that_were_lent_make_another_buffer_of_the_same() {
         }
         let sampled = |buffer: &ReplayBuffer<u32>| {
             let mut batch = Batch::new(64, 2, 1).unwrap();
-            buffer.sample(&mut SplitMix(1), &mut batch).unwrap();
+            buffer.sample(&mut Pcg64::new(1), &mut batch).unwrap();
             (batch.observations().to_vec(), batch.next_observations().to_vec(), batch.actions().to_vec())
         };
         assert_eq!(sampled(&first), sampled(&second), "after {pushed}");

@@ -1,12 +1,10 @@
 //! What sampling of sequences promises, against a reference that searches the list of all steps ever made.
 
-mod generator;
-
 use std::collections::BTreeSet;
 
-use generator::SplitMix;
 use proptest::prelude::*;
 use torchforge_data::{Batch, Error, SequenceReplayBuffer, Transition};
+use torchforge_env::Pcg64;
 
 fn push(buffer: &mut SequenceReplayBuffer<u32>, number: usize, ends: bool) {
     buffer
@@ -60,7 +58,7 @@ proptest! {
         let expected = starts(&ends, capacity, length);
         prop_assert_eq!(buffer.sequences(), expected.len());
         let mut batch = Batch::new(400 * length, 1, 1).unwrap();
-        match buffer.sample(&mut SplitMix(seed), &mut batch) {
+        match buffer.sample(&mut Pcg64::new(seed), &mut batch) {
             Ok(()) => {
                 let mut drawn = BTreeSet::new();
                 for sequence in batch.actions().chunks(length) {
@@ -93,7 +91,7 @@ fn a_misused_buffer_says_what_is_wrong() {
     push(&mut buffer, 0, false);
     let mut batch = Batch::new(4, 1, 1).unwrap();
     assert_eq!(
-        buffer.sample(&mut SplitMix(1), &mut batch).unwrap_err(),
+        buffer.sample(&mut Pcg64::new(1), &mut batch).unwrap_err(),
         Error::Sequences { size: 4, length: 3 }
     );
 }
