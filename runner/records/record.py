@@ -191,6 +191,16 @@ class Record(Part, frozen=True, kw_only=True):
         return self.measurement.metrics if self.measurement else {}
 
     @property
+    def waited_seconds(self) -> float | None:
+        """From the start of a training's process to its result: imports, compiling and the training.
+
+        A referee's clock says it, else the process itself; None where neither does.
+        """
+        if self.referee:
+            return self.referee.ready_seconds + self.referee.windows[-1].seconds
+        return next(iter(self.values("wall_seconds")), None)
+
+    @property
     def memory(self) -> Memory:
         """The process's peak as a referee saw it from outside, else as it printed it; unknown where there is neither."""
         said = self.measurement.memory if self.measurement else _UNKNOWN_MEMORY

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from runner.matrix import Kind
 from runner.report.tables import texts
 from runner.report.tables.agreement import agreement
 from runner.report.tables.markdown import Table
@@ -17,12 +18,13 @@ def headline_table(room: Room, all_rooms: Sequence[Room], *, column: str, right:
         column: the name of the headline.
         right: whether its figures are aligned to the right.
     """
-    metric = room.benchmark.headline
+    metric, training = room.benchmark.headline, room.benchmark.kind is Kind.TRAINING
     return Table(
         headers=(
             "case",
             "implementation",
             column,
+            *(("from start to result",) if training else ()),
             "n",
             f"times faster than {room.benchmark.reference.name}",
             "times faster than the fastest competitor",
@@ -34,6 +36,7 @@ def headline_table(room: Room, all_rooms: Sequence[Room], *, column: str, right:
                 row.case.name,
                 row.implementation.name,
                 texts.figure(row, metric),
+                *((texts.waited(row),) if training else ()),
                 texts.processes(row, metric),
                 texts.against_reference(room, row),
                 texts.against_competitor(room, row),

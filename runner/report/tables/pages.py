@@ -11,8 +11,10 @@ from runner.report.tables.methodology import methodology_view
 from runner.report.tables.operation import operation_view
 from runner.report.tables.overview import overview_view
 from runner.report.tables.plots.curves import curves_plot
+from runner.report.tables.plots.phases import phases_plot
 from runner.report.tables.plots.room import room_plot
 from runner.report.tables.plots.scaling import scaling_plot
+from runner.report.tables.same_machine import updates_here
 from runner.report.tables.same_returns import same_returns_table
 from runner.report.tables.selection import Room, rooms
 from runner.report.tables.training import training_view
@@ -108,6 +110,7 @@ def _pages(
         name: room_plot(own_rooms),
         f"{name}-scaling": scaling_plot(own_rooms),
         f"{name}-curves": curves_plot(own_rooms),
+        f"{name}-phases": phases_plot(own_rooms, updates_here(matrix, records, own_rooms)),
     }
     plots = {each: text for each, text in drawn.items() if text is not None}
     head = head_of(own_rooms, profile=profile, plots=frozenset(plots))

@@ -7,18 +7,16 @@ training's lower bound is that of its updates, and of its environment steps wher
 environment.
 """
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from runner.figures.comparison import machine_of
-from runner.figures.statistics import Interval
 from runner.matrix import EnvironmentSteps, LeastWork, Matrix, Roofline
 from runner.records.record import Record
 from runner.report.tables import units
 from runner.report.tables.markdown import Table
-from runner.report.tables.selection import Room, Row, rooms
+from runner.report.tables.same_machine import figures_here
+from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING
 
 EMPTY = Table(headers=(), rows=())
@@ -116,7 +114,7 @@ def _least_step(
     """The shortest time of one step by ``implementation`` on the room's machine; None where it was not measured."""
     found = [
         figure.value
-        for row, figure in _figures_here(matrix, records, room, steps.benchmark)
+        for row, figure in figures_here(matrix, records, room, steps.benchmark)
         if (row.case.name, row.implementation.name) == (steps.case, implementation)
     ]
     return min(found, default=None)
@@ -170,7 +168,7 @@ def _least_seconds(work: LeastWork, rates: Rates) -> tuple[float, str] | None:
 def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roofline) -> Rates:
     def by_case(benchmark: str, unit: str) -> dict[str, float]:
         found: dict[str, float] = {}
-        for row, figure in _figures_here(matrix, records, room, benchmark):
+        for row, figure in figures_here(matrix, records, room, benchmark):
             rate = row.passed[0].counts.get(unit, 0) / figure.value
             # A rate of zero or infinity is not a rate.
             if 0 < rate < math.inf:
@@ -179,19 +177,3 @@ def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roof
 
     operations = by_case(roofline.operations, "operations")
     return Rates(operations=max(operations.values(), default=None), bytes=by_case(roofline.bytes, "bytes"))
-
-
-def _figures_here(
-    matrix: Matrix, records: Sequence[Record], room: Room, benchmark: str
-) -> Iterator[tuple[Row, Interval]]:
-    """Each row of a benchmark that was measured on the room's machine under its limits, in any profile."""
-    machine = machine_of(room.records[-1])
-    every = (rooms(matrix, records, benchmark, profile=profile) for profile in matrix.profiles)
-    for other in itertools.chain.from_iterable(every):
-        here = (other.platform, other.toolchain, other.limits) == (room.platform, room.toolchain, room.limits)
-        if not (here and other.ranked and machine_of(other.records[-1]) == machine):
-            continue
-        for row in other.rows:
-            figure = row.figure(other.benchmark.headline)
-            if figure is not None and figure.value > 0:
-                yield row, figure

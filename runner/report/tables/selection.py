@@ -64,6 +64,12 @@ class Row:
         found = self.processes(metric)
         return figure_interval(found) if found else None
 
+    @property
+    def waited(self) -> Interval | None:
+        """From the start of a training's process to its result, as a figure; None where no passed record knows it."""
+        found = [(seconds,) for record in self.passed if (seconds := record.waited_seconds) is not None]
+        return figure_interval(found) if found else None
+
 
 @dataclass(frozen=True)
 class Room:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from runner.figures.statistics import outliers
+from runner.figures.statistics import Interval, outliers
 from runner.matrix import Matrix
 from runner.records.execution import ExecutionKind
 from runner.records.measured import GateCheck
@@ -66,11 +66,16 @@ def state(row: Row) -> str | None:
 
 def figure(row: Row, metric: str) -> str:
     """The figure of a metric with its interval, or the text in its place."""
-    instead = state(row)
-    if instead is not None:
-        return instead
-    found = row.figure(metric)
-    return NOTHING if found is None else units.figure(found, metric)
+    return _shown(row, row.figure(metric), metric)
+
+
+def waited(row: Row) -> str:
+    """What a user waits for a training in all, with its interval, or the text in its place."""
+    return _shown(row, row.waited, "seconds")
+
+
+def _shown(row: Row, found: Interval | None, metric: str) -> str:
+    return state(row) or (NOTHING if found is None else units.figure(found, metric))
 
 
 def processes(row: Row, metric: str) -> str:

@@ -19,7 +19,7 @@ from runner.report.tables.roofline import training_limit_table
 from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING
 
-_WALL, _INITIALISATION, _TRAINING = "wall_seconds", "initialisation_seconds", "training_seconds"
+_INITIALISATION, _TRAINING = "initialisation_seconds", "training_seconds"
 _COMPILING = "compile_seconds"
 
 
@@ -141,7 +141,6 @@ def _parts(room: Room) -> Table:
         headers=(
             "case",
             "implementation",
-            "wall",
             "initialisation",
             *(("of it compiling",) if compiles else ()),
             "training",
@@ -153,7 +152,6 @@ def _parts(room: Room) -> Table:
             (
                 row.case.name,
                 row.implementation.name,
-                texts.figure(row, _WALL),
                 texts.figure(row, _INITIALISATION),
                 *((texts.figure(row, _COMPILING),) if compiles else ()),
                 texts.figure(row, _TRAINING),
@@ -246,7 +244,7 @@ def _seeds(room: Room, returns: Returns) -> Table:
         "case",
         "implementation",
         "seed",
-        "wall",
+        "from start to result",
         "initialisation",
         "training",
         "environment steps/s",
@@ -280,10 +278,11 @@ def _seed(record: Record, returns: Returns) -> tuple[str, ...]:
     mean = mean_of_last(record.played, returns.episodes)
     steps = _reached(record, returns)
     speed = _speed(record)
-    peak = record.memory.vmhwm_bytes
+    peak, waited = record.memory.vmhwm_bytes, record.waited_seconds
     return (
         str(record.seed),
-        *(_one_duration(record, metric) for metric in (_WALL, _INITIALISATION, _TRAINING)),
+        NOTHING if waited is None else units.seconds(waited),
+        *(_one_duration(record, metric) for metric in (_INITIALISATION, _TRAINING)),
         NOTHING if speed is None else units.count(speed),
         _one_count(record, "gradient_steps"),
         units.count(len(record.played)),

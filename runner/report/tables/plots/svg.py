@@ -21,6 +21,11 @@ text {{ font-family: {_FONT}; font-size: 13px; fill: #1f2328; }}
 polyline {{ fill: none !important; }}
 polygon {{ stroke: none !important; fill-opacity: 0.18; }}
 .aim {{ stroke: #59636e; stroke-width: 1; stroke-dasharray: 5 4; }}
+.starting {{ fill: #59636e; }}
+.compiling {{ fill: #0550ae; }}
+.training {{ fill: #b7410e; }}
+.updating {{ fill: #8250df; }}
+.other {{ fill: #1b7c83; }}
 @media (prefers-color-scheme: dark) {{
 text {{ fill: #f0f6fc; }}
 .tick {{ fill: #9198a1; }}
@@ -29,6 +34,11 @@ text {{ fill: #f0f6fc; }}
 .strong {{ stroke: #f0883e; fill: #f0883e; }}
 .weak {{ stroke: #9198a1; fill: #9198a1; }}
 .aim {{ stroke: #9198a1; }}
+.starting {{ fill: #9198a1; }}
+.compiling {{ fill: #58a6ff; }}
+.training {{ fill: #f0883e; }}
+.updating {{ fill: #a371f7; }}
+.other {{ fill: #39c5cf; }}
 }}
 """
 
@@ -45,6 +55,11 @@ class Style(Enum):
     STRONG = "strong"
     WEAK = "weak"
     AIM = "aim"
+    STARTING = "starting"
+    COMPILING = "compiling"
+    TRAINING = "training"
+    UPDATING = "updating"
+    OTHER = "other"
 
 
 @dataclass
@@ -75,6 +90,12 @@ class Drawing:
         self._shapes.append(
             f'<circle class="{style.value}" cx="{_number(x)}" cy="{_number(y)}" r="{_number(radius)}"/>'
         )
+
+    def bar(self, corner: Point, width: float, height: float, style: Style) -> None:
+        """A filled rectangle, by its upper left corner."""
+        x, y = corner
+        size = f'width="{_number(width)}" height="{_number(height)}"'
+        self._shapes.append(f'<rect class="{style.value}" x="{_number(x)}" y="{_number(y)}" {size}/>')
 
     def curve(self, points: Sequence[Point], style: Style) -> None:
         """A line through points."""
