@@ -11,9 +11,9 @@ from runner.report.tables import units
 from runner.report.tables.selection import Room, Row
 
 NOTHING_RANKED = "Nothing is ranked yet: a ratio needs five native processes of both sides."
-UNKNOWN_EXECUTION = (
-    "Nothing is ranked: a process in a container cannot tell whether it runs natively. "
-    "Say so with FORGE_BENCH_EXECUTION=native."
+_UNKNOWN_EXECUTION = (
+    "Unranked, because a process in a container cannot tell whether it runs natively.",
+    "Where it does, FORGE_BENCH_EXECUTION=native says so.",
 )
 _MOST_NAMED = 5
 
@@ -44,11 +44,30 @@ def verdict_in_words(rooms: Sequence[Room]) -> str:
     """
     ranked = [room for room in rooms if room.ranked and room.limits.name == _first_limits(room)]
     parts = [*_of_trainings(ranked), *_of_operations(ranked)]
-    return " ".join(parts) or (UNKNOWN_EXECUTION if any(map(_is_unknown, rooms)) else NOTHING_RANKED)
+    return " ".join(parts) or _of_unknown_execution(rooms) or NOTHING_RANKED
 
 
-def _is_unknown(room: Room) -> bool:
-    return room.execution is not None and room.execution.kind is ExecutionKind.UNKNOWN
+def _of_unknown_execution(rooms: Sequence[Room]) -> str:
+    """The times of both sides beside each other, never divided; empty where no execution is unknown."""
+    unknown = [room for room in rooms if room.execution and room.execution.kind is ExecutionKind.UNKNOWN]
+    if not unknown:
+        return ""
+    timed = list(filter(None, (_both_times(room, case) for room in unknown for case in room.benchmark.cases)))
+    unranked, what_to_say = _UNKNOWN_EXECUTION
+    said = [f"The fastest of ours, then of all others: {_few(timed)}."] if timed else []
+    return " ".join((unranked, *said, what_to_say))
+
+
+def _both_times(room: Room, case: str) -> str | None:
+    """Ours and the fastest competitor, each with its time; None where one of them has none."""
+    ours = room.fastest(case, [Side.OURS])
+    rows = (ours, None if ours is None else room.competitor(ours))
+    shown = [
+        f"{row.implementation.name} {units.figure_value(figure.value, room.benchmark.headline)}"
+        for row in rows
+        if row is not None and (figure := row.figure(room.benchmark.headline)) is not None
+    ]
+    return f"{room.benchmark.name} {case} {' and '.join(shown)}" if len(shown) == len(rows) else None
 
 
 def _first_limits(room: Room) -> str:
@@ -107,7 +126,7 @@ def _compared(room: Room) -> Iterator[_Compared]:
             yield _Compared(room=room, case=case, against=against, ratio=ratio)
 
 
-def _few(found: Sequence[_Compared]) -> str:
+def _few(found: Sequence[object]) -> str:
     more = f"; and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
     return "; ".join(map(str, found[:_MOST_NAMED])) + more
 

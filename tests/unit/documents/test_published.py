@@ -204,7 +204,7 @@ INTERVAL = re.compile(
 # repetitions the referee sizes otherwise. Lower bounds of trainings come from some of those.
 OF_THE_FIRST_DAY = ("2026-11-21-dqn-full", "2026-11-21-quick")
 SIZED_OTHERWISE = ("gae", "copy", "multiply", "update")
-SIZED_OTHERWISE_IN_QUICK = ("ppo",)
+SIZED_OTHERWISE_IN_QUICK = ("dqn", "ppo", "sac")
 ABOUT_UPDATES_ALONE = ("2026-11-22-backends",)
 BOUND = "lower bound"
 

@@ -174,7 +174,7 @@ def test_a_headline_that_no_gate_could_judge_is_a_fault(tmp_path, name):
             "nothing can be compared without the reference; keep it",
         ),
         (
-            "native: {steps: 50000, parity_updates: 100}",
+            "native: {steps: 20000, parity_updates: 100}",
             "native: {steps: 12000, parity_updates: 100}",
             "dqn.profiles.quick.emulated_without.0: at equal sizes the native reference would run twice",
         ),

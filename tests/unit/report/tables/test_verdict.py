@@ -1,5 +1,6 @@
 """The answer in words: which ratios it names, and what it says where there is none."""
 
+import re
 from dataclasses import replace
 
 from example_records import dqn_records, gae_records
@@ -8,7 +9,7 @@ from runner.matrix import Matrix
 from runner.records.execution import Execution, ExecutionKind
 from runner.report.tables.pages import render_verdict
 from runner.report.tables.selection import rooms
-from runner.report.tables.verdict import NOTHING_RANKED, UNKNOWN_EXECUTION, verdict_in_words
+from runner.report.tables.verdict import NOTHING_RANKED, verdict_in_words
 
 
 def test_trainings_come_first_and_slower_operations_are_named(matrix: Matrix) -> None:
@@ -24,12 +25,31 @@ def test_without_records_nothing_is_ranked(matrix: Matrix) -> None:
     assert render_verdict(matrix, [], profile="quick") == NOTHING_RANKED
 
 
-def test_an_unknown_execution_is_named_as_the_reason(matrix: Matrix) -> None:
+def test_an_unknown_execution_is_the_reason_and_its_times_are_shown_and_never_divided(
+    matrix: Matrix,
+) -> None:
     unknown = Execution(kind=ExecutionKind.UNKNOWN, emulator=None)
+    records = gae_records() + dqn_records()
     found = [
-        replace(room, execution=unknown) for room in rooms(matrix, gae_records(), "gae", profile="quick")
+        replace(room, execution=unknown)
+        for name in ("gae", "dqn")
+        for room in rooms(matrix, records, name, profile="quick")
+        if room.platform.name == "amd64"
     ]
-    assert verdict_in_words(found) == UNKNOWN_EXECUTION
+    words = verdict_in_words(found)
+    assert words.startswith("Unranked, because a process in a container cannot tell whether it runs natively.")
+    assert "; dqn CartPole-v1 rust 8.13 s and pytorch 101 s. " in words
+    assert words.endswith("FORGE_BENCH_EXECUTION=native says so.")
+    assert "faster" not in words.lower()
+    assert not re.search(r"\dx", words)
+
+
+def test_an_unknown_execution_without_times_of_both_sides_is_named_all_the_same(matrix: Matrix) -> None:
+    unknown = Execution(kind=ExecutionKind.UNKNOWN, emulator=None)
+    [room, *_] = rooms(matrix, [], "gae", profile="quick")
+    words = verdict_in_words([replace(room, execution=unknown)])
+    assert words.startswith("Unranked, ")
+    assert "fastest" not in words
 
 
 def test_one_benchmark_is_told_alone(matrix: Matrix) -> None:

@@ -56,9 +56,7 @@ def test_the_example_page_shows_the_golden_plot_which_says_its_figures_in_words(
 
 
 def test_a_bar_is_divided_as_its_process_spent_its_time(matrix: Matrix) -> None:
-    records = timed(
-        wall_seconds=10.0, initialisation_seconds=5.0, compile_seconds=3.0, training_seconds=5.0
-    )
+    records = timed(wall_seconds=10.0, initialisation_seconds=5.0, compile_seconds=3.0, training_seconds=5.0)
     svg = phases_plot([room_of(matrix, records)], {})
     widths = [("starting", 100.0), ("compiling", 150.0), ("training", 250.0)]
     assert bars(str(svg)) == widths * 3
