@@ -13,6 +13,8 @@ from runner.report.tables.markdown import escape
 from runner.report.tables.pages import render_pages
 
 MATRIX = "matrix.yaml"
+# From a page in NAME/tables/PROFILE.
+_PUBLISHED = "../../.."
 
 
 def pages_of(folder: Path, facts: Mapping[str, Any], records: Sequence[Record]) -> dict[str, bytes]:
@@ -28,7 +30,7 @@ def pages_of(folder: Path, facts: Mapping[str, Any], records: Sequence[Record]) 
     for profile in sorted(profiles):
         pages = {
             page.file: _noted(page.text, notes) if page.ending == "md" else page.text
-            for page in render_pages(matrix, newest, profile=profile)
+            for page in render_pages(matrix, newest, profile=profile, published=_PUBLISHED)
         }
         pages[REPORT] = report(pages, profile=profile)
         files |= {f"tables/{profile}/{name}": text.encode() for name, text in pages.items()}

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -134,6 +135,11 @@ class Context:
     def published(self) -> Path:
         """Where the publications of this checkout lie."""
         return published_results(ROOT)
+
+    def published_from(self, folder: Path) -> str | None:
+        """The way from a folder of pages to the publications; None where the folder lies outside the checkout."""
+        inside = resolved(folder).is_relative_to(ROOT) and self.published.is_dir()
+        return Path(os.path.relpath(self.published, resolved(folder))).as_posix() if inside else None
 
     @property
     def allowed_signers(self) -> Path:

@@ -26,16 +26,17 @@ def _run(context: Context) -> int:
             fix="name a file with --output, or - for stdout",
         )
     newest = list(newest_by_key(context.records).values())
-    text = pages_with_report(context.matrix, newest, profile=profile)[REPORT]
+    place = context.store.place("tables") / profile / REPORT if output is None else output
+    published = None if output == _STDOUT else context.published_from(place.parent)
+    text = pages_with_report(context.matrix, newest, profile=profile, published=published)[REPORT]
     if output == _STDOUT:
         print(text, end="")
         return 0
     if output is None:
-        output = context.store.place("tables") / profile / REPORT
-        write_atomically(output, text)
+        write_atomically(place, text)
     else:
-        write_output(output, text.encode())
-    context.progress.say(f"report: {output}")
+        write_output(place, text.encode())
+    context.progress.say(f"report: {place}")
     return 0
 
 

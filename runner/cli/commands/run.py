@@ -79,7 +79,8 @@ class _Told:
         records, profile = self.of_today(made), context.options.profile
         newest = list(newest_by_key(records).values())
         folder = context.store.place("tables") / profile
-        for page in pages_of_benchmark(context.matrix, newest, name, profile=profile):
+        published = context.published_from(folder)
+        for page in pages_of_benchmark(context.matrix, newest, name, profile=profile, published=published):
             write_atomically(folder / page.file, page.text)
         context.progress.say(f"{name} on {cell.place}: {folder / name}.md")
         if not context.plan.executions[cell.platform.name].emulated:

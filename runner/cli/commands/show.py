@@ -31,7 +31,10 @@ def show(context: Context, records: Sequence[Record], tables: Path, *, written: 
     directory = tables / options.profile
     if directory.is_symlink():
         raise link_on_the_way(directory)
-    write_tables(_of_architectures(matrix, written), records, directory, profile=options.profile)
+    published = context.published_from(directory)
+    write_tables(
+        _of_architectures(matrix, written), records, directory, profile=options.profile, published=published
+    )
     selected = _of_architectures(matrix, asked)
     # The import stands here because it is slow, and only some calls need it.
     if options.only:

@@ -17,9 +17,12 @@ from runner.report.tables.pages import render_pages
 _TEMPLATE, _STYLE, _SCRIPT = "report.html.j2", "report.css", "report.js"
 
 
-def pages_with_report(matrix: Matrix, records: Sequence[Record], *, profile: str) -> dict[str, str]:
+def pages_with_report(
+    matrix: Matrix, records: Sequence[Record], *, profile: str, published: str | None = None
+) -> dict[str, str]:
     """Every page and plot by its file's name, and the report of them all; arguments as of `render_pages`."""
-    pages = {page.file: page.text for page in render_pages(matrix, records, profile=profile)}
+    rendered = render_pages(matrix, records, profile=profile, published=published)
+    pages = {page.file: page.text for page in rendered}
     return {**pages, REPORT: report(pages, profile=profile)}
 
 

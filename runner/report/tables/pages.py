@@ -15,7 +15,7 @@ from runner.report.tables.plots.phases import phases_plot
 from runner.report.tables.plots.room import room_plot
 from runner.report.tables.plots.scaling import scaling_plot
 from runner.report.tables.same_machine import updates_here
-from runner.report.tables.same_returns import same_returns_table
+from runner.report.tables.same_returns import same_returns_of
 from runner.report.tables.selection import Room, rooms
 from runner.report.tables.training import training_view
 from runner.report.tables.verdict import verdict_in_words
@@ -37,18 +37,21 @@ class Page:
         return f"{self.name}.{self.ending}"
 
 
-def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> tuple[Page, ...]:
+def render_pages(
+    matrix: Matrix, records: Sequence[Record], *, profile: str, published: str | None = None
+) -> tuple[Page, ...]:
     """The overview, a page for each benchmark with its plots, and the methodology.
 
     Args:
         matrix: the requested cells; a cell without a record is shown as not run.
         records: the store's. Records with parameters of other profiles are not shown.
         profile: the profile that the pages are about.
+        published: the way from a page to the folder of all publications; None where there is none.
     """
     benchmark_rooms = _found(matrix, records, profile)
     return (
         _overview(matrix, benchmark_rooms, profile),
-        *(page for each in benchmark_rooms for page in _pages(matrix, each, records, profile)),
+        *(page for each in benchmark_rooms for page in _pages(matrix, each, records, profile, published)),
         Page(
             name=METHODOLOGY,
             text=render("methodology.md.j2", view=methodology_view(matrix, benchmark_rooms, profile=profile)),
@@ -56,18 +59,20 @@ def render_pages(matrix: Matrix, records: Sequence[Record], *, profile: str) -> 
     )
 
 
-def render_benchmark(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> str:
-    """The page of one benchmark alone."""
-    page, *_ = pages_of_benchmark(matrix, records, benchmark, profile=profile)
+def render_benchmark(
+    matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str, published: str | None = None
+) -> str:
+    """The page of one benchmark alone; arguments as of `render_pages`."""
+    page, *_ = pages_of_benchmark(matrix, records, benchmark, profile=profile, published=published)
     return page.text
 
 
 def pages_of_benchmark(
-    matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str
+    matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str, published: str | None = None
 ) -> tuple[Page, ...]:
-    """The page of one benchmark alone, and its plot where it has one."""
+    """The page of one benchmark alone, and the plots that it has; arguments as of `render_pages`."""
     own_rooms = rooms(matrix, records, benchmark, profile=profile)
-    return tuple(_pages(matrix, own_rooms, records, profile))
+    return tuple(_pages(matrix, own_rooms, records, profile, published))
 
 
 def render_overview(matrix: Matrix, records: Sequence[Record], *, profile: str) -> str:
@@ -103,7 +108,7 @@ def _overview(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile
 
 
 def _pages(
-    matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], profile: str
+    matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], profile: str, published: str | None
 ) -> Iterator[Page]:
     name = own_rooms[0].benchmark.name
     drawn = {
@@ -114,18 +119,22 @@ def _pages(
     }
     plots = {each: text for each, text in drawn.items() if text is not None}
     head = head_of(own_rooms, profile=profile, plots=frozenset(plots))
-    yield Page(name=name, text=_benchmark(matrix, own_rooms, records, head))
+    yield Page(name=name, text=_benchmark(matrix, own_rooms, records, head, published))
     for each, text in plots.items():
         yield Page(name=each, text=text, ending="svg")
 
 
-def _benchmark(matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], head: Head) -> str:
+def _benchmark(
+    matrix: Matrix, own_rooms: Sequence[Room], records: Sequence[Record], head: Head, published: str | None
+) -> str:
     benchmark = own_rooms[0].benchmark
     match benchmark.kind:
         case Kind.OPERATION:
             operation = operation_view(matrix, records, own_rooms, head=head)
             return render("operation.md.j2", view=operation)
         case Kind.TRAINING:
-            same_returns = same_returns_table(benchmark, records, matrix.profiles[head.profile])
+            same_returns = same_returns_of(
+                benchmark, records, matrix.profiles[head.profile], published=published
+            )
             view = training_view(matrix, records, benchmark, own_rooms, head=head, same_returns=same_returns)
             return render("training.md.j2", view=view)

@@ -5,7 +5,8 @@ learns, up to rounding. So seeds of the newest work with equal parameters are po
 machines.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from runner.figures.comparison import machine_of, same_work
@@ -14,45 +15,108 @@ from runner.matrix import Benchmark, EquivalenceRule, Profile
 from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.report.tables import units
+from runner.report.tables.decided import Decided, decided
+from runner.report.tables.learning import mean_of_last
 from runner.report.tables.markdown import Table
-from runner.report.tables.training import mean_of_last
 from runner.report.tables.units import NOTHING
 
 _Means = Mapping[tuple[str, str], Sequence[float]]
+_TOO_FEW = "too few seeds"
 
 
-def same_returns_table(benchmark: Benchmark, records: Sequence[Record], profile: Profile) -> Table | None:
-    """A row for each case with a rule and each implementation beside the reference; None without any rule.
+@dataclass(frozen=True, kw_only=True)
+class SameReturns:
+    """The table of a page's own seeds, and what publications decided with more of them.
+
+    Attributes:
+        table: a row for each case with a rule and each implementation beside the reference.
+        elsewhere: for rows that have too few seeds, each verdict of a publication.
+        published: the way from the page to the folder of all publications; None where there is none.
+    """
+
+    table: Table
+    elsewhere: tuple[Decided, ...]
+    published: str | None
+
+
+def same_returns_of(
+    benchmark: Benchmark, records: Sequence[Record], profile: Profile, *, published: str | None
+) -> SameReturns | None:
+    """What can be said of a training's returns; None without any rule.
 
     Args:
         benchmark: a training.
         records: the store's, in any order, of any benchmark, platform and machine.
         profile: the profile whose native parameters the records must have.
+        published: the way from the page to the folder of all publications; None where there is none.
     """
     returns = benchmark.returns
     if returns is None or not returns.equivalence:
         return None
     means = _means(benchmark, records, profile)
     elsewhere = benchmark.left_to_longer(profile.name, emulated=False)
-    return Table(
-        headers=(
-            "case",
-            "implementation",
-            "difference from the reference",
-            "90 % interval",
-            "margin",
-            "seeds",
-            "returns",
+    compared = [
+        (case, name, rule)
+        for case, rule in returns.equivalence.items()
+        for name, implementation in benchmark.implementations.items()
+        if not implementation.reference
+        and not elsewhere & {name, case}
+        and case not in implementation.without
+    ]
+    undecided = {
+        (case, name)
+        for case, name, rule in compared
+        if _seeds(means, case, name, benchmark.reference.name) < rule.seeds
+    }
+    return SameReturns(
+        table=Table(
+            headers=(
+                "case",
+                "implementation",
+                "difference from the reference",
+                "90 % interval",
+                "margin",
+                "seeds",
+                "returns",
+            ),
+            rows=tuple(
+                (case, name, *_row(means, case, name, benchmark.reference.name, rule))
+                for case, name, rule in compared
+            ),
         ),
-        rows=tuple(
-            (case, name, *_row(means, case, name, benchmark.reference.name, rule))
-            for case, rule in returns.equivalence.items()
-            for name, implementation in benchmark.implementations.items()
-            if not implementation.reference
-            and not elsewhere & {name, case}
-            and case not in implementation.without
-        ),
+        elsewhere=tuple(each for each in decided(benchmark) if (each.case, each.implementation) in undecided),
+        published=published,
     )
+
+
+def decided_here(
+    benchmark: Benchmark, records: Sequence[Record], profile: Profile, *, publication: str
+) -> Iterator[Decided]:
+    """The verdicts of a publication, where both sides have as many seeds as the rule asks for."""
+    means, reference = _means(benchmark, records, profile), benchmark.reference.name
+    rules = benchmark.returns.equivalence if benchmark.returns else {}
+    for case, rule in rules.items():
+        for name in benchmark.implementations:
+            seeds = _seeds(means, case, name, reference)
+            if name == reference or seeds < rule.seeds:
+                continue
+            yield Decided(
+                benchmark=benchmark.name,
+                case=case,
+                implementation=name,
+                reference=reference,
+                parameters={**benchmark.cases[case].parameters, **benchmark.sizes[profile.name].native},
+                margin=rule.margin,
+                seeds=seeds,
+                verdict=judged(difference(means[case, name], means[case, reference], rule), rule).value,
+                profile=profile.name,
+                publication=publication,
+            )
+
+
+def _seeds(means: _Means, case: str, name: str, reference: str) -> int:
+    """Of the side that has fewer."""
+    return min(len(means.get((case, each), ())) for each in (name, reference))
 
 
 def _row(
@@ -69,7 +133,7 @@ def _row(
         f"{units.signed(found.low)} to {units.signed(found.high)}",
         margin,
         seeds,
-        judged(found, rule).value,
+        judged(found, rule).value if found.n >= rule.seeds else _TOO_FEW,
     )
 
 

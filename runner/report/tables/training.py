@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 from runner.figures.statistics import figure_interval, interquartile_mean, spread
 from runner.matrix import Benchmark, Matrix, Returns, Updates
-from runner.records.measured import Episode
 from runner.records.record import Record
 from runner.report.tables import texts, units
 from runner.report.tables.failures import Failures, failures
 from runner.report.tables.head import Head
 from runner.report.tables.headline import headline_table
+from runner.report.tables.learning import mean_of_last, steps_to_threshold
 from runner.report.tables.markdown import Table
 from runner.report.tables.memory import memory_table
 from runner.report.tables.parity import parity_table
 from runner.report.tables.roofline import training_limit_table
+from runner.report.tables.same_returns import SameReturns
 from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING
 
@@ -54,7 +55,7 @@ class TrainingView:
     thresholds: str
     updates: Updates | None
     rooms: tuple[TrainingRoom, ...]
-    same_returns: Table | None
+    same_returns: SameReturns | None
 
 
 def training_view(
@@ -64,9 +65,9 @@ def training_view(
     found: Sequence[Room],
     *,
     head: Head,
-    same_returns: Table | None,
+    same_returns: SameReturns | None,
 ) -> TrainingView:
-    """The page of ``benchmark`` with the rooms ``found``, and the table of all rooms' returns together.
+    """The page of ``benchmark`` with the rooms ``found``, and what is said of all rooms' returns together.
 
     ``records`` give the machine's best rates.
 
@@ -86,30 +87,6 @@ def training_view(
         ),
         same_returns=same_returns,
     )
-
-
-def mean_of_last(episodes: Sequence[Episode], count: int) -> float | None:
-    """The mean return of the last ``count`` episodes, of all where there are fewer; None without any."""
-    last = [float(each.total) for each in episodes[-count:]]
-    return sum(last) / len(last) if last else None
-
-
-def steps_to_threshold(episodes: Sequence[Episode], window: int, threshold: float | None) -> int | None:
-    """Environment steps until the mean over ``window`` episodes first reaches the threshold.
-
-    None where it never does, and where there is no threshold. The window must be full; an episode that ends at step
-    index s ends after s + 1 steps.
-    """
-    if threshold is None:
-        return None
-    total = 0.0
-    for index, episode in enumerate(episodes):
-        total += float(episode.total)
-        if index >= window:
-            total -= float(episodes[index - window].total)
-        if index + 1 >= window and total / window >= threshold:
-            return episode.step + 1
-    return None
 
 
 def _room(

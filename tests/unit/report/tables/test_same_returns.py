@@ -1,5 +1,6 @@
 """Returns meet where times do not: seeds of all machines, once each, of the same work."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from example_records import MACHINE, MATRIX, episodes_reaching, example_matrix, 
 
 from runner.matrix import Matrix
 from runner.records.record import Record
+from runner.report.tables import decided
 from runner.report.tables.pages import render_benchmark
 from tables.test_pages import row
 
@@ -122,3 +124,81 @@ def test_a_benchmark_without_a_margin_has_no_such_section(tmp_path: Path) -> Non
     page = render_benchmark(matrix, trained("rust", 480), "dqn", profile="quick")
     assert SECTION not in page
     assert "examined below" not in page
+
+
+def test_fewer_seeds_than_planned_give_no_verdict(matrix: Matrix) -> None:
+    assert said(matrix, trained("pytorch", 490, range(1, 6)), trained("rust", 480))[3:] == [
+        "6 and 5 of 6",
+        "too few seeds",
+    ]
+
+
+DECIDED = {
+    "benchmark": "dqn",
+    "case": "CartPole-v1",
+    "implementation": "rust",
+    "reference": "pytorch",
+    "parameters": {"environment": "CartPole-v1", "steps": 5000},
+    "margin": 25,
+    "seeds": 75,
+    "verdict": "equivalent",
+    "profile": "quick",
+    "publication": "2026-01-01-returns",
+}
+
+
+def below_the_table(
+    matrix: Matrix,
+    records: Sequence[Record],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    published: str | None = None,
+    **changes: object,
+) -> str:
+    file = tmp_path / "decided.json"
+    file.write_text(json.dumps([{**DECIDED, **changes}]), encoding="utf-8")
+    monkeypatch.setattr(decided, "FILE", file)
+    decided._all.cache_clear()
+    try:
+        page = render_benchmark(matrix, records, "dqn", profile="quick", published=published)
+    finally:
+        decided._all.cache_clear()
+    return page.split(SECTION)[1]
+
+
+def test_a_page_with_too_few_seeds_links_to_the_publication_that_decided(
+    matrix: Matrix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = trained("pytorch", 490, [1]) + trained("rust", 480, [1])
+    verdict = "- CartPole-v1, rust, profile quick: equivalent, by 75 seeds of both sides in "
+    linked = below_the_table(matrix, few, tmp_path, monkeypatch, "../../../published")
+    page = "../../../published/2026-01-01-returns/tables/quick/dqn.md#the-same-returns"
+    assert f"{verdict}[2026-01-01-returns]({page})\n" in linked
+    # Elsewhere than in a checkout there is nothing to link to.
+    assert f"{verdict}2026-01-01-returns\n" in below_the_table(matrix, few, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"parameters": {"environment": "CartPole-v1", "steps": 4999}},
+        {"margin": 24},
+        {"seeds": 5},
+        {"reference": "numpy"},
+        {"case": "Acrobot-v1"},
+        {"implementation": "gone"},
+        {"profile": "gone"},
+    ],
+)
+def test_a_verdict_on_another_definition_is_not_named(
+    matrix: Matrix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]
+) -> None:
+    few = trained("pytorch", 490, [1]) + trained("rust", 480, [1])
+    assert "2026-01-01" not in below_the_table(matrix, few, tmp_path, monkeypatch, **changes)
+
+
+def test_seeds_that_are_enough_need_no_other_publication(
+    matrix: Matrix, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    enough = trained("pytorch", 490) + trained("rust", 480)
+    assert "2026-01-01" not in below_the_table(matrix, enough, tmp_path, monkeypatch)

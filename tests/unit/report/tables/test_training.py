@@ -2,7 +2,7 @@ import pytest
 from example_records import episodes_reaching
 
 from runner.records.measured import Episode
-from runner.report.tables.training import mean_of_last, steps_to_threshold
+from runner.report.tables.learning import mean_of_last, steps_to_threshold
 
 
 def test_the_mean_is_over_the_last_episodes_only() -> None:

@@ -250,6 +250,8 @@ UNFILTERED = {
     "name", "view.head.name", "view.updates.benchmark",
     "view.minutes", "view.resamples", "view.least_processes", "view.coverage_trials", "view.coverage_resamples",
     "view.passed", "view.failed", "view.not_run", "view.episodes", "view.threshold", "room.failures.left_out",
+    # Of a committed file, which only a tool of this checkout writes, and a relative path of this checkout.
+    "each.seeds", "each.page", "view.same_returns.published",
 }  # fmt: skip
 
 

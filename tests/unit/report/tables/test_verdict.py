@@ -37,7 +37,9 @@ def test_an_unknown_execution_is_the_reason_and_its_times_are_shown_and_never_di
         if room.platform.name == "amd64"
     ]
     words = verdict_in_words(found)
-    assert words.startswith("Unranked, because a process in a container cannot tell whether it runs natively.")
+    assert words.startswith(
+        "Unranked, because a process in a container cannot tell whether it runs natively."
+    )
     assert "; dqn CartPole-v1 rust 8.13 s and pytorch 101 s. " in words
     assert words.endswith("FORGE_BENCH_EXECUTION=native says so.")
     assert "faster" not in words.lower()

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from example_records import MATRIX, dqn_records, example_matrix
+from example_records import dqn_records
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
