@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from runner.matrix import Kind
 from runner.report.tables import units
 from runner.report.tables.plots.svg import Drawing, Style
 from runner.report.tables.same_machine import Updates
@@ -42,11 +43,12 @@ def phases_plot(rooms: Sequence[Room], updates: Updates) -> str | None:
     """The plot of the first case of a ranked room whose records know their phases; None where there is none.
 
     Args:
-        rooms: of one training.
+        rooms: of one benchmark; only a training has phases.
         updates: what one update takes on this machine, where it was measured alone.
     """
     for room in rooms:
-        for case in dict.fromkeys(row.case.name for row in room.rows) if room.ranked else ():
+        drawn = room.ranked and room.benchmark.kind is Kind.TRAINING
+        for case in dict.fromkeys(row.case.name for row in room.rows) if drawn else ():
             bars = [bar for row in room.of_case(case) if (bar := _bar(room, row, updates)) is not None]
             if bars:
                 return _drawn(room, case, bars)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from examples import examples
-from runner.matrix import Matrix, Updates
+from runner.matrix import Kind, Matrix, Updates
 from runner.records.record import Record
 from runner.report.tables.pages import render_pages
 from runner.report.tables.plots.phases import phases_plot
@@ -86,6 +86,12 @@ def test_there_is_no_plot_where_no_record_knows_its_phases_or_times_are_not_rank
     room = room_of(matrix, dqn_records())
     assert phases_plot([replace(room, execution=None)], {}) is None
     assert phases_plot([room_of(matrix, [])], {}) is None
+
+
+def test_an_operation_has_no_phases(matrix: Matrix) -> None:
+    room = room_of(matrix, dqn_records())
+    operation = replace(room, benchmark=replace(room.benchmark, kind=Kind.OPERATION))
+    assert phases_plot([operation], {}) is None
 
 
 @given(
