@@ -31,19 +31,55 @@ _OURS = {"Gymnasium's own environment": "rust-gymnasium"}
 _ROW = re.compile(
     r"\| (?P<link>\[(?P<name>[A-Z]+)\]\((?:\.\./)?(?P<folder>results/published/[^/]+)"
     r"/tables/(?P<profile>[a-z]+)/(?P<benchmark>[a-z-]+)\.md\)(?P<words>[^|]*))"
-    r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|(?P<figures>(?: [^|]* \|){5})"
+    r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|(?P<figures>(?: [^|]* \|){5})(?P<peer>(?: [^|]* \|){2})?"
 )
+_BEGIN, _END = "<!-- headline -->", "<!-- end of headline -->"
+# Two more columns of the first screen's table, as soon as a publication of a row has a peer.
+_PEER_HEADS, _PEER_RULES = " fastest peer at the same work | ours is faster by |", ":----|:----|"
+_NO_PEER = " — | — |"
 
 
 def rewritten(readme: str) -> str:
     """The text with the rows of whole trainings generated again."""
-    return "\n".join(_rewritten(line) for line in readme.split("\n"))
+    before, begin, rest = readme.partition(_BEGIN)
+    headline, end, after = rest.partition(_END)
+    return f"{_rows(before)}{begin}{_with_peers(headline)}{end}{_rows(after)}"
 
 
-def _rewritten(line: str) -> str:
-    found = _ROW.fullmatch(line)
-    if found is None:
-        return line
+def _rows(text: str) -> str:
+    """Rows of seven figures are of another table."""
+    return "\n".join(
+        _rewritten(found) if (found := _ROW.fullmatch(line)) and not found["peer"] else line
+        for line in text.split("\n")
+    )
+
+
+def _with_peers(table: str) -> str:
+    """The table with the columns of the fastest peer where a row has one."""
+    lines = table.split("\n")
+    found = list(map(_ROW.fullmatch, lines))
+    peers = [row and _of_peer(row) for row in found]
+    heads, rules, empty = (_PEER_HEADS, _PEER_RULES, _NO_PEER) if any(peers) else ("", "", "")
+    for index, (line, row) in enumerate(zip(lines, found, strict=True)):
+        if row:
+            lines[index] = _rewritten(row) + (peers[index] or empty)
+        elif line.startswith("| training |"):
+            lines[index] = line.removesuffix(_PEER_HEADS) + heads
+        elif line.startswith("|:"):
+            lines[index] = line.removesuffix(_PEER_RULES) + rules
+    return "\n".join(lines)
+
+
+def _of_peer(found: re.Match[str]) -> str:
+    """The cells of the fastest peer that does the same work; empty where the publication has none."""
+    room, ours, _, _ = _sides(found)
+    peer = room.fastest(ours.case.name, [Side.PEER])
+    if peer is None:
+        return ""
+    return f" {peer.implementation.name}, {_time(room, peer)} | {_ratio(room, peer, ours)} |"
+
+
+def _rewritten(found: re.Match[str]) -> str:
     room, ours, reference, best = _sides(found)
     figures = (
         _time(room, ours),

@@ -182,6 +182,27 @@ def test_the_plot_of_the_readme_is_that_of_its_table() -> None:
     assert readme_figures.plot(README) == readme_figures.PLOT.read_text(encoding="utf-8")
 
 
+def test_the_first_screen_gets_a_column_of_peers_when_a_publication_has_one() -> None:
+    heads = ["| training | machine | ours | a | b | c | d |", "|:---|:---|---:|---:|:---|:---|:---|"]
+    rows = [
+        f"| [{name}](results/published/{folder}/tables/full/{name.lower()}.md) | AMD |{' x |' * 5}"
+        for name, folder in (("PPO", "2026-11-23-ppo-libraries"), ("SAC", "2026-11-23-sac-full"))
+    ]
+
+    def headline(*rows: str) -> str:
+        return "\n".join(("<!-- headline -->", *heads, *rows, "<!-- end of headline -->"))
+
+    with_peer = readme_figures.rewritten(headline(*rows))
+    *_, ppo, sac, _ = with_peer.splitlines()
+    assert cells(ppo)[7:] == ("candle, 10.8 s", "7.12x (6.28 to 7.59)")
+    assert cells(sac)[7:] == ("—", "—")
+    assert {len(cells(line)) for line in with_peer.splitlines()[1:-1]} == {9}
+    assert readme_figures.rewritten(with_peer) == with_peer
+    # Without any peer the table is as narrow as before, and so is one that had a peer once.
+    [*_, alone, _] = readme_figures.rewritten(headline(rows[1])).splitlines()
+    assert len(cells(alone)) == 7
+
+
 def test_the_first_screen_is_of_an_idle_machine() -> None:
     headline = README.partition("<!-- headline -->")[2].partition("<!-- end of headline -->")[0]
     assert headline.count("](results/published/") == 4
