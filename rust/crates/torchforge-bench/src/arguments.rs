@@ -20,7 +20,8 @@ Usage: torchforge gae|grpo|token-kl|env-step|update|act|dqn|ppo|sac --case ID --
                           [--metrics FILE.csv]
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
                           dqn: [--tau SHARE]   sac: [--tau SHARE] [--no-autotune [--alpha A]]
-                          ppo: [--target-kl D] [--no-norm-adv] [--no-clip-vloss] [--no-anneal-lr]
+                          ppo: [--gamma G] [--learning-rate RATE] [--target-kl D] [--no-norm-adv] [--no-clip-vloss]
+                               [--no-anneal-lr]
        torchforge evaluate --weights FILE --environment ID [--episodes N] [--seed N] [--epsilon P] [--stochastic]
                           [--simd ...]
        torchforge replay --actions FILE --environment ID --most-steps N [--weights FILE [--episodes N] [--seed N]]
@@ -28,7 +29,8 @@ Usage: torchforge gae|grpo|token-kl|env-step|update|act|dqn|ppo|sac --case ID --
        torchforge version | sleep
 
 Without a case dqn, ppo and sac train with nothing else given (dqn and ppo on CartPole-v1, sac on Pendulum-v1) and print
-a table. --checkpoint writes the whole state every so many steps (a tenth of all), but not at the end; --resume goes on
+a table. Where actions are continuous, as Pendulum-v1's are, ppo is CleanRL's ppo_continuous_action.
+--checkpoint writes the whole state every so many steps (a tenth of all), but not at the end; --resume goes on
 from there, in a training of the same options, and ends with the bytes of one that was never stopped.
 --metrics writes losses, values and what else was found, a line for each gradient step or iteration of ppo.
 --tau, --target-kl and the like are CleanRL's options of these names; without them each has CleanRL's value.

@@ -14,10 +14,11 @@ use torchforge_rl::{
 };
 
 use crate::arguments::{parsed, simd_path, text, usage};
+use crate::continuous_ppo::LOG_DEVIATIONS;
 use crate::environment::{continuous, discrete};
 use crate::protocol::print_line;
 use crate::table::{grouped, table};
-use crate::{Algorithm, Failure, dqn, files, sac};
+use crate::{Algorithm, Failure, continuous_ppo, dqn, files, sac};
 
 /// Episodes where nobody says how many.
 const EPISODES: NonZeroU64 = NonZeroU64::new(10).unwrap();
@@ -131,6 +132,9 @@ fn play(asked: &Evaluation) -> Result<Played, Failure> {
     check(asked, algorithm)?;
     let (episodes, policy) = match algorithm {
         Algorithm::Dqn => asked.dqn(discrete(&asked.environment).map_err(Failure::Usage)?, &given),
+        Algorithm::Ppo if given.contains(LOG_DEVIATIONS) => {
+            asked.continuous_ppo(continuous(&asked.environment).map_err(Failure::Usage)?, &given)
+        }
         Algorithm::Ppo => asked.ppo(discrete(&asked.environment).map_err(Failure::Usage)?, &given),
         Algorithm::Sac => asked.sac(continuous(&asked.environment).map_err(Failure::Usage)?, &given),
     }
@@ -140,9 +144,14 @@ fn play(asked: &Evaluation) -> Result<Played, Failure> {
 
 /// Whose weights these are, by their names.
 fn algorithm(given: &TensorReader<'_>) -> Option<Algorithm> {
-    [("actor.fc1.weight", Algorithm::Sac), ("actor.0.weight", Algorithm::Ppo), ("0.weight", Algorithm::Dqn)]
-        .into_iter()
-        .find_map(|(name, algorithm)| given.contains(name).then_some(algorithm))
+    [
+        ("actor.fc1.weight", Algorithm::Sac),
+        ("actor.0.weight", Algorithm::Ppo),
+        (LOG_DEVIATIONS, Algorithm::Ppo),
+        ("0.weight", Algorithm::Dqn),
+    ]
+    .into_iter()
+    .find_map(|(name, algorithm)| given.contains(name).then_some(algorithm))
 }
 
 /// Each way of acting belongs to some algorithms.
@@ -185,6 +194,15 @@ impl Evaluation {
             self.play(environment, PpoPolicy::stochastic(networks, self.seed), STOCHASTIC)
         } else {
             self.play(environment, PpoPolicy::deterministic(networks), DETERMINISTIC)
+        }
+    }
+
+    fn continuous_ppo(&self, environment: ContinuousEnvironment, given: &TensorReader<'_>) -> Episodes {
+        let policy = continuous_ppo::policy(&environment, given, self.path())?;
+        if self.stochastic {
+            self.play(environment, policy.stochastic(self.seed), STOCHASTIC)
+        } else {
+            self.play(environment, policy, DETERMINISTIC)
         }
     }
 

@@ -20,6 +20,7 @@ mod act;
 mod action_log;
 mod arguments;
 mod backend;
+mod continuous_ppo;
 mod conversation;
 mod dqn;
 mod env_step;

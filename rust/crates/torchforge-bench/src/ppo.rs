@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use serde::Deserialize;
-use torchforge_env::{AutoresetMode, Discrete, DiscreteEnvironment, Environment, VectorEnv};
+use torchforge_env::{ActionSpace, AutoresetMode, Discrete, DiscreteEnvironment, Environment, VectorEnv};
 use torchforge_nn::{Error, PpoLossOptions, TensorWriter};
-use torchforge_rl::{Episode, Ppo, PpoMetrics, PpoOptions, TrainingError, cleanrl};
+use torchforge_rl::{Episode, Ppo, PpoActor, PpoMetrics, PpoOptions, TrainingError, cleanrl};
 
 use crate::action_log::Logged;
 use crate::backend::AnyPpo;
@@ -13,7 +13,7 @@ use crate::environment::discrete;
 use crate::metrics::Metric;
 use crate::parity::PpoParity;
 use crate::training::{self, Agent, Made, Training, only_case, unmade};
-use crate::{Arguments, Backend, Case, Failure};
+use crate::{Arguments, Backend, Case, Failure, continuous_ppo};
 
 /// A case's keys of matrix.yaml, the profile's among them.
 #[derive(Debug, Clone, Deserialize)]
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     let make = |seed| {
         let environments: Vec<_> = environments()?.into_iter().map(Logged::new).collect();
         let logs = environments.iter().map(Logged::log).collect();
-        let environments = vector(environments).map_err(|fault| case.fault(&fault))?;
+        let environments = vector(environments).map_err(|error| case.fault(&error.to_string()))?;
         let loss = PpoLossOptions::default();
         let made = agent(environments, options, loss, seed, backend).map_err(|error| unmade(case, &error))?;
         Ok(Made { logs, ..made })
@@ -75,15 +75,16 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
 
 /// So many environments of that name, stepped together; otherwise what is wrong.
 pub(crate) fn environments(name: &str, count: usize) -> Result<VectorEnv<DiscreteEnvironment>, String> {
-    vector(singles(name, count)?)
+    vector(singles(name, count)?).map_err(|error| error.to_string())
 }
 
 fn singles(name: &str, count: usize) -> Result<Vec<DiscreteEnvironment>, String> {
     (0..count).map(|_| discrete(name)).collect()
 }
 
-fn vector<E: Environment>(environments: Vec<E>) -> Result<VectorEnv<E>, String> {
-    VectorEnv::new(environments, AutoresetMode::SameStep).map_err(|error| error.to_string())
+/// Environments that are stepped together, as PPO needs them.
+pub(crate) fn vector<E: Environment>(environments: Vec<E>) -> Result<VectorEnv<E>, torchforge_env::Error> {
+    VectorEnv::new(environments, AutoresetMode::SameStep)
 }
 
 /// The parity updates of actor and critic for so many inputs and actions.
@@ -114,9 +115,22 @@ where
     Ok(Made { agent: Ppo::new(environments, networks, options, seed)?, trace, logs: Vec::new() })
 }
 
-impl<E> Agent for Ppo<E, AnyPpo>
+/// Networks whose parameters a file can hold.
+pub(crate) trait WriteNetworks {
+    /// Writes all of them.
+    fn write_networks(&self, tensors: &mut TensorWriter) -> Result<(), Error>;
+}
+
+impl WriteNetworks for AnyPpo {
+    fn write_networks(&self, tensors: &mut TensorWriter) -> Result<(), Error> {
+        self.write("", tensors)
+    }
+}
+
+impl<E, P> Agent for Ppo<E, P>
 where
-    E: Environment<Action = u32, ActionSpace = Discrete>,
+    E: Environment<ActionSpace: ActionSpace<Value: Copy + Default>>,
+    P: PpoActor<E::ActionSpace> + WriteNetworks,
 {
     /// After each iteration.
     const PROGRESS_STEPS: u64 = 1;
@@ -157,7 +171,14 @@ where
     }
 
     fn write_weights(&self, tensors: &mut TensorWriter) -> Result<(), Error> {
-        self.networks().write("", tensors)
+        self.networks().write_networks(tensors)?;
+        // Without them what was learnt from normalised observations is worth nothing.
+        for statistics in self.observation_statistics() {
+            let [mean, variance] = continuous_ppo::STATISTICS;
+            tensors.push_vector(mean, statistics.mean());
+            tensors.push_vector(variance, statistics.variance());
+        }
+        Ok(())
     }
 
     fn write_trace(&self, tensors: &mut TensorWriter) {

@@ -119,9 +119,18 @@ pub trait Environment {
     /// Begins an episode and writes its first observation.
     ///
     /// A seed starts the environment's generator anew; without one the generator goes on where it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unseeded`] where the first reset has no seed, [`Error::Len`] for an observation of another length, and what the
+    /// environment itself refuses.
     fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error>;
 
     /// Takes `action` and writes the observation that follows. After an episode's last step comes a reset.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoEpisode`] outside an episode, [`Error::Action`] where there is no such action, and [`Error::Len`].
     fn step(&mut self, action: &Self::Action, observation: &mut [f32]) -> Result<Step, Error>;
 
     /// Takes down the whole state, as words: all that decides, besides the actions, what follows. None where an
@@ -132,6 +141,10 @@ pub trait Environment {
 
     /// Takes up a state that [`snapshot`](Self::snapshot) took down of an environment of the same kind, in this
     /// process or in another. On an error the environment is as before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Snapshot`] where no environment of this kind can be in such a state.
     fn restore(&mut self, _snapshot: &[u64]) -> Result<(), Error> {
         Err(Error::Snapshot)
     }

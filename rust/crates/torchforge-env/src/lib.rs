@@ -20,7 +20,6 @@
 //! has code of its own, the sines and cosines of `f32`, that is followed.
 
 #![forbid(unsafe_code)]
-#![allow(missing_debug_implementations, clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 mod classic_control;
 mod environment;

@@ -74,9 +74,10 @@ impl SeedSequence {
     /// `generate_state(N, numpy.uint64)`.
     pub fn generate_state<const N: usize>(&self) -> [u64; N] {
         let mut constant = INIT_B;
-        let mut pool = self.pool.iter().cycle();
+        let mut place = 0;
         let mut next = || {
-            let mut value = pool.next().expect("a cycle over four words never ends") ^ constant;
+            let mut value = self.pool[place % POOL] ^ constant;
+            place += 1;
             constant = constant.wrapping_mul(MULT_B);
             value = value.wrapping_mul(constant);
             u64::from(value ^ (value >> 16))

@@ -37,6 +37,16 @@ impl AnyEnvironment {
     }
 }
 
+impl std::fmt::Debug for AnyEnvironment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = match self {
+            Self::Discrete(_) => "Discrete",
+            Self::Continuous(_) => "Continuous",
+        };
+        f.debug_tuple(kind).finish_non_exhaustive()
+    }
+}
+
 type Registered = (&'static str, fn() -> AnyEnvironment);
 
 /// The one list of names.

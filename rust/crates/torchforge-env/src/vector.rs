@@ -63,6 +63,10 @@ pub struct VectorEnv<E> {
 
 impl<E: Environment> VectorEnv<E> {
     /// Takes at least one environment, all with observations of one length.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoEnvironments`] for none, and [`Error::Len`] where one has longer observations or actions than another.
     pub fn new(environments: Vec<E>, mode: AutoresetMode) -> Result<Self, Error> {
         let first = environments.first().ok_or(Error::NoEnvironments)?;
         let (observation_len, width) = (first.observation_len(), first.action_space().width());
@@ -97,6 +101,11 @@ impl<E: Environment> VectorEnv<E> {
     /// Begins an episode everywhere and writes the first observations, (n, observation length).
     ///
     /// Environment `i` gets the seed `seed + i`; without a seed the generators go on where they are.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] for observations of another length, [`Error::SeedRange`] for seeds beyond 64 bits, and those of
+    /// [`Environment::reset`].
     pub fn reset(&mut self, seed: Option<u64>, observations: &mut [f32]) -> Result<(), Error> {
         self.check_reset(seed, observations)?;
         (0..self.len()).try_for_each(|i| self.reset_one(i, seed, observations))
@@ -105,6 +114,10 @@ impl<E: Environment> VectorEnv<E> {
     /// Begins an episode where `mask`, (n), is true, and writes the rows of those environments alone.
     ///
     /// Seeds are those of [`reset`](Self::reset): environment `i` gets `seed + i`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reset`](Self::reset), and [`Error::Len`] for a mask of another length.
     pub fn reset_where(
         &mut self,
         mask: &[bool],
@@ -141,6 +154,10 @@ impl<E: Environment> VectorEnv<E> {
 
     /// Takes up a state that [`snapshot`](Self::snapshot) took down of as many environments of the same kind. On an error
     /// all environments are as before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Snapshot`] where they cannot be in such a state.
     pub fn restore(&mut self, snapshot: &[u64]) -> Result<(), Error> {
         let count = self.len();
         let len = snapshot.len() / count;
@@ -167,6 +184,11 @@ impl<E: Environment> VectorEnv<E> {
     /// Takes one step in every environment; `actions` holds theirs one after the other.
     ///
     /// Lengths are checked first. An error of a single environment leaves those before it one step further.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] for slices of other lengths, [`Error::Ended`] where an episode is over and nothing begins the next, and
+    /// those of [`Environment::step`] and [`Environment::reset`].
     pub fn step(
         &mut self,
         actions: &[<E::ActionSpace as ActionSpace>::Value],

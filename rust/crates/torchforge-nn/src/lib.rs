@@ -68,7 +68,10 @@ pub use error::Error;
 pub use kernels::{Adam, AdamOptions, fill_standard_normal};
 pub use mlp::{Activation, Mlp};
 pub use post_training::{group_advantages, token_kl, token_kl_k3};
-pub use ppo::{DensePpo, Evaluation, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate};
+pub use ppo::{
+    Categorical, CategoricalPolicy, DensePpo, Distribution, Evaluation, Normal, NormalPolicy, NormalPpo,
+    PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
+};
 pub use sac::{
     ActionRange, CriticLoss, DenseSac, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks,
     SacUpdate, Temperature,

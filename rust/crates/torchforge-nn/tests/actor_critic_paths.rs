@@ -6,9 +6,9 @@ use std::ops::RangeInclusive;
 
 use common::{Data, SplitMix};
 use torchforge_nn::{
-    ActionRange, Activation, AdamOptions, DensePpo, DenseSac, Evaluation, Mlp, PolicyNoise, PpoLossOptions,
-    PpoMinibatch, PpoUpdate, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate, SimdPath, TensorReader,
-    TensorWriter, fill_standard_normal,
+    ActionRange, Activation, AdamOptions, CategoricalPolicy, DensePpo, DenseSac, Evaluation, Mlp,
+    PolicyNoise, PpoLossOptions, PpoMinibatch, PpoUpdate, SacLossOptions, SacMinibatch, SacNetworks,
+    SacUpdate, SimdPath, TensorReader, TensorWriter, fill_standard_normal,
 };
 
 fn bits<'a>(values: impl IntoIterator<Item = &'a f32>) -> Vec<u32> {

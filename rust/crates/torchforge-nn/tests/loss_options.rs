@@ -4,9 +4,9 @@ mod common;
 
 use common::{Data, SplitMix};
 use torchforge_nn::{
-    ActionRange, Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, DqnUpdate, Error, Mlp, PolicyNoise,
-    PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate, SacLossOptions, SacNetworks, SacUpdate, Temperature,
-    TensorReader, TensorWriter, fill_standard_normal,
+    ActionRange, Activation, AdamOptions, CategoricalPolicy, DenseDqn, DensePpo, DenseSac, DqnUpdate, Error,
+    Mlp, PolicyNoise, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate, SacLossOptions, SacNetworks,
+    SacUpdate, Temperature, TensorReader, TensorWriter, fill_standard_normal,
 };
 
 const BATCH: usize = 37;

@@ -20,6 +20,7 @@ const BLOCK: usize = 4;
 /// Arrays that do not fit together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} has {found} values and must have {expected}")]
+#[non_exhaustive]
 pub struct GaeError {
     /// The array's name.
     pub what: &'static str,
@@ -70,6 +71,10 @@ impl<'a> Trajectory<'a> {
 /// assert_eq!(returns, [1.5, 1.0]);
 /// # Ok::<(), torchforge_rl::GaeError>(())
 /// ```
+///
+/// # Errors
+///
+/// [`GaeError`] where a slice has another length than the rewards.
 pub fn gae(
     trajectory: Trajectory<'_>,
     last_value: f64,
@@ -83,6 +88,10 @@ pub fn gae(
 /// Computes the advantages and returns of several trajectories of one length, stored row after row.
 ///
 /// `last_values` has one value a row. Each row's bytes are those that [`gae`] gives for it alone.
+///
+/// # Errors
+///
+/// [`GaeError`] where a slice has another length than the rewards, or those make no whole rows.
 pub fn gae_batched(
     trajectories: Trajectory<'_>,
     last_values: &[f64],

@@ -1,12 +1,12 @@
 //! CleanRL's agents for an environment: its architectures, initialisation and optimisers.
 //!
-//! `dqn.py`, `ppo.py` and `sac_continuous_action.py` of CleanRL (Huang et al., 2022). Networks come from a seed's
+//! `dqn.py`, `ppo.py`, `ppo_continuous_action.py` and `sac_continuous_action.py` of CleanRL (Huang et al., 2022). Networks come from a seed's
 //! [`Stream::Weights`], so each seed gives one agent, to the byte.
 
 use torchforge_env::{ActionSpace, Continuous, Discrete, Environment, VectorEnv};
 use torchforge_nn::{
-    ActionRange, Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Error, Mlp, PpoLossOptions,
-    SacLossOptions, SacNetworks,
+    ActionRange, Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Error, Mlp, NormalPpo,
+    PpoLossOptions, SacLossOptions, SacNetworks,
 };
 
 use crate::{Dqn, DqnOptions, Ppo, PpoOptions, Sac, SacOptions, Stream, TrainingError};
@@ -59,6 +59,11 @@ pub fn ppo_networks(observation_len: usize, actions: usize, seed: u64) -> Result
         Mlp::orthogonal(sizes, Activation::Tanh, &gains, &mut weights)
     };
     Ok([network(&actor, ACTOR_GAIN)?, network(&critic, CRITIC_GAIN)?])
+}
+
+/// PPO's loss where actions are continuous: without the entropy.
+pub fn ppo_continuous_loss() -> PpoLossOptions {
+    PpoLossOptions { entropy_weight: 0.0, ..PpoLossOptions::default() }
 }
 
 /// PPO's optimiser.
@@ -164,6 +169,42 @@ where
         let adam = AdamOptions { learning_rate: options.learning_rate, ..ppo_adam() };
         let (count, batch) = (environments.len(), options.minibatch_rows(environments.len())?);
         let networks = DensePpo::new(actor, critic, count, batch, loss, adam)?;
+        Self::new(environments, networks, options, seed)
+    }
+}
+
+impl<E> Ppo<E, NormalPpo>
+where
+    E: Environment<Action = [f32], ActionSpace = Continuous>,
+{
+    /// CleanRL's `ppo_continuous_action.py` in these environments, of which it has one.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Ppo::new`].
+    pub fn cleanrl_continuous(environments: VectorEnv<E>, seed: u64) -> Result<Self, TrainingError> {
+        Self::cleanrl_continuous_with(environments, PpoOptions::continuous(), ppo_continuous_loss(), seed)
+    }
+
+    /// [`cleanrl_continuous`](Self::cleanrl_continuous) with other options and another loss.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Ppo::new`].
+    pub fn cleanrl_continuous_with(
+        environments: VectorEnv<E>,
+        options: PpoOptions,
+        loss: PpoLossOptions,
+        seed: u64,
+    ) -> Result<Self, TrainingError> {
+        let action_len = environments.action_space().width();
+        // Networks, gains and optimiser are those of `ppo.py`.
+        let [actor, critic] = ppo_networks(environments.observation_len(), action_len, seed)?;
+        let adam = AdamOptions { learning_rate: options.learning_rate, ..ppo_adam() };
+        let (count, batch) = (environments.len(), options.minibatch_rows(environments.len())?);
+        let log_deviations = vec![0.0; action_len];
+        let networks =
+            NormalPpo::with_log_deviations(actor, &log_deviations, critic, count, batch, loss, adam)?;
         Self::new(environments, networks, options, seed)
     }
 }

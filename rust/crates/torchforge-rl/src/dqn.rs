@@ -1,5 +1,7 @@
 //! Deep Q-learning (Mnih et al., 2015), after CleanRL's `dqn.py`.
 
+use std::fmt;
+
 use torchforge_env::{Discrete, Environment, Pcg64};
 use torchforge_nn::{DqnUpdate, Minibatch, NetworkState};
 
@@ -92,6 +94,16 @@ pub struct Dqn<E: Environment<Action = u32, ActionSpace = Discrete>, Q> {
     trace: DqnTrace,
 }
 
+impl<E: Environment<Action = u32, ActionSpace = Discrete>, Q> fmt::Debug for Dqn<E, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dqn")
+            .field("options", &self.options)
+            .field("environment_steps", &self.experience.steps())
+            .field("gradient_steps", &self.gradient_steps)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<E, Q> Dqn<E, Q>
 where
     E: Environment<Action = u32, ActionSpace = Discrete>,
@@ -130,6 +142,10 @@ where
     }
 
     /// One environment step and what belongs to it; the episode, if this step ended one.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Diverged`] where a loss or a weight is no number any more, and what environment and networks refuse.
     pub fn step(&mut self) -> Result<Option<Episode>, TrainingError> {
         self.step_telling(None)
     }

@@ -1,10 +1,10 @@
 //! Playing episodes without learning.
 
-use torchforge_env::{Environment, Pcg64};
-use torchforge_nn::{DqnUpdate, PpoUpdate, SacUpdate, fill_standard_normal};
+use torchforge_env::{ActionSpace, Continuous, Environment, Pcg64};
+use torchforge_nn::{CategoricalPolicy, DqnUpdate, NormalPolicy, SacUpdate, fill_standard_normal};
 
 use crate::dqn::greedy_action;
-use crate::ppo::sample_categorical;
+use crate::ppo::{ObservationStatistics, PpoActor, sample_categorical};
 use crate::stream::below;
 use crate::training::{Unfinished, not_zero, within};
 use crate::{Episode, Stream, TrainingError};
@@ -15,6 +15,10 @@ pub trait Policy {
     type Action: ?Sized;
 
     /// The action to take after this observation.
+    ///
+    /// # Errors
+    ///
+    /// What the policy refuses, such as [`TrainingError::NotFinite`] of networks that diverged.
     fn act(&mut self, observation: &[f32]) -> Result<&Self::Action, TrainingError>;
 }
 
@@ -44,6 +48,11 @@ const MOST_STEPS: u64 = 1 << 24;
 /// assert!(returns.mean > 150.0 && returns.deviation.is_some());
 /// # Ok::<(), TrainingError>(())
 /// ```
+///
+/// # Errors
+///
+/// [`TrainingError::Zero`] for no episodes, [`TrainingError::Endless`] where one has no end, and what the environment or the
+/// policy refuses.
 pub fn evaluate<E, P>(
     environment: &mut E,
     policy: &mut P,
@@ -94,6 +103,7 @@ impl Returns {
 }
 
 /// DQN's policy: the action of the largest value, or with probability epsilon any.
+#[derive(Debug)]
 pub struct DqnPolicy<Q> {
     network: Q,
     epsilon: f64,
@@ -129,13 +139,14 @@ impl<Q: DqnUpdate> Policy for DqnPolicy<Q> {
 }
 
 /// PPO's policy, on networks that evaluate one row.
+#[derive(Debug)]
 pub struct PpoPolicy<P> {
     networks: P,
     random: Option<Pcg64>,
     action: u32,
 }
 
-impl<P: PpoUpdate> PpoPolicy<P> {
+impl<P: CategoricalPolicy> PpoPolicy<P> {
     /// The most probable action, always.
     pub fn deterministic(networks: P) -> Self {
         Self { networks, random: None, action: 0 }
@@ -147,7 +158,7 @@ impl<P: PpoUpdate> PpoPolicy<P> {
     }
 }
 
-impl<P: PpoUpdate> Policy for PpoPolicy<P> {
+impl<P: CategoricalPolicy> Policy for PpoPolicy<P> {
     type Action = u32;
 
     fn act(&mut self, observation: &[f32]) -> Result<&u32, TrainingError> {
@@ -161,7 +172,62 @@ impl<P: PpoUpdate> Policy for PpoPolicy<P> {
     }
 }
 
+/// PPO's policy of continuous actions, on networks that evaluate one row.
+#[derive(Debug)]
+pub struct NormalPpoPolicy<P> {
+    networks: P,
+    actions: Continuous,
+    statistics: Option<ObservationStatistics>,
+    random: Option<Pcg64>,
+    observation: Vec<f32>,
+    action: Vec<f32>,
+}
+
+impl<P: NormalPolicy> NormalPpoPolicy<P> {
+    /// The means, always, within the bounds of such actions. Where it learnt from normalised observations, these are the
+    /// statistics that it ended with: they change no more.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Outputs`] where the networks' actions are others.
+    pub fn deterministic(
+        networks: P,
+        actions: Continuous,
+        statistics: Option<ObservationStatistics>,
+    ) -> Result<Self, TrainingError> {
+        networks.check_outputs(&actions)?;
+        let action = vec![0.0; actions.width()];
+        Ok(Self { networks, actions, statistics, random: None, observation: Vec::new(), action })
+    }
+
+    /// The same policy with actions drawn as in training; the random numbers come of `seed`.
+    pub fn stochastic(self, seed: u64) -> Self {
+        Self { random: Some(Stream::Exploration.of(seed)), ..self }
+    }
+}
+
+impl<P: NormalPolicy> Policy for NormalPpoPolicy<P> {
+    type Action = [f32];
+
+    fn act(&mut self, observation: &[f32]) -> Result<&[f32], TrainingError> {
+        self.observation.clear();
+        self.observation.extend_from_slice(observation);
+        if let Some(statistics) = &self.statistics {
+            statistics.normalise(&mut self.observation);
+        }
+        match &mut self.random {
+            Some(random) => fill_standard_normal(random, &mut self.action),
+            None => self.action.fill(0.0),
+        }
+        NormalPolicy::act(&mut self.networks, &self.observation, &mut self.action, &mut [0.0])?;
+        check_finite("an action", &self.action)?;
+        P::clip(&self.actions, &mut self.action);
+        Ok(&self.action)
+    }
+}
+
 /// SAC's policy.
+#[derive(Debug)]
 pub struct SacPolicy<S> {
     networks: S,
     random: Option<Pcg64>,

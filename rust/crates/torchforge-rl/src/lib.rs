@@ -29,9 +29,13 @@
 //! plays episodes with what was learnt.
 //!
 //! [`gae`] and [`gae_batched`] compute generalised advantages into the caller's memory.
+//!
+//! # What may grow
+//!
+//! Errors and metrics may get more cases and fields. Options are plain structs, made as
+//! `DqnOptions { steps: 1_000, ..DqnOptions::default() }`: that goes on working when they get more fields.
 
 #![forbid(unsafe_code)]
-#![allow(missing_debug_implementations, clippy::missing_errors_doc)]
 
 mod advantage;
 mod checkpoint;
@@ -49,9 +53,9 @@ mod training;
 pub use advantage::{GaeError, GaeOptions, Trajectory, gae, gae_batched};
 pub use checkpoint::{Archive, CheckpointError, State, load_checkpoint, save_checkpoint};
 pub use dqn::{Dqn, DqnOptions};
-pub use evaluation::{DqnPolicy, Policy, PpoPolicy, Returns, SacPolicy, evaluate};
+pub use evaluation::{DqnPolicy, NormalPpoPolicy, Policy, PpoPolicy, Returns, SacPolicy, evaluate};
 pub use metrics::{DqnMetrics, PpoMetrics, SacMetrics};
-pub use ppo::{Ppo, PpoOptions, Rollout, advantages_and_returns};
+pub use ppo::{Drawn, ObservationStatistics, Ppo, PpoActor, PpoOptions, Rollout, advantages_and_returns};
 pub use sac::{Sac, SacOptions};
 pub use stream::Stream;
 pub use trace::{DqnTrace, PpoTrace, SacTrace};

@@ -6,6 +6,7 @@ use torchforge_nn::{CriticLoss, PolicyLoss, PolicyShift, PpoLoss};
 
 /// What a gradient step of DQN found before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct DqnMetrics {
     /// The environment step that the gradient step belongs to, counted from 0.
     pub environment_step: u64,
@@ -21,6 +22,7 @@ pub struct DqnMetrics {
 
 /// What an iteration of PPO found.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct PpoMetrics {
     /// Iterations made, this one among them.
     pub iterations: u64,
@@ -41,6 +43,7 @@ pub struct PpoMetrics {
 
 /// What an update of SAC's critics found before it, and what the policy's last update did.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct SacMetrics {
     /// The environment step that the update belongs to, counted from 0.
     pub environment_step: u64,

@@ -1,5 +1,7 @@
 //! Soft actor-critic (Haarnoja et al., 2018), after CleanRL's `sac_continuous_action.py`.
 
+use std::fmt;
+
 use torchforge_env::{ActionSpace, Continuous, Environment, Pcg64};
 use torchforge_nn::{
     CriticLoss, NetworkState, PolicyLoss, PolicyNoise, SacMinibatch, SacUpdate, fill_standard_normal,
@@ -62,6 +64,16 @@ pub struct Sac<E: Environment<Action = [f32], ActionSpace = Continuous>, S> {
     trace: SacTrace,
 }
 
+impl<E: Environment<Action = [f32], ActionSpace = Continuous>, S> fmt::Debug for Sac<E, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sac")
+            .field("options", &self.options)
+            .field("environment_steps", &self.experience.steps())
+            .field("gradient_steps", &self.gradient_steps)
+            .finish_non_exhaustive()
+    }
+}
+
 impl<E, S> Sac<E, S>
 where
     E: Environment<Action = [f32], ActionSpace = Continuous>,
@@ -69,6 +81,12 @@ where
 {
     /// Takes all memory and begins the first episode. The environment is reset with `seed`; the agent's own numbers
     /// come from [`Stream`]s of it. Later steps allocate nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Zero`] for options of zero; [`TrainingError::Batch`] and [`TrainingError::Outputs`] where environment,
+    /// networks and options do not fit; [`TrainingError::NoMemory`] and [`TrainingError::TooLong`]; and what environment and
+    /// replay buffer refuse.
     pub fn new(environment: E, networks: S, options: SacOptions, seed: u64) -> Result<Self, TrainingError> {
         not_zero(&[("steps", options.steps), ("policy frequency", options.policy_frequency)])?;
         same_batch(networks.batch(), options.batch)?;
@@ -104,6 +122,10 @@ where
     }
 
     /// One environment step and what belongs to it; the episode, if this step ended one.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Diverged`] where a loss or a weight is no number any more, and what environment and networks refuse.
     pub fn step(&mut self) -> Result<Option<Episode>, TrainingError> {
         self.step_telling(None)
     }

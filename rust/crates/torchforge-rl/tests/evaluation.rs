@@ -2,8 +2,8 @@
 
 use torchforge_env::{CartPole, Environment, Pendulum, TimeLimit};
 use torchforge_nn::{
-    CriticLoss, DqnUpdate, Error, Evaluation, Minibatch, PolicyLoss, PolicyNoise, PolicyShift, PpoLoss,
-    PpoMinibatch, PpoUpdate, SacMinibatch, SacUpdate,
+    CategoricalPolicy, CriticLoss, DqnUpdate, Error, Evaluation, Minibatch, PolicyLoss, PolicyNoise,
+    PolicyShift, PpoLoss, PpoMinibatch, PpoUpdate, SacMinibatch, SacUpdate,
 };
 use torchforge_rl::{DqnPolicy, Episode, Policy, PpoPolicy, Returns, SacPolicy, TrainingError, evaluate};
 
@@ -105,16 +105,10 @@ fn dqn_is_greedy_but_for_its_epsilon() {
 struct Likely;
 
 impl PpoUpdate for Likely {
+    type Value = u32;
+
     fn batch(&self) -> usize {
         1
-    }
-
-    fn action_count(&self) -> usize {
-        3
-    }
-
-    fn evaluate(&mut self, _: &[f32]) -> Result<Evaluation<'_>, Error> {
-        Ok(Evaluation { probabilities: &[0.2, 0.5, 0.3], log_probabilities: &[0.0; 3], values: &[0.0] })
     }
 
     fn policy_shift(&mut self, _: PpoMinibatch<'_>) -> Result<PolicyShift, Error> {
@@ -123,6 +117,16 @@ impl PpoUpdate for Likely {
 
     fn update(&mut self, _: PpoMinibatch<'_>, _: f64) -> Result<PpoLoss, Error> {
         unreachable!("nothing is learnt")
+    }
+}
+
+impl CategoricalPolicy for Likely {
+    fn action_count(&self) -> usize {
+        3
+    }
+
+    fn evaluate(&mut self, _: &[f32]) -> Result<Evaluation<'_>, Error> {
+        Ok(Evaluation { probabilities: &[0.2, 0.5, 0.3], log_probabilities: &[0.0; 3], values: &[0.0] })
     }
 }
 

@@ -1,8 +1,8 @@
 //! PPO's networks on any backend.
 
 use torchforge_nn::{
-    Activation, AdamOptions, DensePpo, Error, Evaluation, Mlp, NetworkState, PolicyShift, PpoBackend,
-    PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate, TensorWriter, Visit,
+    Activation, AdamOptions, CategoricalPolicy, DensePpo, Error, Evaluation, Mlp, NetworkState, PolicyShift,
+    PpoBackend, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate, TensorWriter, Visit,
 };
 
 use super::{Backend, Kernels, visit_state};
@@ -72,6 +72,8 @@ impl NetworkState for AnyPpo {
 }
 
 impl PpoUpdate for AnyPpo {
+    type Value = u32;
+
     fn batch(&self) -> usize {
         self.networks.batch()
     }
@@ -80,19 +82,21 @@ impl PpoUpdate for AnyPpo {
         self.networks.first_not_finite()
     }
 
-    fn action_count(&self) -> usize {
-        self.networks.action_count()
-    }
-
-    fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
-        self.networks.evaluate(observations)
-    }
-
     fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> Result<PolicyShift, Error> {
         self.networks.policy_shift(minibatch)
     }
 
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {
         self.networks.update(minibatch, learning_rate)
+    }
+}
+
+impl CategoricalPolicy for AnyPpo {
+    fn action_count(&self) -> usize {
+        self.networks.action_count()
+    }
+
+    fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
+        self.networks.evaluate(observations)
     }
 }

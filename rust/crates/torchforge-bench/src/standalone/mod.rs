@@ -14,21 +14,21 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use torchforge_nn::{SimdPath, TensorWriter};
-use torchforge_rl::cleanrl::PPO_ENVIRONMENTS;
+use torchforge_env::AnyEnvironment;
+use torchforge_nn::{PpoLossOptions, SimdPath, TensorWriter};
+use torchforge_rl::cleanrl::{self, PPO_ENVIRONMENTS};
 use torchforge_rl::{
     Archive, CheckpointError, DqnOptions, Episode, PpoOptions, Returns, SacOptions, State, TrainingError,
     load_checkpoint, save_checkpoint,
 };
 
-use self::options::rollout;
 use crate::arguments::kernels;
-use crate::environment::{continuous, discrete};
+use crate::environment::{any, continuous, discrete};
 use crate::metrics::{Metric, MetricsFile};
 use crate::protocol::print_line;
 use crate::table::{grouped, mebibytes, table};
 use crate::training::{self, Agent, Made, failed};
-use crate::{Backend, Failure, dqn, files, ppo, sac};
+use crate::{Backend, Failure, continuous_ppo, dqn, files, ppo, sac};
 use torchforge_referee::Memory;
 
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
@@ -36,36 +36,62 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// Trains and prints a Markdown table.
 pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
     let environment = asked.environment.as_deref().unwrap_or(asked.algorithm.environment());
-    let steps = asked.steps.map_or(asked.algorithm.steps(), NonZeroU64::get);
+    let steps = |own: u64| asked.steps.map_or(own, NonZeroU64::get);
     let kernels = kernels(asked.simd, asked.threads)?;
     let (seed, backend, course) =
         (asked.seed, Backend::Own(kernels), Course { asked, environment, path: kernels.path });
     match asked.tuning {
         Tuning::Dqn(options) => {
-            let options = DqnOptions { steps, ..options };
+            let options = DqnOptions { steps: steps(options.steps), ..options };
             let made = discrete(environment).map_err(Failure::Usage)?;
             let made = dqn::agent(made, options, seed, backend);
-            course.train(made, steps, format!("{options:?}"))
+            course.train(made, Steps { all: options.steps, at_once: 1 }, format!("{options:?}"))
         }
-        Tuning::Ppo(options, loss) => {
-            let iterations = steps / rollout();
-            if iterations == 0 {
-                let least = rollout();
-                let fault = format!("{steps} steps are no iteration of ppo; give {least} or more");
-                return Err(Failure::Usage(fault));
+        Tuning::Ppo(tuning) => match any(environment).map_err(Failure::Usage)? {
+            AnyEnvironment::Continuous(one) => {
+                let (options, loss) = tuning.over(PpoOptions::continuous(), cleanrl::ppo_continuous_loss());
+                let (options, steps) = iterations(options, 1, steps)?;
+                let made = continuous_ppo::agent(ppo::vector(vec![one]), options, loss, seed, kernels);
+                course.train(made, steps, format!("{options:?} {loss:?}"))
             }
-            let options = PpoOptions { iterations, ..options };
-            let made = ppo::environments(environment, PPO_ENVIRONMENTS).map_err(Failure::Usage)?;
-            let made = ppo::agent(made, options, loss, seed, backend);
-            course.train(made, iterations * rollout(), format!("{options:?} {loss:?}"))
-        }
+            AnyEnvironment::Discrete(_) => {
+                let (options, loss) = tuning.over(PpoOptions::default(), PpoLossOptions::default());
+                let (options, steps) = iterations(options, PPO_ENVIRONMENTS, steps)?;
+                let made = ppo::environments(environment, PPO_ENVIRONMENTS).map_err(Failure::Usage)?;
+                let made = ppo::agent(made, options, loss, seed, backend);
+                course.train(made, steps, format!("{options:?} {loss:?}"))
+            }
+        },
         Tuning::Sac { options, loss, .. } => {
-            let options = SacOptions { steps, ..options };
+            let options = SacOptions { steps: steps(options.steps), ..options };
             let made = continuous(environment).map_err(Failure::Usage)?;
             let made = sac::agent(made, options, loss, seed, backend);
-            course.train(made, steps, format!("{options:?} {loss:?}"))
+            course.train(made, Steps { all: options.steps, at_once: 1 }, format!("{options:?} {loss:?}"))
         }
     }
+}
+
+/// Environment steps of a training, and between two moments in which it can stop.
+#[derive(Clone, Copy)]
+struct Steps {
+    all: u64,
+    at_once: u64,
+}
+
+/// PPO's options with as many iterations as the steps asked for are, in so many environments; its own where none are.
+fn iterations(
+    options: PpoOptions,
+    environments: usize,
+    steps: impl Fn(u64) -> u64,
+) -> Result<(PpoOptions, Steps), Failure> {
+    let rollout = (environments * options.rollout_steps) as u64;
+    let asked = steps(options.iterations * rollout);
+    let iterations = asked / rollout;
+    if iterations == 0 {
+        let fault = format!("{asked} steps are no iteration of ppo; give {rollout} or more");
+        return Err(Failure::Usage(fault));
+    }
+    Ok((PpoOptions { iterations, ..options }, Steps { all: iterations * rollout, at_once: rollout }))
 }
 
 /// What was asked for, with nothing left open.
@@ -94,10 +120,10 @@ impl Course<'_> {
     fn train<A: Agent + State>(
         &self,
         made: Result<Made<A>, TrainingError>,
-        steps: u64,
+        Steps { all: steps, at_once }: Steps,
         options: String,
     ) -> Result<(), Failure> {
-        let every = self.asked.checkpoint_interval(steps)?;
+        let every = self.asked.checkpoint_interval(steps, at_once)?;
         let failed = |error: TrainingError| failed(self.environment, &error);
         let work = |error: CheckpointError| Failure::Work(error.to_string());
         let training = [

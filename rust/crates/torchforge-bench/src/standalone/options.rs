@@ -6,8 +6,6 @@ use std::path::PathBuf;
 use lexopt::prelude::*;
 use serde::Deserialize;
 use torchforge_nn::SimdPath;
-use torchforge_rl::cleanrl::PPO_ENVIRONMENTS;
-use torchforge_rl::{DqnOptions, PpoOptions, SacOptions};
 
 use super::Tuning;
 use crate::Failure;
@@ -45,15 +43,6 @@ impl Algorithm {
         }
     }
 
-    /// As CleanRL has it, but for SAC's, which are fewer.
-    pub(super) fn steps(self) -> u64 {
-        match self {
-            Self::Dqn => DqnOptions::default().steps,
-            Self::Ppo => PpoOptions::default().iterations * rollout(),
-            Self::Sac => SacOptions::default().steps,
-        }
-    }
-
     /// Episodes at the end over which returns are averaged, as matrix.yaml has it.
     pub(super) fn last_episodes(self) -> usize {
         match self {
@@ -61,11 +50,6 @@ impl Algorithm {
             Self::Sac => 10,
         }
     }
-}
-
-/// Environment steps of an iteration of PPO.
-pub(super) fn rollout() -> u64 {
-    (PPO_ENVIRONMENTS * PpoOptions::default().rollout_steps) as u64
 }
 
 /// What a training with nothing given may still be told.
@@ -155,11 +139,9 @@ impl Standalone {
 
     /// Environment steps from one checkpoint to the next in a training of `steps`. One in which none falls due is an
     /// error: whoever names a file counts on it. At the end there is none, because nothing is left to go on with; so one
-    /// that is resumed after its last writes none, and is no error, for its command is that which began it.
-    pub(super) fn checkpoint_interval(&self, steps: u64) -> Result<u64, Failure> {
+    /// that is resumed after its last writes none, and is no error, for its command is that which began it. The training stops after whole multiples of `at_once` alone.
+    pub(super) fn checkpoint_interval(&self, steps: u64, at_once: u64) -> Result<u64, Failure> {
         let every = self.checkpoint_every.map_or((steps / PARTS).max(1), NonZeroU64::get);
-        // PPO stops between two iterations alone.
-        let at_once = if self.algorithm == Algorithm::Ppo { rollout() } else { 1 };
         let first = every.checked_next_multiple_of(at_once).unwrap_or(u64::MAX);
         if self.checkpoint.is_some() && first >= steps {
             return Err(Failure::Usage(format!(

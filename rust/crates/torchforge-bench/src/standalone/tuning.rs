@@ -1,7 +1,7 @@
 //! What an algorithm learns with, under CleanRL's names of it.
 
 use torchforge_nn::{PpoLossOptions, SacLossOptions, Temperature};
-use torchforge_rl::{DqnOptions, PpoOptions, SacOptions};
+use torchforge_rl::{DqnOptions, GaeOptions, PpoOptions, SacOptions};
 
 use super::Algorithm;
 use crate::Failure;
@@ -15,8 +15,8 @@ const ALPHA: f64 = 0.2;
 pub enum Tuning {
     /// Of deep Q-learning.
     Dqn(DqnOptions),
-    /// Of proximal policy optimisation.
-    Ppo(PpoOptions, PpoLossOptions),
+    /// Of proximal policy optimisation: the environment decides what they change.
+    Ppo(PpoTuning),
     /// Of the soft actor-critic.
     Sac {
         /// Its schedule.
@@ -32,9 +32,7 @@ impl Tuning {
     pub(super) fn of(algorithm: Algorithm) -> Self {
         match algorithm {
             Algorithm::Dqn => Self::Dqn(DqnOptions { trace: true, ..DqnOptions::default() }),
-            Algorithm::Ppo => {
-                Self::Ppo(PpoOptions { trace: true, ..PpoOptions::default() }, PpoLossOptions::default())
-            }
+            Algorithm::Ppo => Self::Ppo(PpoTuning::default()),
             Algorithm::Sac => Self::Sac {
                 options: SacOptions { trace: true, ..SacOptions::default() },
                 loss: SacLossOptions::default(),
@@ -47,14 +45,18 @@ impl Tuning {
     pub(super) fn obey(&mut self, flag: &str, parser: &mut lexopt::Parser) -> Result<bool, Failure> {
         match (self, flag) {
             (Self::Dqn(options), "tau") => options.tau = parsed(parser)?,
-            (Self::Ppo(options, _), "target-kl") => options.target_kl = Some(parsed(parser)?),
-            (Self::Ppo(options, _), "anneal-lr" | "no-anneal-lr") => {
-                options.anneal_learning_rate = flag == "anneal-lr";
+            (Self::Ppo(tuning), "gamma") => tuning.gamma = Some(parsed(parser)?),
+            (Self::Ppo(tuning), "learning-rate") => tuning.learning_rate = Some(parsed(parser)?),
+            (Self::Ppo(tuning), "target-kl") => tuning.target_kl = Some(parsed(parser)?),
+            (Self::Ppo(tuning), "anneal-lr" | "no-anneal-lr") => {
+                tuning.anneal_learning_rate = Some(flag == "anneal-lr");
             }
-            (Self::Ppo(_, loss), "norm-adv" | "no-norm-adv") => {
-                loss.normalise_advantages = flag == "norm-adv";
+            (Self::Ppo(tuning), "norm-adv" | "no-norm-adv") => {
+                tuning.normalise_advantages = Some(flag == "norm-adv");
             }
-            (Self::Ppo(_, loss), "clip-vloss" | "no-clip-vloss") => loss.clip_values = flag == "clip-vloss",
+            (Self::Ppo(tuning), "clip-vloss" | "no-clip-vloss") => {
+                tuning.clip_values = Some(flag == "clip-vloss");
+            }
             (Self::Sac { loss, .. }, "tau") => loss.tau = parsed(parser)?,
             (Self::Sac { loss, .. }, "autotune") => loss.temperature = Temperature::Learnt,
             (Self::Sac { loss, .. }, "no-autotune") => loss.temperature = Temperature::Fixed(ALPHA),
@@ -74,5 +76,36 @@ impl Tuning {
             loss.temperature = Temperature::Fixed(*alpha);
         }
         Ok(self)
+    }
+}
+
+/// What PPO was told, over the defaults of discrete or of continuous actions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PpoTuning {
+    gamma: Option<f64>,
+    learning_rate: Option<f64>,
+    target_kl: Option<f64>,
+    anneal_learning_rate: Option<bool>,
+    normalise_advantages: Option<bool>,
+    clip_values: Option<bool>,
+}
+
+impl PpoTuning {
+    /// The options, with what was told instead of theirs.
+    pub(super) fn over(self, own: PpoOptions, loss: PpoLossOptions) -> (PpoOptions, PpoLossOptions) {
+        let options = PpoOptions {
+            gae: GaeOptions { gamma: self.gamma.unwrap_or(own.gae.gamma), ..own.gae },
+            learning_rate: self.learning_rate.unwrap_or(own.learning_rate),
+            target_kl: self.target_kl.or(own.target_kl),
+            anneal_learning_rate: self.anneal_learning_rate.unwrap_or(own.anneal_learning_rate),
+            trace: true,
+            ..own
+        };
+        let loss = PpoLossOptions {
+            normalise_advantages: self.normalise_advantages.unwrap_or(loss.normalise_advantages),
+            clip_values: self.clip_values.unwrap_or(loss.clip_values),
+            ..loss
+        };
+        (options, loss)
     }
 }

@@ -1,9 +1,9 @@
 //! What PPO's backends have in common.
 
-use crate::{Activation, AdamOptions, DensePpo, Error, Mlp, NetworkState, PpoLossOptions, PpoUpdate};
+use crate::{Activation, AdamOptions, CategoricalPolicy, DensePpo, Error, Mlp, NetworkState, PpoLossOptions};
 
-/// A [`PpoUpdate`] that is made of given networks, and gives out what it has learnt.
-pub trait PpoBackend: PpoUpdate {
+/// A [`CategoricalPolicy`] that is made of given networks, and gives out what it has learnt.
+pub trait PpoBackend: CategoricalPolicy {
     /// Networks of these parameters with `activation` between their layers, and fresh moments: up to `rows` observations are
     /// evaluated at once, minibatches have `batch` rows.
     ///

@@ -1,7 +1,8 @@
 //! How far a policy has moved from the one that acted.
 
-use super::{DensePpo, PpoMinibatch, Softmax};
-use crate::kernels::{exp, horizontal_sum, is_whole, row_weights};
+use super::head::{Head, Strip};
+use super::{DensePpo, PpoMinibatch};
+use crate::kernels::{exp, horizontal_sum, row_weights};
 use crate::processor::Processor;
 use crate::simd::{LANES, Simd, Work};
 
@@ -38,12 +39,12 @@ impl PolicyShift {
     }
 }
 
-pub(super) struct MeasureShift<'a> {
-    pub(super) ppo: &'a mut DensePpo,
-    pub(super) minibatch: &'a PpoMinibatch<'a>,
+pub(super) struct MeasureShift<'a, H: Head> {
+    pub(super) ppo: &'a mut DensePpo<H>,
+    pub(super) minibatch: &'a PpoMinibatch<'a, H::Value>,
 }
 
-impl Work for MeasureShift<'_> {
+impl<H: Head> Work for MeasureShift<'_, H> {
     type Done = PolicyShift;
 
     #[inline(always)]
@@ -52,26 +53,20 @@ impl Work for MeasureShift<'_> {
     }
 }
 
-impl DensePpo {
+#[expect(private_bounds, reason = "kernels are no interface: the distributions are this crate's own")]
+impl<H: Head> DensePpo<H> {
     #[inline(always)]
-    fn policy_shift_with<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_>) -> PolicyShift {
+    fn policy_shift_with<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_, H::Value>) -> PolicyShift {
         self.actor.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
-        self.number_actions(minibatch.actions);
-        let (actions, width) = (self.sizes.actions, self.actor.activations.width());
+        self.head.take(simd, minibatch.actions);
         let (zero, one, clip) = (simd.splat(0.0), simd.splat(1.0), simd.splat(self.options.clip as f32));
-        let logits = self.actor.activations.output();
+        let (outputs, width) = (self.actor.activations.output(), self.actor.activations.width());
         let mut sums = [zero; 3];
         for first in (0..self.sizes.batch).step_by(LANES) {
             let weight = simd.load(&row_weights(first, self.sizes.batch));
-            let taken = simd.load_up_to(&self.actions[first..]);
-            let softmax = Softmax::new(simd, &logits[first..], actions, width);
-            let mut logarithm_taken = zero;
-            for action in 0..actions {
-                let (_, logarithm) = softmax.action(simd, &logits[first..], action, width);
-                let chosen = is_whole(simd, taken, action as f32);
-                logarithm_taken = simd.select(chosen, logarithm, logarithm_taken);
-            }
-            let log_ratio = simd.sub(logarithm_taken, simd.load_up_to(&minibatch.log_probabilities[first..]));
+            let rows = self.head.rows(simd, Strip { outputs, width, first });
+            let (logarithm, _) = H::logarithm_and_entropy(rows);
+            let log_ratio = simd.sub(logarithm, simd.load_up_to(&minibatch.log_probabilities[first..]));
             let excess = simd.sub(exp(simd, log_ratio), one);
             let magnitude = simd.select(simd.less(excess, zero), simd.sub(zero, excess), excess);
             let outside = simd.select(simd.less(clip, magnitude), one, zero);

@@ -33,6 +33,16 @@ pub struct Archive {
     fault: Option<String>,
 }
 
+impl std::fmt::Debug for Archive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Archive")
+            .field("is_loading", &self.is_loading())
+            .field("parts", &self.parts)
+            .field("fault", &self.fault)
+            .finish_non_exhaustive()
+    }
+}
+
 enum Side {
     Saving(TensorWriter),
     Loading(TensorFile<Box<dyn Source>>),

@@ -17,6 +17,7 @@ const FORM: &str = concat!("torchforge ", env!("CARGO_PKG_VERSION"), ", form 2")
 
 /// Why there is no checkpoint, or no going on from it.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CheckpointError {
     /// The file could not be written or opened.
     #[error("cannot {action} the checkpoint {}: {error}; check that its folder exists and is permitted", path.display())]
@@ -74,6 +75,11 @@ pub enum CheckpointError {
 /// ```
 ///
 /// The file appears whole or not at all: it is written beside as `path.part`, readable by its owner alone, and renamed.
+///
+/// # Errors
+///
+/// [`CheckpointError::Unable`] where the networks or the environment do not give out their state, and
+/// [`CheckpointError::File`].
 pub fn save_checkpoint(
     path: &Path,
     training: &[(&str, String)],
@@ -91,6 +97,10 @@ pub fn save_checkpoint(
 ///
 /// Whatever the file holds, memory is bounded by what checkpoints of this training can hold. On an error the state is as
 /// before.
+///
+/// # Errors
+///
+/// [`CheckpointError::Refused`] where the file is no whole checkpoint of this training, and [`CheckpointError::File`].
 pub fn load_checkpoint(
     path: &Path,
     training: &[(&str, String)],

@@ -9,8 +9,8 @@ use crate::backends::PpoBackend;
 use crate::debug::debug_sizes;
 use crate::ppo::{PpoSizes, clip_coefficient};
 use crate::{
-    Activation, AdamOptions, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch,
-    PpoUpdate,
+    Activation, AdamOptions, CategoricalPolicy, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions,
+    PpoMinibatch, PpoUpdate,
 };
 
 /// [`PpoUpdate`] on burn's tensors and its automatic differentiation.
@@ -60,30 +60,14 @@ impl PpoBackend for BurnPpo {
 }
 
 impl PpoUpdate for BurnPpo {
+    type Value = u32;
+
     fn batch(&self) -> usize {
         self.sizes.batch
     }
 
-    fn action_count(&self) -> usize {
-        self.sizes.actions
-    }
-
-    fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
-        self.sizes.check_rows(observations)?;
-        let observations = rows(observations, self.sizes.observation, &self.device);
-        let log_probabilities = log_softmax(self.actor.network.compute(observations.clone()), 1);
-        self.log_probabilities = values(&log_probabilities);
-        self.probabilities = values(&log_probabilities.exp());
-        self.values = values(&self.critic.network.compute(observations));
-        Ok(Evaluation {
-            probabilities: &self.probabilities,
-            log_probabilities: &self.log_probabilities,
-            values: &self.values,
-        })
-    }
-
     fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> Result<PolicyShift, Error> {
-        self.sizes.check_minibatch(&minibatch)?;
+        self.sizes.check_choices(&minibatch)?;
         let observations = rows(minibatch.observations, self.sizes.observation, &self.device);
         let log_probabilities = log_softmax(self.actor.network.compute(observations), 1);
         let taken = values(&log_probabilities.gather(1, indices(minibatch.actions, &self.device)));
@@ -91,7 +75,7 @@ impl PpoUpdate for BurnPpo {
     }
 
     fn update(&mut self, minibatch: PpoMinibatch<'_>, learning_rate: f64) -> Result<PpoLoss, Error> {
-        self.sizes.check_minibatch(&minibatch)?;
+        self.sizes.check_choices(&minibatch)?;
         let PpoLossOptions { clip, entropy_weight, value_weight, largest_gradient_norm, .. } = self.options;
         let column = |values| rows(values, 1, &self.device);
         let (actor, critic) = (self.actor.network.recording(), self.critic.network.recording());
@@ -135,6 +119,26 @@ impl PpoUpdate for BurnPpo {
             value: value.into_scalar(),
             entropy: entropy.into_scalar(),
             gradient_norm: gradient_norm as f32,
+        })
+    }
+}
+
+impl CategoricalPolicy for BurnPpo {
+    fn action_count(&self) -> usize {
+        self.sizes.outputs
+    }
+
+    fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
+        self.sizes.check_rows(observations)?;
+        let observations = rows(observations, self.sizes.observation, &self.device);
+        let log_probabilities = log_softmax(self.actor.network.compute(observations.clone()), 1);
+        self.log_probabilities = values(&log_probabilities);
+        self.probabilities = values(&log_probabilities.exp());
+        self.values = values(&self.critic.network.compute(observations));
+        Ok(Evaluation {
+            probabilities: &self.probabilities,
+            log_probabilities: &self.log_probabilities,
+            values: &self.values,
         })
     }
 }

@@ -8,8 +8,8 @@ use crate::backends::PpoBackend;
 use crate::debug::debug_sizes;
 use crate::ppo::{PpoSizes, clip_coefficient};
 use crate::{
-    Activation, AdamOptions, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch,
-    PpoUpdate,
+    Activation, AdamOptions, CategoricalPolicy, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions,
+    PpoMinibatch, PpoUpdate,
 };
 
 /// [`PpoUpdate`] on candle's tensors and its automatic differentiation.
@@ -118,12 +118,30 @@ impl PpoBackend for CandlePpo {
 }
 
 impl PpoUpdate for CandlePpo {
+    type Value = u32;
+
     fn batch(&self) -> usize {
         self.sizes.batch
     }
 
+    fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> std::result::Result<PolicyShift, Error> {
+        self.sizes.check_choices(&minibatch)?;
+        Ok(self.shift(&minibatch)?)
+    }
+
+    fn update(
+        &mut self,
+        minibatch: PpoMinibatch<'_>,
+        learning_rate: f64,
+    ) -> std::result::Result<PpoLoss, Error> {
+        self.sizes.check_choices(&minibatch)?;
+        Ok(self.learn(&minibatch, learning_rate)?)
+    }
+}
+
+impl CategoricalPolicy for CandlePpo {
     fn action_count(&self) -> usize {
-        self.sizes.actions
+        self.sizes.outputs
     }
 
     fn evaluate(&mut self, observations: &[f32]) -> std::result::Result<Evaluation<'_>, Error> {
@@ -134,20 +152,6 @@ impl PpoUpdate for CandlePpo {
             log_probabilities: &self.log_probabilities,
             values: &self.values,
         })
-    }
-
-    fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> std::result::Result<PolicyShift, Error> {
-        self.sizes.check_minibatch(&minibatch)?;
-        Ok(self.shift(&minibatch)?)
-    }
-
-    fn update(
-        &mut self,
-        minibatch: PpoMinibatch<'_>,
-        learning_rate: f64,
-    ) -> std::result::Result<PpoLoss, Error> {
-        self.sizes.check_minibatch(&minibatch)?;
-        Ok(self.learn(&minibatch, learning_rate)?)
     }
 }
 

@@ -1,7 +1,17 @@
-//! Proximal policy optimisation (Schulman et al., 2017), after CleanRL's `ppo.py`.
+//! Proximal policy optimisation (Schulman et al., 2017), after CleanRL's `ppo.py` and `ppo_continuous_action.py`.
 
-use torchforge_env::{AutoresetMode, Discrete, Environment, Pcg64, StepBatch, VectorEnv};
-use torchforge_nn::{NetworkState, PpoLoss, PpoMinibatch, PpoUpdate};
+mod actor;
+mod normaliser;
+
+pub(crate) use actor::sample_categorical;
+pub use actor::{Drawn, PpoActor};
+use normaliser::Normaliser;
+pub use normaliser::ObservationStatistics;
+
+use std::fmt;
+
+use torchforge_env::{ActionSpace, AutoresetMode, Environment, Pcg64, StepBatch, VectorEnv};
+use torchforge_nn::{Element, NetworkState, PpoLoss, PpoMinibatch};
 
 use crate::metrics::{Observer, Shifts, explained_variance};
 use crate::stream::below;
@@ -30,6 +40,9 @@ pub struct PpoOptions {
     pub target_kl: Option<f64>,
     /// The advantages' discounts.
     pub gae: GaeOptions,
+    /// Whether each environment's observations and rewards are normalised, as `ppo_continuous_action.py` has it: by Gymnasium's
+    /// `NormalizeObservation` and `NormalizeReward`, then cut at 10. Episodes report what the environment gave.
+    pub normalise: bool,
     /// Whether the training takes down what it did: a few numbers for each gradient step, for as long as it runs.
     pub trace: bool,
 }
@@ -45,13 +58,31 @@ impl Default for PpoOptions {
             anneal_learning_rate: true,
             target_kl: None,
             gae: GaeOptions { gamma: 0.99, lambda: 0.95 },
+            normalise: false,
             trace: false,
         }
     }
 }
 
 impl PpoOptions {
+    /// Those of CleanRL's `ppo_continuous_action.py`, for one environment: its 1,000,000 steps are 488 iterations.
+    pub fn continuous() -> Self {
+        Self {
+            iterations: 488,
+            rollout_steps: 2048,
+            minibatches: 32,
+            epochs: 10,
+            learning_rate: 3e-4,
+            normalise: true,
+            ..Self::default()
+        }
+    }
+
     /// Rows of a minibatch, where so many environments are stepped together.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Zero`], [`TrainingError::Minibatches`] or [`TrainingError::Rollout`] where there are no such minibatches.
     pub fn minibatch_rows(&self, environments: usize) -> Result<usize, TrainingError> {
         not_zero(&[("minibatches", self.minibatches as u64), ("rollout steps", self.rollout_steps as u64)])?;
         let rows = environments.saturating_mul(self.rollout_steps);
@@ -134,7 +165,7 @@ pub fn advantages_and_returns(
 ///
 /// The environments begin the next episode in the step that ends one
 /// ([`SameStep`](torchforge_env::AutoresetMode::SameStep)).
-pub struct Ppo<E, P> {
+pub struct Ppo<E: Environment, P> {
     options: PpoOptions,
     environments: VectorEnv<E>,
     networks: P,
@@ -149,8 +180,12 @@ pub struct Ppo<E, P> {
     /// Whether the step before ended the episode; (environments).
     dones: Vec<f32>,
     unfinished: Vec<Unfinished>,
-    rollout: RolloutBuffer,
-    minibatch: Columns,
+    /// Of each environment; none where nothing is normalised.
+    normalisers: Vec<Normaliser>,
+    /// What the environments are given: actions within their bounds.
+    taken: Vec<Value<E>>,
+    rollout: RolloutBuffer<Value<E>>,
+    minibatch: Columns<Value<E>>,
     order: Vec<u32>,
     iteration: u64,
     environment_steps: u64,
@@ -159,22 +194,36 @@ pub struct Ppo<E, P> {
     trace: PpoTrace,
 }
 
+impl<E: Environment, P> fmt::Debug for Ppo<E, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ppo")
+            .field("options", &self.options)
+            .field("environment_steps", &self.environment_steps)
+            .field("gradient_steps", &self.gradient_steps)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What an action consists of.
+type Value<E> = <<E as Environment>::ActionSpace as ActionSpace>::Value;
+
 /// What is learnt from: one row a step.
-struct Columns {
+struct Columns<V> {
     observations: Vec<f32>,
-    actions: Vec<u32>,
+    actions: Vec<V>,
     log_probabilities: Vec<f32>,
     advantages: Vec<f32>,
     returns: Vec<f32>,
     values: Vec<f32>,
 }
 
-impl Columns {
-    fn zeroed(rows: usize, observation_len: usize) -> Result<Self, TrainingError> {
+impl<V: Copy + Default> Columns<V> {
+    /// So many rows, with so many values in an observation and in an action.
+    fn zeroed(rows: usize, [observation, action]: [usize; 2]) -> Result<Self, TrainingError> {
         const WHAT: &str = "a rollout";
         Ok(Self {
-            observations: zeros(rows.saturating_mul(observation_len), WHAT)?,
-            actions: zeros(rows, WHAT)?,
+            observations: zeros(rows.saturating_mul(observation), WHAT)?,
+            actions: zeros(rows.saturating_mul(action), WHAT)?,
             log_probabilities: zeros(rows, WHAT)?,
             advantages: zeros(rows, WHAT)?,
             returns: zeros(rows, WHAT)?,
@@ -182,17 +231,17 @@ impl Columns {
         })
     }
 
-    fn copy_row(&mut self, row: usize, other: &Self, from: usize, width: usize) {
-        self.observations[row * width..][..width]
-            .copy_from_slice(&other.observations[from * width..][..width]);
-        self.actions[row] = other.actions[from];
+    fn copy_row(&mut self, row: usize, other: &Self, from: usize, [observation, action]: [usize; 2]) {
+        self.observations[row * observation..][..observation]
+            .copy_from_slice(&other.observations[from * observation..][..observation]);
+        self.actions[row * action..][..action].copy_from_slice(&other.actions[from * action..][..action]);
         self.log_probabilities[row] = other.log_probabilities[from];
         self.advantages[row] = other.advantages[from];
         self.returns[row] = other.returns[from];
         self.values[row] = other.values[from];
     }
 
-    fn lend(&self) -> PpoMinibatch<'_> {
+    fn lend(&self) -> PpoMinibatch<'_, V> {
         PpoMinibatch {
             observations: &self.observations,
             actions: &self.actions,
@@ -205,8 +254,8 @@ impl Columns {
 }
 
 /// A rollout's rows, with what the advantages come of.
-struct RolloutBuffer {
-    columns: Columns,
+struct RolloutBuffer<V> {
+    columns: Columns<V>,
     rewards: Vec<f32>,
     dones: Vec<f32>,
     /// What the environments said a step before: the trace holds the flags to it.
@@ -215,11 +264,19 @@ struct RolloutBuffer {
 
 impl<E, P> Ppo<E, P>
 where
-    E: Environment<Action = u32, ActionSpace = Discrete>,
-    P: PpoUpdate,
+    E: Environment,
+    Value<E>: Copy + Default,
+    P: PpoActor<E::ActionSpace>,
 {
     /// Takes all memory and begins the first episodes. Environment `i` is reset with `seed + i`; the agent's own
     /// numbers come from [`Stream`]s of `seed`. Later iterations allocate nothing but in the caller's list.
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::Zero`], [`TrainingError::Option`], [`TrainingError::Minibatches`] and [`TrainingError::Rollout`] for
+    /// options with which nothing can be learnt; [`TrainingError::Autoreset`], [`TrainingError::Batch`] and
+    /// [`TrainingError::Outputs`] where environments, networks and options do not fit; [`TrainingError::NoMemory`] and
+    /// [`TrainingError::TooLong`]; and what environments and networks refuse.
     pub fn new(
         mut environments: VectorEnv<E>,
         mut networks: P,
@@ -236,16 +293,19 @@ where
         let rows = minibatch_rows * options.minibatches;
         let mut observations = vec![0.0; count * width];
         environments.reset(Some(seed), &mut observations)?;
+        let mut normalisers =
+            vec![Normaliser::new(width, options.gae.gamma); if options.normalise { count } else { 0 }];
+        for (normaliser, observation) in normalisers.iter_mut().zip(observations.chunks_exact_mut(width)) {
+            normaliser.observe(observation);
+        }
         // Networks of shorter observations would take one for several.
-        let found = networks.evaluate(&observations)?.values.len();
+        let found = networks.judge(&observations)?.len();
         if found != count {
             let what = "the first evaluation";
             return Err(torchforge_nn::Error::Len { what, expected: count, found }.into());
         }
-        let (outputs, actions) = (networks.action_count(), environments.action_space().count as usize);
-        if outputs != actions {
-            return Err(TrainingError::Outputs { outputs, actions });
-        }
+        networks.check_outputs(environments.action_space())?;
+        let widths = [width, environments.action_space().width()];
         Ok(Self {
             choice: Stream::Exploration.of(seed),
             shuffling: Stream::Replay.of(seed),
@@ -256,13 +316,15 @@ where
             truncated: vec![false; count],
             dones: vec![0.0; count],
             unfinished: vec![Unfinished::default(); count],
+            normalisers,
+            taken: zeros(count * widths[1], "actions")?,
             rollout: RolloutBuffer {
-                columns: Columns::zeroed(rows, width)?,
+                columns: Columns::zeroed(rows, widths)?,
                 rewards: vec![0.0; rows],
                 dones: vec![0.0; rows],
                 ended_before: vec![false; rows],
             },
-            minibatch: Columns::zeroed(minibatch_rows, width)?,
+            minibatch: Columns::zeroed(minibatch_rows, widths)?,
             order: (0..rows as u32).collect(),
             iteration: 0,
             environment_steps: 0,
@@ -342,22 +404,25 @@ where
         let (count, width) = (self.environments.len(), self.environments.observation_len());
         let rows = step * count..(step + 1) * count;
         let rollout = &mut self.rollout;
-        let evaluation = self.networks.evaluate(&self.observations)?;
         rollout.columns.observations[rows.start * width..rows.end * width]
             .copy_from_slice(&self.observations);
-        rollout.columns.values[rows.clone()].copy_from_slice(evaluation.values);
         rollout.dones[rows.clone()].copy_from_slice(&self.dones);
-        let per_row = evaluation.probabilities.len() / count;
         for (row, place) in rows.clone().enumerate() {
-            let probabilities = &evaluation.probabilities[row * per_row..][..per_row];
-            let action = sample_categorical(self.choice.unit(), probabilities);
-            rollout.columns.actions[place] = action;
-            rollout.columns.log_probabilities[place] =
-                evaluation.log_probabilities[row * per_row + action as usize];
             rollout.ended_before[place] = self.terminated[row] || self.truncated[row];
         }
+        let space = self.environments.action_space();
+        let per_row = space.width();
+        let actions = &mut rollout.columns.actions[rows.start * per_row..rows.end * per_row];
+        let drawn = Drawn {
+            actions,
+            log_probabilities: &mut rollout.columns.log_probabilities[rows.clone()],
+            values: &mut rollout.columns.values[rows.clone()],
+        };
+        self.networks.act(&self.observations, &mut self.choice, drawn)?;
+        self.taken.copy_from_slice(&rollout.columns.actions[rows.start * per_row..rows.end * per_row]);
+        P::clip(space, &mut self.taken);
         self.environments.step(
-            &rollout.columns.actions[rows.clone()],
+            &self.taken,
             &mut StepBatch {
                 observations: &mut self.observations,
                 rewards: &mut self.rewards,
@@ -368,9 +433,18 @@ where
         )?;
         for (row, place) in rows.enumerate() {
             let done = self.terminated[row] || self.truncated[row];
-            let reward = self.rewards[row];
+            let mut reward = self.rewards[row];
             episodes.extend(self.unfinished[row].add(self.environment_steps, reward, done));
             self.environment_steps += 1;
+            if let Some(normaliser) = self.normalisers.get_mut(row) {
+                let observation = row * width..(row + 1) * width;
+                if done {
+                    // The episode's last observation counts, though nothing is learnt from it.
+                    normaliser.observe(&mut self.final_observations[observation.clone()]);
+                }
+                normaliser.observe(&mut self.observations[observation]);
+                reward = normaliser.reward(reward, self.terminated[row]);
+            }
             rollout.rewards[place] = reward as f32;
             self.dones[row] = f32::from(u8::from(done));
         }
@@ -379,16 +453,11 @@ where
 
     /// Advantages and returns of the rollout.
     fn compute_advantages(&mut self) -> Result<(), TrainingError> {
-        let evaluation = self.networks.evaluate(&self.observations)?;
+        let next_values = self.networks.judge(&self.observations)?;
         let RolloutBuffer { columns, rewards, dones, ended_before } = &mut self.rollout;
         self.trace.compare_flags(dones, ended_before);
-        let rollout = Rollout {
-            rewards,
-            dones,
-            values: &columns.values,
-            next_values: evaluation.values,
-            next_dones: &self.dones,
-        };
+        let rollout =
+            Rollout { rewards, dones, values: &columns.values, next_values, next_dones: &self.dones };
         advantages_and_returns(rollout, self.options.gae, &mut columns.advantages, &mut columns.returns);
         Ok(())
     }
@@ -399,10 +468,10 @@ where
             let other = below(&mut self.shuffling, last as u32 + 1) as usize;
             self.order.swap(last, other);
         }
-        let width = self.environments.observation_len();
-        for rows in self.order.chunks(self.minibatch.actions.len()) {
+        let widths = [self.environments.observation_len(), self.environments.action_space().width()];
+        for rows in self.order.chunks(self.minibatch.values.len()) {
             for (row, &from) in rows.iter().enumerate() {
-                self.minibatch.copy_row(row, &self.rollout.columns, from as usize, width);
+                self.minibatch.copy_row(row, &self.rollout.columns, from as usize, widths);
             }
             let minibatch = self.minibatch.lend();
             if let Some(shifts) = &mut shifts {
@@ -442,12 +511,18 @@ where
     pub fn networks(&self) -> &P {
         &self.networks
     }
+
+    /// What observations are normalised by, of each environment; none where they are not.
+    pub fn observation_statistics(&self) -> impl ExactSizeIterator<Item = &ObservationStatistics> {
+        self.normalisers.iter().map(Normaliser::observations)
+    }
 }
 
 /// Between two iterations: of a rollout nothing is left then.
 impl<E, P> State for Ppo<E, P>
 where
-    E: Environment<Action = u32, ActionSpace = Discrete>,
+    E: Environment,
+    Value<E>: Element,
     P: NetworkState,
 {
     fn visit(&mut self, archive: &mut Archive) {
@@ -467,6 +542,9 @@ where
         for (index, unfinished) in self.unfinished.iter_mut().enumerate() {
             unfinished.visit(archive, &format!("episode.{index}"), steps);
         }
+        for (index, normaliser) in self.normalisers.iter_mut().enumerate() {
+            normaliser.visit(archive, &format!("normaliser.{index}"));
+        }
         archive.numbers("order", &mut self.order);
         let mut places = self.order.clone();
         places.sort_unstable();
@@ -476,17 +554,4 @@ where
         self.trace.visit(archive, steps);
         archive.networks(&mut self.networks);
     }
-}
-
-/// The action at which the probabilities, added up, pass a uniform number.
-pub(crate) fn sample_categorical(uniform: f64, probabilities: &[f32]) -> u32 {
-    let mut sum = 0.0;
-    for (action, &probability) in probabilities.iter().enumerate() {
-        sum += f64::from(probability);
-        if uniform < sum {
-            return action as u32;
-        }
-    }
-    // Rounding may leave the sum just below one.
-    probabilities.len() as u32 - 1
 }

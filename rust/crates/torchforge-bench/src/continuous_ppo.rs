@@ -1,0 +1,67 @@
+//! PPO where actions are continuous: trainings for people alone, because no benchmark has one.
+
+use torchforge_env::{ActionSpace, ContinuousEnvironment, Environment, VectorEnv};
+use torchforge_nn::{
+    Activation, Error, Mlp, NormalPpo, PpoLossOptions, SimdPath, TensorReader, TensorWriter,
+};
+use torchforge_rl::{NormalPpoPolicy, ObservationStatistics, Ppo, PpoOptions, TrainingError, cleanrl};
+
+use crate::backend::Kernels;
+use crate::ppo::WriteNetworks;
+use crate::training::Made;
+
+/// CleanRL's names of its networks and of the logarithms of the deviations, which are (1, action length).
+const ACTOR: &str = "actor_mean.";
+const CRITIC: &str = "critic.";
+pub(crate) const LOG_DEVIATIONS: &str = "actor_logstd";
+/// Gymnasium's names of what observations are normalised by.
+pub(crate) const STATISTICS: [&str; 2] = ["obs_rms.mean", "obs_rms.var"];
+
+/// A fresh agent.
+pub(crate) fn agent(
+    environments: Result<VectorEnv<ContinuousEnvironment>, torchforge_env::Error>,
+    options: PpoOptions,
+    loss: PpoLossOptions,
+    seed: u64,
+    Kernels { path, threads }: Kernels,
+) -> Result<Made<Ppo<ContinuousEnvironment, NormalPpo>>, TrainingError> {
+    let environments = environments?;
+    let (count, action_len) = (environments.len(), environments.action_space().width());
+    let [actor, critic] = cleanrl::ppo_networks(environments.observation_len(), action_len, seed)?;
+    let (rows, adam) = (options.minibatch_rows(count)?, cleanrl::ppo_adam());
+    let log_deviations = vec![0.0; action_len];
+    let networks = NormalPpo::with_log_deviations(actor, &log_deviations, critic, count, rows, loss, adam)?;
+    let networks = networks.on_path(path)?.on_threads(threads)?;
+    let agent = Ppo::new(environments, networks, options, seed)?;
+    Ok(Made { agent, trace: TensorWriter::new(), logs: Vec::new() })
+}
+
+impl WriteNetworks for NormalPpo {
+    fn write_networks(&self, tensors: &mut TensorWriter) -> Result<(), Error> {
+        self.actor().write(ACTOR, self.actor().parameters(), tensors);
+        let log_deviations = self.log_deviations();
+        tensors.push_all(LOG_DEVIATIONS.into(), vec![1, log_deviations.len()], log_deviations);
+        self.critic().write(CRITIC, self.critic().parameters(), tensors);
+        Ok(())
+    }
+}
+
+/// The policy of a file of weights.
+pub(crate) fn policy(
+    environment: &ContinuousEnvironment,
+    given: &TensorReader<'_>,
+    path: SimdPath,
+) -> Result<NormalPpoPolicy<NormalPpo>, TrainingError> {
+    let (width, actions) = (environment.observation_len(), environment.action_space());
+    let [actor, critic] = cleanrl::ppo_sizes(width, actions.width());
+    let network = |sizes: [usize; 4], name| Mlp::read(&sizes, Activation::Tanh, name, given);
+    let (actor, critic) = (network(actor, ACTOR)?, network(critic, CRITIC)?);
+    let log_deviations = given.f32(LOG_DEVIATIONS, &[1, actions.width()])?;
+    let [mean, variance] = STATISTICS.map(|name| given.f32(name, &[width]));
+    let (loss, adam) = (cleanrl::ppo_continuous_loss(), cleanrl::ppo_adam());
+    // Nothing is learnt, but of less than two rows no update could be.
+    let networks =
+        NormalPpo::with_log_deviations(actor, &log_deviations, critic, 1, 2, loss, adam)?.on_path(path)?;
+    let statistics = ObservationStatistics::from_moments(mean?, variance?);
+    NormalPpoPolicy::deterministic(networks, actions.clone(), statistics)
+}
