@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use torchforge_env::{AutoresetMode, CartPole, TimeLimit, VectorEnv};
-use torchforge_nn::{Activation, AdamOptions, DensePpo, Mlp, PpoLossOptions, PpoMinibatch, PpoUpdate};
+use torchforge_nn::{
+    Activation, AdamOptions, CategoricalPolicy, DensePpo, Mlp, PpoLossOptions, PpoMinibatch, PpoUpdate,
+};
 use torchforge_rl::{Ppo, PpoOptions, Stream};
 
 fn networks() -> DensePpo {

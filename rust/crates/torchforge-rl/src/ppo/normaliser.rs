@@ -125,3 +125,74 @@ fn update<T: Real>(mean: &mut T, variance: &mut T, count: f64, value: T) {
     *mean = *mean + delta / total;
     *variance = (*variance * count + delta * delta * count / total) / total;
 }
+
+#[cfg(test)]
+mod tests {
+    use torchforge_env::{Environment, Pendulum, TimeLimit};
+
+    use super::*;
+
+    /// Gymnasium 1.2.3 on NumPy 2.4.6: `NormalizeObservation` and `NormalizeReward` of gamma 0.99 around `Pendulum-v1`, cut at
+    /// 10. Seed 3, and a torque of `((7 step) mod 13 - 6) / 4` in each step.
+    #[test]
+    fn observations_and_rewards_have_gymnasiums_bits() {
+        const OBSERVATIONS: [(u32, [u32; 3]); 6] = [
+            (0, [0xbf54_9f09, 0x3f73_c367, 0xbf7f_ecbf]),
+            (1, [0xbf98_34fe, 0x3fa1_e0ef, 0xbf89_4cce]),
+            (198, [0x3f4b_045d, 0xbf9e_38a6, 0xbf1f_3fa9]),
+            // The first of the second episode.
+            (199, [0x4102_53f0, 0x4015_dad3, 0x3de2_bb5e]),
+            (200, [0x40d4_0be7, 0x4010_f6da, 0x3f21_175b]),
+            (449, [0xbe04_5320, 0x3f82_7bce, 0x3dac_5ca8]),
+        ];
+        const REWARDS: [u64; 6] = [
+            0xc024_0000_0000_0000,
+            0xc000_2649_c9ad_56ea,
+            0xbfa1_db92_c6f0_d87a,
+            0xbfa2_ad1d_89a6_6a4c,
+            0xbf93_3b7f_fd20_811c,
+            0xbfa3_56ed_dc36_3118,
+        ];
+        let mut environment = TimeLimit::new(Pendulum::new(), 200);
+        let mut normaliser = Normaliser::new(3, 0.99);
+        let mut observation = [0.0; 3];
+        environment.reset(Some(3), &mut observation).unwrap();
+        normaliser.observe(&mut observation);
+        assert_eq!(observation.map(f32::to_bits), [0xbbd5_89cc, 0xbb95_7b2f, 0xbb98_9cf8]);
+        let mut expected = OBSERVATIONS.into_iter().zip(REWARDS).peekable();
+        for step in 0..450 {
+            let torque = ((step * 7 % 13) as f32 - 6.0) / 4.0;
+            let found = environment.step(&[torque], &mut observation).unwrap();
+            normaliser.observe(&mut observation);
+            let reward = normaliser.reward(found.reward, found.terminated);
+            if found.truncated {
+                environment.reset(None, &mut observation).unwrap();
+                normaliser.observe(&mut observation);
+            }
+            if let Some((seen, bits)) = expected.next_if(|((at, _), _)| *at == step) {
+                assert_eq!((step, observation.map(f32::to_bits)), seen);
+                assert_eq!(reward.to_bits(), bits, "step {step}");
+            }
+        }
+        assert_eq!(expected.next(), None);
+    }
+
+    #[test]
+    fn the_discounted_sum_ends_with_a_task_and_not_with_a_cut() {
+        let mut normaliser = Normaliser::new(1, 0.5);
+        let sums = [(1.0, false), (1.0, false), (1.0, true), (1.0, false)].map(|(reward, terminated)| {
+            normaliser.reward(reward, terminated);
+            normaliser.discounted[0]
+        });
+        assert_eq!(sums, [1.0, 1.5, 1.0, 1.5]);
+    }
+
+    #[test]
+    fn statistics_of_different_lengths_are_none() {
+        assert_eq!(ObservationStatistics::from_moments(vec![0.0; 2], vec![1.0; 3]), None);
+        let statistics = ObservationStatistics::from_moments(vec![1.0], vec![4.0]).unwrap();
+        let mut observations = [5.0, -100.0].map(|value| [value]);
+        observations.iter_mut().for_each(|observation| statistics.normalise(observation));
+        assert_eq!(observations, [[2.0], [-10.0]]);
+    }
+}
