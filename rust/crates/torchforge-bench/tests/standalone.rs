@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use torchforge_env::{AutoresetMode, CartPole, Pcg64, Pendulum, TimeLimit, VectorEnv};
 use torchforge_nn::{Mlp, TensorWriter};
-use torchforge_rl::{Dqn, DqnOptions, Ppo, PpoOptions, Sac, SacOptions};
+use torchforge_rl::{Dqn, DqnOptions, Ppo, PpoOptions, Sac, SacOptions, cleanrl};
 
 fn command(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_torchforge"));
@@ -48,6 +48,8 @@ fn folder(test: &str) -> PathBuf {
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
+
+const PENDULUM_PPO: [&str; 3] = ["ppo", "--environment", "Pendulum-v1"];
 
 /// What a training wrote into its folder.
 fn outputs(folder: &Path) -> [Vec<u8>; 3] {
@@ -106,6 +108,7 @@ fn every_algorithm_goes_on_from_a_checkpoint_to_the_same_files() {
     let here = folder("other-path");
     the_same_end("dqn", &["dqn", "--steps", "11500"], "5000", "10,000");
     the_same_end("ppo", &["ppo", "--steps", "2560"], "1000", "2,048");
+    the_same_end("ppo-of-pendulum", &[&PENDULUM_PPO[..], &["--steps", "6144"]].concat(), "3000", "4,096");
     the_same_end("sac", &["sac", "--steps", "1040"], "512", "1,024");
     // On another path than it was begun on, too.
     let checkpoint = folder("dqn").with_file_name("other-path").join("checkpoint.safetensors");
@@ -181,6 +184,16 @@ fn options_of_cleanrl_are_obeyed_by_the_algorithm_that_has_them() {
                 vec!["--no-norm-adv"],
                 vec!["--no-clip-vloss"],
                 vec!["--no-anneal-lr"],
+            ],
+        ),
+        (
+            [&PENDULUM_PPO[..], &["--steps", "2048"]].concat(),
+            vec![
+                vec!["--gamma", "0.9"],
+                vec!["--learning-rate", "1e-3"],
+                vec!["--target-kl", "1e-9"],
+                vec!["--no-norm-adv"],
+                vec!["--no-clip-vloss"],
             ],
         ),
         (
@@ -327,6 +340,39 @@ fn what_was_learnt_is_evaluated_the_same_each_time() {
 }
 
 #[test]
+fn ppo_of_continuous_actions_gives_one_policy_on_every_path_and_plays_it() {
+    let here = folder("pendulum");
+    let [best, portable] = ["best", "portable"].map(|name| here.join(name));
+    let words = [&PENDULUM_PPO[..], &["--steps", "4500", "--output"]].concat();
+    let table = told(&[&words[..], &[text(&best)]].concat());
+    // Two whole rollouts of 2,048 steps, each learnt from ten times in 32 parts.
+    assert_eq!(cell(&table, "environment steps"), "4,096");
+    assert_eq!(cell(&table, "gradient steps"), "640");
+    // An episode costs up to about 3,250 as the environment has it, and never 200 times the ten that rewards are cut at.
+    let mean: f64 = cell(&table, "mean return of the last 100 episodes").parse().unwrap();
+    assert!((-1_900.0..-600.0).contains(&mean), "{mean}");
+    told(&[&words[..], &[text(&portable), "--simd", "portable"]].concat());
+    assert!(outputs(&best) == outputs(&portable));
+
+    let weights = best.join("weights.safetensors");
+    let evaluate = ["evaluate", "--weights", text(&weights), "--environment"];
+    let played = |more: &[&str]| told(&[&evaluate[..], &["Pendulum-v1", "--episodes", "2"], more].concat());
+    let table = played(&[]);
+    assert!(table.starts_with("| PPO "), "{table}");
+    assert_eq!(cell(&table, "policy"), "deterministic");
+    assert_eq!(cell(&table, "environment steps"), "400");
+    let returns = |table: &str| cell(table, "return: mean ± std");
+    assert_eq!(returns(&table), returns(&played(&["--simd", "portable"])));
+    assert_ne!(returns(&table), returns(&played(&["--stochastic"])));
+    let car = complaint(&[&evaluate[..], &["MountainCarContinuous-v0"]].concat(), 1);
+    assert!(car.contains("is F32 [64, 3] and must be F32 [64, 2]"), "{car}");
+    let cart_pole = complaint(&[&evaluate[..], &["CartPole-v1"]].concat(), 2);
+    assert!(cart_pole.contains("with continuous actions"), "{cart_pole}");
+    let nowhere = complaint(&["ppo", "--environment", "Pendulum"], 2);
+    assert!(nowhere.contains("use one of Acrobot-v1, CartPole-v1, MountainCar-v0,"), "{nowhere}");
+}
+
+#[test]
 fn weights_of_dqn_and_sac_are_known_by_their_names() {
     let here = folder("known");
     told(&["sac", "--steps", "10", "--output", text(&here)]);
@@ -399,6 +445,26 @@ fn the_library_trains_to_the_bytes_of_the_command() {
         network.write(name, network.parameters(), &mut tensors);
     }
     assert!(tensors.into_bytes() == weights(&["ppo", "--steps", "1536"]));
+
+    let options = PpoOptions { iterations: 2, ..PpoOptions::continuous() };
+    let environments = vec![TimeLimit::new(Pendulum::new(), 200)];
+    let environments = VectorEnv::new(environments, AutoresetMode::SameStep).unwrap();
+    let loss = cleanrl::ppo_continuous_loss();
+    let mut ppo = Ppo::cleanrl_continuous_with(environments, options, loss, 3).unwrap();
+    for _ in 0..options.iterations {
+        ppo.iterate(&mut Vec::new()).unwrap();
+    }
+    let mut tensors = TensorWriter::new();
+    let networks = ppo.networks();
+    for (name, network) in [("actor_mean.", networks.actor()), ("critic.", networks.critic())] {
+        network.write(name, network.parameters(), &mut tensors);
+    }
+    tensors.push("actor_logstd".into(), vec![1, 1], networks.log_deviations().iter().copied());
+    for statistics in ppo.observation_statistics() {
+        tensors.push_vector("obs_rms.mean", statistics.mean());
+        tensors.push_vector("obs_rms.var", statistics.variance());
+    }
+    assert!(tensors.into_bytes() == weights(&[&PENDULUM_PPO[..], &["--steps", "4096"]].concat()));
 
     let options = SacOptions { steps: 1_010, ..SacOptions::default() };
     let mut sac = Sac::cleanrl_with(TimeLimit::new(Pendulum::new(), 200), options, 3).unwrap();

@@ -11,8 +11,8 @@ pub use torchforge_nn as nn;
 pub use torchforge_rl as rl;
 
 pub use torchforge_rl::{
-    Dqn, DqnOptions, DqnPolicy, Episode, Policy, Ppo, PpoOptions, PpoPolicy, Returns, Sac, SacOptions,
-    SacPolicy, TrainingError, evaluate, gae, gae_batched, load_checkpoint, save_checkpoint,
+    Dqn, DqnOptions, DqnPolicy, Episode, NormalPpoPolicy, Policy, Ppo, PpoOptions, PpoPolicy, Returns, Sac,
+    SacOptions, SacPolicy, TrainingError, evaluate, gae, gae_batched, load_checkpoint, save_checkpoint,
 };
 
 /// What the READMEs and this crate's example show, compiled and run as documentation tests.
