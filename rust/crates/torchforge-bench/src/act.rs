@@ -7,7 +7,7 @@ use serde::Deserialize;
 use torchforge_nn::{Activation, AdamOptions, DqnUpdate, Error, Mlp, TensorReader, TensorWriter};
 use torchforge_referee::{Digest, Operation};
 
-use crate::backend::AnyDqn;
+use crate::backend::{AnyDqn, any_dqn};
 use crate::environment::discrete;
 use crate::operation::{self, Repetitions};
 use crate::{Arguments, Backend, Failure, dqn, files};
@@ -74,7 +74,7 @@ impl Calls {
         rows.truncate(calls * width);
         Ok(Self {
             path,
-            network: AnyDqn::new(backend, &online, &online, 1, 0.0, AdamOptions::default())?,
+            network: any_dqn(backend, &online, &online, 1, 0.0, AdamOptions::default())?,
             observations: rows.clone(),
             rows,
             values: vec![0.0; calls * actions],

@@ -7,7 +7,7 @@ use torchforge_env::{Discrete, Environment};
 use torchforge_nn::{AdamOptions, Error, TensorWriter};
 use torchforge_rl::{Dqn, DqnMetrics, DqnOptions, Episode, TrainingError, cleanrl};
 
-use crate::backend::AnyDqn;
+use crate::backend::{AnyDqn, any_dqn};
 use crate::environment::discrete;
 use crate::metrics::Metric;
 use crate::parity::DqnParity;
@@ -100,7 +100,7 @@ where
     let mut trace = TensorWriter::new();
     initial.write_bounds("initial.", &mut trace);
     let network =
-        AnyDqn::new(backend, &initial, &initial, options.batch, cleanrl::DQN_GAMMA, AdamOptions::default())?;
+        any_dqn(backend, &initial, &initial, options.batch, cleanrl::DQN_GAMMA, AdamOptions::default())?;
     Ok(Made { agent: Dqn::new(environment, network, options, seed)?, trace, logs: Vec::new() })
 }
 

@@ -8,7 +8,7 @@ use torchforge_nn::{Error, PpoLossOptions, TensorWriter};
 use torchforge_rl::{Episode, Ppo, PpoActor, PpoMetrics, PpoOptions, TrainingError, cleanrl};
 
 use crate::action_log::Logged;
-use crate::backend::AnyPpo;
+use crate::backend::{AnyPpo, any_ppo};
 use crate::environment::discrete;
 use crate::metrics::Metric;
 use crate::parity::PpoParity;
@@ -111,7 +111,7 @@ where
     actor.write_grams("initial.actor.", &mut trace);
     critic.write_grams("initial.critic.", &mut trace);
     let rows = options.minibatch_rows(environments.len())?;
-    let networks = AnyPpo::new(backend, actor, critic, environments.len(), rows, loss, cleanrl::ppo_adam())?;
+    let networks = any_ppo(backend, [&actor, &critic], environments.len(), rows, loss, cleanrl::ppo_adam())?;
     Ok(Made { agent: Ppo::new(environments, networks, options, seed)?, trace, logs: Vec::new() })
 }
 

@@ -7,7 +7,7 @@ use torchforge_env::{ActionSpace, Continuous, Environment};
 use torchforge_nn::{DenseSac, Error, PolicyLoss, SacLossOptions, TensorWriter};
 use torchforge_rl::{Episode, Sac, SacMetrics, SacOptions, TrainingError, cleanrl};
 
-use crate::backend::AnySac;
+use crate::backend::{AnySac, any_sac};
 use crate::environment::continuous;
 use crate::metrics::{Maybe, Metric};
 use crate::parity::SacParity;
@@ -95,7 +95,7 @@ where
     let mut trace = TensorWriter::new();
     // Before a library takes them over: only our own say how far their weights reach.
     DenseSac::new(networks.clone(), range.clone(), 1, loss)?.write_bounds("initial.", &mut trace);
-    let networks = AnySac::new(backend, networks, range, options.batch, loss)?;
+    let networks = any_sac(backend, networks, range, options.batch, loss)?;
     Ok(Made { agent: Sac::new(environment, networks, options, seed)?, trace, logs: Vec::new() })
 }
 

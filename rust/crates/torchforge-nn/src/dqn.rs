@@ -63,6 +63,7 @@ impl DqnSizes {
 }
 
 /// An action-value network that learns by whole updates.
+#[auto_impl::auto_impl(Box)]
 pub trait DqnUpdate {
     /// Rows of the minibatches that it was made for.
     fn batch(&self) -> usize;

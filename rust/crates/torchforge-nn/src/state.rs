@@ -15,6 +15,7 @@ pub enum Numbers<'a> {
 pub type Visit<'a> = dyn FnMut(&str, Numbers<'_>) + 'a;
 
 /// Networks whose training can be stopped and gone on with.
+#[auto_impl::auto_impl(Box)]
 pub trait NetworkState {
     /// Shows all that updates to come depend on, besides what the networks were made of: parameters, targets and the
     /// optimisers' moments, always in the same order and with the same lengths. Numbers that `visit` changes count

@@ -6,11 +6,11 @@ mod sac;
 
 use std::str::FromStr;
 
-use torchforge_nn::{Error, NetworkState, SimdPath, Visit};
+use torchforge_nn::SimdPath;
 
-pub(crate) use self::dqn::AnyDqn;
-pub(crate) use self::ppo::AnyPpo;
-pub(crate) use self::sac::AnySac;
+pub(crate) use self::dqn::{AnyDqn, any_dqn};
+pub(crate) use self::ppo::{AnyPpo, any_ppo};
+pub(crate) use self::sac::{AnySac, any_sac};
 
 /// How our own kernels compute: `--simd`, `--threads`. The bytes are always the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,16 +69,5 @@ impl Library {
                 name = format!("{absent:?}").to_lowercase()
             )),
         }
-    }
-}
-
-/// Shows the state of networks that give it out.
-fn visit_state(state: Option<&mut dyn NetworkState>, visit: &mut Visit<'_>) -> Result<(), Error> {
-    match state {
-        Some(state) => state.visit_state(visit),
-        None => Err(Error::Backend {
-            library: "the library",
-            reason: "it does not give out its optimiser's state".into(),
-        }),
     }
 }

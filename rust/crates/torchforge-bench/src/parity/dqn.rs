@@ -4,7 +4,7 @@ use torchforge_nn::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp, T
 
 use super::{Call, Given, Minibatches, Parity, Updates, actions, of_one};
 use crate::Backend;
-use crate::backend::AnyDqn;
+use crate::backend::{AnyDqn, any_dqn};
 
 /// Updates of the online network beside a target network that stays.
 pub(crate) struct DqnParity {
@@ -41,7 +41,7 @@ impl Parity for DqnParity {
 
     fn start(&self, given: &DqnGiven) -> Result<DqnUpdates, Error> {
         let (adam, DqnGiven { online, target, batch, .. }) = (AdamOptions::default(), given);
-        Ok(DqnUpdates { network: AnyDqn::new(self.backend, online, target, *batch, self.gamma, adam)? })
+        Ok(DqnUpdates { network: any_dqn(self.backend, online, target, *batch, self.gamma, adam)? })
     }
 }
 

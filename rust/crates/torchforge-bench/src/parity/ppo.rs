@@ -8,7 +8,7 @@ use torchforge_rl::{GaeOptions, Rollout, advantages_and_returns};
 
 use super::{Call, Given, Minibatches, Parity, Updates, actions, of_one};
 use crate::Backend;
-use crate::backend::AnyPpo;
+use crate::backend::{AnyPpo, any_ppo};
 
 /// Updates with one learning rate throughout.
 pub(crate) struct PpoParity {
@@ -50,7 +50,7 @@ impl Parity for PpoParity {
     fn start(&self, given: &PpoGiven) -> Result<PpoUpdates, Error> {
         let (actor, critic) = (given.actor.clone(), given.critic.clone());
         Ok(PpoUpdates {
-            networks: AnyPpo::new(self.backend, actor, critic, 1, given.batch, self.loss, self.adam)?,
+            networks: any_ppo(self.backend, [&actor, &critic], 1, given.batch, self.loss, self.adam)?,
             learning_rate: self.adam.learning_rate,
         })
     }

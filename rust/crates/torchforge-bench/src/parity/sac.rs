@@ -7,7 +7,7 @@ use torchforge_nn::{
 
 use super::{Call, Given, Minibatches, Parity, Updates};
 use crate::Backend;
-use crate::backend::AnySac;
+use crate::backend::{AnySac, any_sac};
 
 /// Updates of the critics, every `policy_frequency`-th one with as many rounds of policy and temperature.
 pub(crate) struct SacParity {
@@ -46,7 +46,7 @@ impl Parity for SacParity {
     fn start(&self, given: &SacGiven) -> Result<SacUpdates, Error> {
         let (networks, range, batch) = (given.networks.clone(), self.range.clone(), given.rewards.len);
         Ok(SacUpdates {
-            sac: AnySac::new(self.backend, networks, range, batch, self.loss)?,
+            sac: any_sac(self.backend, networks, range, batch, self.loss)?,
             policy_frequency: self.policy_frequency,
         })
     }

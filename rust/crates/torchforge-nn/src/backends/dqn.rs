@@ -1,9 +1,9 @@
 //! What DQN's backends have in common.
 
-use crate::{AdamOptions, DenseDqn, DqnUpdate, Error, Mlp, NetworkState};
+use crate::{AdamOptions, DenseDqn, DqnUpdate, Error, Mlp, NetworkState, TensorWriter};
 
 /// A [`DqnUpdate`] that is made of given networks, and gives out what it has learnt.
-pub trait DqnBackend: DqnUpdate {
+pub trait DqnBackend: NetworkState + DqnUpdate {
     /// Networks of equal sizes, with fresh moments; minibatches have `batch` rows.
     ///
     /// # Errors
@@ -19,6 +19,9 @@ pub trait DqnBackend: DqnUpdate {
     where
         Self: Sized;
 
+    /// A network of the same sizes, which gives parameters their names in a file.
+    fn layout(&self) -> &Mlp;
+
     /// The online network's parameters, laid out as [`Mlp::parameters`].
     ///
     /// # Errors
@@ -33,9 +36,24 @@ pub trait DqnBackend: DqnUpdate {
     /// [`Error::Backend`] where the library refuses.
     fn gradients(&self) -> Result<Vec<f32>, Error>;
 
-    /// What of it outlives a stop of the training; none where the library keeps that to itself.
-    fn state(&mut self) -> Option<&mut dyn NetworkState> {
-        None
+    /// Writes the online network's parameters: see [`Mlp::write`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
+    fn write(&self, prefix: &str, tensors: &mut TensorWriter) -> Result<(), Error> {
+        self.layout().write(prefix, &self.parameters()?, tensors);
+        Ok(())
+    }
+
+    /// Writes the gradients of the last update under the same names.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
+    fn write_gradients(&self, prefix: &str, tensors: &mut TensorWriter) -> Result<(), Error> {
+        self.layout().write(prefix, &self.gradients()?, tensors);
+        Ok(())
     }
 }
 
@@ -50,15 +68,15 @@ impl DqnBackend for DenseDqn {
         Self::from_networks(online.clone(), target.clone(), batch, gamma, adam)
     }
 
+    fn layout(&self) -> &Mlp {
+        self.online()
+    }
+
     fn parameters(&self) -> Result<Vec<f32>, Error> {
         Ok(self.online().parameters().to_vec())
     }
 
     fn gradients(&self) -> Result<Vec<f32>, Error> {
         Ok(self.gradients().to_vec())
-    }
-
-    fn state(&mut self) -> Option<&mut dyn NetworkState> {
-        Some(self)
     }
 }

@@ -16,6 +16,12 @@ pub use dqn::DqnBackend;
 pub use ppo::PpoBackend;
 pub use sac::SacBackend;
 
+/// What a library says that keeps its optimiser's state to itself.
+#[cfg(any(feature = "burn", feature = "candle"))]
+fn no_state(library: &'static str) -> crate::Error {
+    crate::Error::Backend { library, reason: "it does not give out its optimiser's state".into() }
+}
+
 /// The shape of each layer's weight, (outputs, inputs), in the order in which [`Mlp::parameters`](crate::Mlp::parameters) lays them out.
 #[cfg(any(feature = "burn", feature = "candle"))]
 fn shapes(network: &crate::Mlp) -> Vec<(usize, usize)> {

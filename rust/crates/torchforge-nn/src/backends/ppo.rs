@@ -1,9 +1,12 @@
 //! What PPO's backends have in common.
 
-use crate::{Activation, AdamOptions, CategoricalPolicy, DensePpo, Error, Mlp, NetworkState, PpoLossOptions};
+use crate::{
+    Activation, AdamOptions, CategoricalPolicy, DensePpo, Error, Mlp, NetworkState, PpoLossOptions,
+    TensorWriter,
+};
 
 /// A [`CategoricalPolicy`] that is made of given networks, and gives out what it has learnt.
-pub trait PpoBackend: CategoricalPolicy {
+pub trait PpoBackend: NetworkState + CategoricalPolicy {
     /// Networks of these parameters with `activation` between their layers, and fresh moments: up to `rows` observations are
     /// evaluated at once, minibatches have `batch` rows.
     ///
@@ -22,6 +25,9 @@ pub trait PpoBackend: CategoricalPolicy {
     where
         Self: Sized;
 
+    /// An actor and a critic of the same sizes, which give parameters their names in a file.
+    fn layouts(&self) -> [&Mlp; 2];
+
     /// The parameters of the actor and of the critic, laid out as [`Mlp::parameters`].
     ///
     /// # Errors
@@ -36,9 +42,30 @@ pub trait PpoBackend: CategoricalPolicy {
     /// [`Error::Backend`] where the library refuses.
     fn gradients(&self) -> Result<[Vec<f32>; 2], Error>;
 
-    /// What of it outlives a stop of the training; none where the library keeps that to itself.
-    fn state(&mut self) -> Option<&mut dyn NetworkState> {
-        None
+    /// Writes the parameters of both networks, after `actor.` and `critic.`: see [`Mlp::write`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
+    fn write(&self, prefix: &str, tensors: &mut TensorWriter) -> Result<(), Error> {
+        write(self.layouts(), prefix, &self.parameters()?, tensors);
+        Ok(())
+    }
+
+    /// Writes the gradients of the last update, cut, under the same names.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Backend`] where the library refuses.
+    fn write_gradients(&self, prefix: &str, tensors: &mut TensorWriter) -> Result<(), Error> {
+        write(self.layouts(), prefix, &self.gradients()?, tensors);
+        Ok(())
+    }
+}
+
+fn write(layouts: [&Mlp; 2], prefix: &str, values: &[Vec<f32>; 2], tensors: &mut TensorWriter) {
+    for ((name, layout), values) in ["actor", "critic"].into_iter().zip(layouts).zip(values) {
+        layout.write(&format!("{prefix}{name}."), values, tensors);
     }
 }
 
@@ -56,15 +83,15 @@ impl PpoBackend for DensePpo {
         Self::new(network(actor), network(critic), rows, batch, options, adam)
     }
 
+    fn layouts(&self) -> [&Mlp; 2] {
+        [self.actor(), self.critic()]
+    }
+
     fn parameters(&self) -> Result<[Vec<f32>; 2], Error> {
         Ok([self.actor(), self.critic()].map(|network| network.parameters().to_vec()))
     }
 
     fn gradients(&self) -> Result<[Vec<f32>; 2], Error> {
         Ok([self.actor_gradients(), self.critic_gradients()].map(<[f32]>::to_vec))
-    }
-
-    fn state(&mut self) -> Option<&mut dyn NetworkState> {
-        Some(self)
     }
 }

@@ -5,7 +5,7 @@ use crate::{
 };
 
 /// A [`SacUpdate`] that is made of given networks, and gives out what it has learnt, under CleanRL's names.
-pub trait SacBackend: SacUpdate {
+pub trait SacBackend: NetworkState + SacUpdate {
     /// Given networks, with fresh moments; minibatches have `batch` rows.
     ///
     /// # Errors
@@ -40,11 +40,6 @@ pub trait SacBackend: SacUpdate {
     ///
     /// [`Error::Backend`] where the library refuses.
     fn write_critic_gradients(&self, prefix: &str, tensors: &mut TensorWriter) -> Result<(), Error>;
-
-    /// What of it outlives a stop of the training; none where the library keeps that to itself.
-    fn state(&mut self) -> Option<&mut dyn NetworkState> {
-        None
-    }
 }
 
 impl SacBackend for DenseSac {
@@ -70,10 +65,6 @@ impl SacBackend for DenseSac {
     fn write_critic_gradients(&self, prefix: &str, tensors: &mut TensorWriter) -> Result<(), Error> {
         self.write_critic_gradients(prefix, tensors);
         Ok(())
-    }
-
-    fn state(&mut self) -> Option<&mut dyn NetworkState> {
-        Some(self)
     }
 }
 

@@ -1,6 +1,7 @@
 //! One of several actions: the actor's outputs are logits.
 
-use super::head::{Distribution, Head, Strip, Weights};
+use super::dense::ppo_update;
+use super::head::{Head, Strip, Weights};
 use super::{CategoricalPolicy, DensePpo, Evaluation, PpoLossOptions, PpoSizes};
 use crate::error::check_actions;
 use crate::kernels::{exp, is_whole, ln};
@@ -74,11 +75,10 @@ impl CategoricalPolicy for DensePpo {
     }
 }
 
-impl Distribution for Categorical {
-    type Value = u32;
-}
+ppo_update!(Categorical, u32);
 
 impl Head for Categorical {
+    type Value = u32;
     type Rows<S: Simd> = Rows<S>;
     const ACTOR: &'static str = "actor.";
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::head::{Head, Strip, Weights};
 use super::surrogate::Surrogate;
-use super::{Categorical, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch, PpoSizes, PpoUpdate};
+use super::{Categorical, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch, PpoSizes};
 use super::{clip_coefficient, shift};
 use crate::error::check_len;
 use crate::kernels::{exp, horizontal_sum, row_weights, sum_of_squares};
@@ -16,7 +16,7 @@ use crate::state::{NetworkState, Visit};
 use crate::thread_pool::ThreadPool;
 use crate::{AdamOptions, Error, Mlp};
 
-/// [`PpoUpdate`] on two [`Mlp`]s with [`Adam`](crate::Adam). After it is made, it allocates nothing.
+/// [`PpoUpdate`](crate::PpoUpdate) on two [`Mlp`]s with [`Adam`](crate::Adam). After it is made, it allocates nothing.
 ///
 /// The actor's outputs are logits of actions, or with [`Normal`](super::Normal) the means of an action's numbers.
 pub struct DensePpo<H = Categorical> {
@@ -104,17 +104,8 @@ impl<H> DensePpo<H> {
 
 #[expect(private_bounds, reason = "kernels are no interface: the distributions are this crate's own")]
 impl<H: Head> DensePpo<H> {
-    /// The first half of an [update](PpoUpdate::update): returns the losses and leaves their gradients, uncut.
-    ///
-    /// # Errors
-    ///
-    /// As of an update.
-    pub fn compute_gradients(&mut self, minibatch: PpoMinibatch<'_, H::Value>) -> Result<PpoLoss, Error> {
-        self.learn(&minibatch, None)
-    }
-
     /// Losses and gradients of a minibatch, and with a learning rate the step.
-    fn learn(
+    pub(super) fn learn(
         &mut self,
         minibatch: &PpoMinibatch<'_, H::Value>,
         learning_rate: Option<f64>,
@@ -126,6 +117,22 @@ impl<H: Head> DensePpo<H> {
     fn check_minibatch(&self, minibatch: &PpoMinibatch<'_, H::Value>) -> Result<(), Error> {
         self.sizes.check_minibatch(minibatch, self.head.action_len())?;
         self.head.check_actions(minibatch.actions)
+    }
+
+    /// How far the policy is from the one that acted.
+    pub(super) fn measure_shift(
+        &mut self,
+        minibatch: &PpoMinibatch<'_, H::Value>,
+    ) -> Result<PolicyShift, Error> {
+        self.check_minibatch(minibatch)?;
+        Ok(dispatch(self.path, shift::MeasureShift { ppo: self, minibatch }))
+    }
+
+    /// The name of the first tensor that is not finite.
+    pub(super) fn find_not_finite(&self) -> Option<String> {
+        let networks = [(self.actor(), H::ACTOR), (self.critic(), "critic.")];
+        let network = networks.into_iter().find_map(|(network, name)| network.first_not_finite(name));
+        network.or_else(|| self.head.first_not_finite())
     }
 
     /// A step with gradients of actor and critic that are given, and the head's own; returns their length before it was cut.
@@ -271,32 +278,54 @@ impl<H: Head> DensePpo<H> {
     }
 }
 
-impl<H: Head> PpoUpdate for DensePpo<H> {
-    type Value = H::Value;
+/// [`PpoUpdate`] with a distribution. For each in words of its own, so that this crate compiles the kernels once, and not
+/// each crate that uses them.
+macro_rules! ppo_update {
+    ($head:ty, $value:ty) => {
+        impl DensePpo<$head> {
+            /// The first half of an [update](crate::PpoUpdate::update): returns the losses and leaves their gradients, uncut.
+            ///
+            /// # Errors
+            ///
+            /// As of an update.
+            pub fn compute_gradients(
+                &mut self,
+                minibatch: crate::PpoMinibatch<'_, $value>,
+            ) -> Result<crate::PpoLoss, Error> {
+                self.learn(&minibatch, None)
+            }
+        }
 
-    fn batch(&self) -> usize {
-        self.sizes.batch
-    }
+        impl crate::PpoUpdate for DensePpo<$head> {
+            type Value = $value;
 
-    fn first_not_finite(&self) -> Option<String> {
-        let networks = [(self.actor(), H::ACTOR), (self.critic(), "critic.")];
-        let network = networks.into_iter().find_map(|(network, name)| network.first_not_finite(name));
-        network.or_else(|| self.head.first_not_finite())
-    }
+            fn batch(&self) -> usize {
+                self.sizes.batch
+            }
 
-    fn policy_shift(&mut self, minibatch: PpoMinibatch<'_, H::Value>) -> Result<PolicyShift, Error> {
-        self.check_minibatch(&minibatch)?;
-        Ok(dispatch(self.path, shift::MeasureShift { ppo: self, minibatch: &minibatch }))
-    }
+            fn first_not_finite(&self) -> Option<String> {
+                self.find_not_finite()
+            }
 
-    fn update(
-        &mut self,
-        minibatch: PpoMinibatch<'_, H::Value>,
-        learning_rate: f64,
-    ) -> Result<PpoLoss, Error> {
-        self.learn(&minibatch, Some(learning_rate))
-    }
+            fn policy_shift(
+                &mut self,
+                minibatch: crate::PpoMinibatch<'_, $value>,
+            ) -> Result<crate::PolicyShift, Error> {
+                self.measure_shift(&minibatch)
+            }
+
+            fn update(
+                &mut self,
+                minibatch: crate::PpoMinibatch<'_, $value>,
+                learning_rate: f64,
+            ) -> Result<crate::PpoLoss, Error> {
+                self.learn(&minibatch, Some(learning_rate))
+            }
+        }
+    };
 }
+
+pub(super) use ppo_update;
 
 impl<H: Head> NetworkState for DensePpo<H> {
     fn visit_state(&mut self, visit: &mut Visit<'_>) -> Result<(), Error> {

@@ -4,14 +4,10 @@ use crate::Error;
 use crate::simd::Simd;
 use crate::state::Visit;
 
-/// A family of distributions of actions.
-pub trait Distribution {
+/// A family of distributions, with what it learns beside the actor's network.
+pub(crate) trait Head {
     /// What actions consist of.
     type Value: Copy;
-}
-
-/// How a family's losses and gradients are computed, with what it learns beside the actor's network.
-pub(crate) trait Head: Distribution {
     /// What sixteen rows of outputs say of the actions taken, kept from the loss to its gradient.
     type Rows<S: Simd>: Copy;
     /// What the names of the actor's tensors begin with.

@@ -10,7 +10,6 @@ mod surrogate;
 
 pub use categorical::Categorical;
 pub use dense::DensePpo;
-pub use head::Distribution;
 pub use normal::{Normal, NormalPpo};
 pub use shift::PolicyShift;
 pub(crate) use sizes::PpoSizes;
@@ -93,6 +92,7 @@ pub struct Evaluation<'a> {
 }
 
 /// An actor and a critic that learn by whole updates. [`CategoricalPolicy`] and [`NormalPolicy`] add how they act.
+#[auto_impl::auto_impl(Box)]
 pub trait PpoUpdate {
     /// What actions consist of: `u32` where one of several is taken, `f32` where they are numbers.
     type Value;
@@ -129,6 +129,7 @@ pub trait PpoUpdate {
 }
 
 /// A policy that chooses one of several actions.
+#[auto_impl::auto_impl(Box)]
 pub trait CategoricalPolicy: PpoUpdate<Value = u32> {
     /// Actions that the policy chooses among.
     fn action_count(&self) -> usize;
@@ -142,6 +143,7 @@ pub trait CategoricalPolicy: PpoUpdate<Value = u32> {
 }
 
 /// A policy whose actions are numbers, each normally distributed for itself.
+#[auto_impl::auto_impl(Box)]
 pub trait NormalPolicy: PpoUpdate<Value = f32> {
     /// Numbers of an action.
     fn action_len(&self) -> usize;

@@ -1,6 +1,7 @@
 //! Actions of numbers: the actor's outputs are their means, and their deviations are the same after every observation.
 
-use super::head::{Distribution, Head, Strip, Weights};
+use super::dense::ppo_update;
+use super::head::{Head, Strip, Weights};
 use super::{DensePpo, NormalPolicy, PpoLossOptions, PpoSizes};
 use crate::buffer::Buffer;
 use crate::error::check_len;
@@ -161,11 +162,10 @@ impl Normal {
     }
 }
 
-impl Distribution for Normal {
-    type Value = f32;
-}
+ppo_update!(Normal, f32);
 
 impl Head for Normal {
+    type Value = f32;
     type Rows<S: Simd> = [S::Vector; 2];
     const ACTOR: &'static str = "actor_mean.";
 

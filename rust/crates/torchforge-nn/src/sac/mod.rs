@@ -125,6 +125,7 @@ pub struct PolicyLoss {
 }
 
 /// A policy, two critics, their targets and a temperature that learn by whole updates (Haarnoja et al., 2018).
+#[auto_impl::auto_impl(Box)]
 pub trait SacUpdate {
     /// Values in an action.
     fn action_len(&self) -> usize;

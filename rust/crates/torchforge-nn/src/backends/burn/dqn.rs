@@ -4,10 +4,10 @@ use burn::tensor::Device;
 
 use super::network::{Learner, Network};
 use super::{indices, rows, values};
-use crate::backends::DqnBackend;
+use crate::backends::{DqnBackend, no_state};
 use crate::debug::debug_sizes;
 use crate::dqn::{DqnSizes, largest_difference};
-use crate::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp};
+use crate::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp, NetworkState, Visit};
 
 /// [`DqnUpdate`] on burn's tensors and its automatic differentiation.
 pub struct BurnDqn {
@@ -16,6 +16,7 @@ pub struct BurnDqn {
     target: Network,
     gamma: f64,
     sizes: DqnSizes,
+    layout: Mlp,
     row: Vec<f32>,
 }
 
@@ -31,9 +32,14 @@ impl DqnBackend for BurnDqn {
     ) -> Result<Self, Error> {
         let sizes = DqnSizes::of(online, target, batch)?;
         let device = Device::flex();
+        let layout = online.clone();
         let online = Learner::new(online, Activation::Relu, adam, &device);
         let target = Network::new(target, Activation::Relu, &device);
-        Ok(Self { device, online, target, gamma, sizes, row: vec![0.0; sizes.actions] })
+        Ok(Self { device, online, target, gamma, sizes, layout, row: vec![0.0; sizes.actions] })
+    }
+
+    fn layout(&self) -> &Mlp {
+        &self.layout
     }
 
     fn parameters(&self) -> Result<Vec<f32>, Error> {
@@ -93,5 +99,11 @@ impl DqnUpdate for BurnDqn {
 
     fn largest_target_difference(&self) -> f32 {
         largest_difference(&self.target.parameters(), &self.online.network.parameters())
+    }
+}
+
+impl NetworkState for BurnDqn {
+    fn visit_state(&mut self, _: &mut Visit<'_>) -> Result<(), Error> {
+        Err(no_state("burn"))
     }
 }

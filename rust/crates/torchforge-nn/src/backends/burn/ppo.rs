@@ -5,12 +5,12 @@ use burn::tensor::{Device, Tensor};
 
 use super::network::Learner;
 use super::{indices, rows, values};
-use crate::backends::PpoBackend;
+use crate::backends::{PpoBackend, no_state};
 use crate::debug::debug_sizes;
 use crate::ppo::{PpoSizes, clip_coefficient};
 use crate::{
-    Activation, AdamOptions, CategoricalPolicy, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions,
-    PpoMinibatch, PpoUpdate,
+    Activation, AdamOptions, CategoricalPolicy, Error, Evaluation, Mlp, NetworkState, PolicyShift, PpoLoss,
+    PpoLossOptions, PpoMinibatch, PpoUpdate, Visit,
 };
 
 /// [`PpoUpdate`] on burn's tensors and its automatic differentiation.
@@ -20,6 +20,7 @@ pub struct BurnPpo {
     critic: Learner,
     options: PpoLossOptions,
     sizes: PpoSizes,
+    layouts: [Mlp; 2],
     log_probabilities: Vec<f32>,
     probabilities: Vec<f32>,
     values: Vec<f32>,
@@ -40,6 +41,7 @@ impl PpoBackend for BurnPpo {
         let device = Device::flex();
         Ok(Self {
             sizes: PpoSizes::of(actor, critic, rows, batch)?,
+            layouts: [actor.clone(), critic.clone()],
             actor: Learner::new(actor, activation, adam, &device),
             critic: Learner::new(critic, activation, adam, &device),
             device,
@@ -48,6 +50,10 @@ impl PpoBackend for BurnPpo {
             probabilities: Vec::new(),
             values: Vec::new(),
         })
+    }
+
+    fn layouts(&self) -> [&Mlp; 2] {
+        self.layouts.each_ref()
     }
 
     fn parameters(&self) -> Result<[Vec<f32>; 2], Error> {
@@ -147,4 +153,10 @@ impl CategoricalPolicy for BurnPpo {
 fn normalised(advantages: Tensor<2>) -> Tensor<2> {
     let centred = advantages.clone() - advantages.clone().mean_dim(0);
     centred / advantages.var(0).sqrt().add_scalar(1e-8)
+}
+
+impl NetworkState for BurnPpo {
+    fn visit_state(&mut self, _: &mut Visit<'_>) -> Result<(), Error> {
+        Err(no_state("burn"))
+    }
 }

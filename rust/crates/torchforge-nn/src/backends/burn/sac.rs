@@ -5,13 +5,13 @@ use burn::tensor::{Device, Tensor, TensorData};
 use super::adam::{Clock, Moments};
 use super::network::{Learner, Network};
 use super::{rows, values};
-use crate::backends::SacBackend;
 use crate::backends::sac::Layout;
+use crate::backends::{SacBackend, no_state};
 use crate::debug::debug_sizes;
 use crate::sac::{HALF_LOG_TWO_PI, LOG_DEVIATION, SQUASH_EPSILON};
 use crate::{
-    ActionRange, Activation, CriticLoss, Error, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch,
-    SacNetworks, SacUpdate, Temperature, TensorWriter,
+    ActionRange, Activation, CriticLoss, Error, NetworkState, PolicyLoss, PolicyNoise, SacLossOptions,
+    SacMinibatch, SacNetworks, SacUpdate, Temperature, TensorWriter, Visit,
 };
 
 /// [`SacUpdate`] on burn's tensors and its automatic differentiation.
@@ -218,5 +218,11 @@ impl SacUpdate for BurnSac {
         for (target, critic) in self.targets.iter_mut().zip(&self.critics) {
             target.approach(&critic.network, self.options.tau);
         }
+    }
+}
+
+impl NetworkState for BurnSac {
+    fn visit_state(&mut self, _: &mut Visit<'_>) -> Result<(), Error> {
+        Err(no_state("burn"))
     }
 }

@@ -4,10 +4,10 @@ use candle_core::{Device, Tensor};
 
 use super::network::{Learner, Network};
 use super::rows;
-use crate::backends::DqnBackend;
+use crate::backends::{DqnBackend, no_state};
 use crate::debug::debug_sizes;
 use crate::dqn::{DqnSizes, largest_difference};
-use crate::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp};
+use crate::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp, NetworkState, Visit};
 
 /// [`DqnUpdate`] on candle's tensors and its automatic differentiation.
 pub struct CandleDqn {
@@ -15,6 +15,7 @@ pub struct CandleDqn {
     target: Network,
     gamma: f64,
     sizes: DqnSizes,
+    layout: Mlp,
     values: Vec<f32>,
 }
 
@@ -58,9 +59,14 @@ impl DqnBackend for CandleDqn {
         adam: AdamOptions,
     ) -> Result<Self, Error> {
         let sizes = DqnSizes::of(online, target, batch)?;
+        let layout = online.clone();
         let online = Learner::new(online, Activation::Relu, adam)?;
         let target = Network::new(target, Activation::Relu)?;
-        Ok(Self { online, target, gamma, sizes, values: vec![0.0; sizes.actions] })
+        Ok(Self { online, target, gamma, sizes, layout, values: vec![0.0; sizes.actions] })
+    }
+
+    fn layout(&self) -> &Mlp {
+        &self.layout
     }
 
     fn parameters(&self) -> Result<Vec<f32>, Error> {
@@ -105,5 +111,11 @@ impl DqnUpdate for CandleDqn {
             (Ok(target), Ok(online)) => largest_difference(&target, &online),
             _ => f32::NAN,
         }
+    }
+}
+
+impl NetworkState for CandleDqn {
+    fn visit_state(&mut self, _: &mut Visit<'_>) -> Result<(), Error> {
+        Err(no_state("candle"))
     }
 }

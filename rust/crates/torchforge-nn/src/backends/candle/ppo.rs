@@ -4,12 +4,12 @@ use candle_core::{Device, Result, Tensor};
 
 use super::network::Learner;
 use super::rows;
-use crate::backends::PpoBackend;
+use crate::backends::{PpoBackend, no_state};
 use crate::debug::debug_sizes;
 use crate::ppo::{PpoSizes, clip_coefficient};
 use crate::{
-    Activation, AdamOptions, CategoricalPolicy, Error, Evaluation, Mlp, PolicyShift, PpoLoss, PpoLossOptions,
-    PpoMinibatch, PpoUpdate,
+    Activation, AdamOptions, CategoricalPolicy, Error, Evaluation, Mlp, NetworkState, PolicyShift, PpoLoss,
+    PpoLossOptions, PpoMinibatch, PpoUpdate, Visit,
 };
 
 /// [`PpoUpdate`] on candle's tensors and its automatic differentiation.
@@ -18,6 +18,7 @@ pub struct CandlePpo {
     critic: Learner,
     options: PpoLossOptions,
     sizes: PpoSizes,
+    layouts: [Mlp; 2],
     log_probabilities: Vec<f32>,
     probabilities: Vec<f32>,
     values: Vec<f32>,
@@ -99,6 +100,7 @@ impl PpoBackend for CandlePpo {
     ) -> std::result::Result<Self, Error> {
         Ok(Self {
             sizes: PpoSizes::of(actor, critic, rows, batch)?,
+            layouts: [actor.clone(), critic.clone()],
             actor: Learner::new(actor, activation, adam)?,
             critic: Learner::new(critic, activation, adam)?,
             options,
@@ -106,6 +108,10 @@ impl PpoBackend for CandlePpo {
             probabilities: Vec::new(),
             values: Vec::new(),
         })
+    }
+
+    fn layouts(&self) -> [&Mlp; 2] {
+        self.layouts.each_ref()
     }
 
     fn parameters(&self) -> std::result::Result<[Vec<f32>; 2], Error> {
@@ -166,4 +172,10 @@ fn normalised(advantages: &Tensor) -> Result<Tensor> {
     let centred = advantages.broadcast_sub(&advantages.mean_all()?)?;
     let variance = centred.sqr()?.sum_all()?.affine(1.0 / (advantages.elem_count() as f64 - 1.0), 0.0)?;
     centred.broadcast_div(&variance.sqrt()?.affine(1.0, 1e-8)?)
+}
+
+impl NetworkState for CandlePpo {
+    fn visit_state(&mut self, _: &mut Visit<'_>) -> std::result::Result<(), Error> {
+        Err(no_state("candle"))
+    }
 }

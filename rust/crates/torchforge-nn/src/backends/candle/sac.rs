@@ -5,13 +5,13 @@ use candle_core::{Device, Result, Tensor, Var};
 use super::adam::Adam;
 use super::network::{Learner, Network};
 use super::rows;
-use crate::backends::SacBackend;
 use crate::backends::sac::Layout;
+use crate::backends::{SacBackend, no_state};
 use crate::debug::debug_sizes;
 use crate::sac::{HALF_LOG_TWO_PI, LOG_DEVIATION, SQUASH_EPSILON};
 use crate::{
-    ActionRange, Activation, CriticLoss, Error, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch,
-    SacNetworks, SacUpdate, Temperature, TensorWriter,
+    ActionRange, Activation, CriticLoss, Error, NetworkState, PolicyLoss, PolicyNoise, SacLossOptions,
+    SacMinibatch, SacNetworks, SacUpdate, Temperature, TensorWriter, Visit,
 };
 
 /// [`SacUpdate`] on candle's tensors and its automatic differentiation.
@@ -251,5 +251,11 @@ impl SacUpdate for CandleSac {
             let moved = target.approach(&critic.network, self.options.tau);
             moved.expect("networks of equal sizes were checked when they were given");
         }
+    }
+}
+
+impl NetworkState for CandleSac {
+    fn visit_state(&mut self, _: &mut Visit<'_>) -> std::result::Result<(), Error> {
+        Err(no_state("candle"))
     }
 }
