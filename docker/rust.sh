@@ -23,7 +23,8 @@ packages="-p torchforge-bench"
 features=
 case $2 in
     # In one go: each alone would have features of its own among the dependencies, and all our crates compiled twice.
-    core) packages="$packages -p torchforge-py" ;;
+    # With the oracle, which this image's tests hold against PyTorch.
+    core) packages="$packages -p torchforge-py"; features="--features torchforge-bench/oracle" ;;
     # One program that needs no file beside it; a module for Python cannot be static.
     edge) export RUSTFLAGS="-C target-feature=+crt-static" ;;
     # Beside the ordinary one: what it takes to compile it, and its size, are its library's own.

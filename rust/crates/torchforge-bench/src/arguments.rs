@@ -44,7 +44,8 @@ FORGE_BENCH_SIMD is the best that is chosen without it.
 bytes stay the same.
 --referee answers forge-bench's referee on stdin (docs/protocol.md) and times nothing by itself.
 --backend has another library compute the networks, where this program was compiled with it.
-oracle makes the first parity update of such an input in double precision, without any kernel.
+oracle makes the first parity update of such an input in double precision, without any kernel, where this program was
+compiled with it.
 
 Prints JSON Lines on stdout: progress events, then one measurement for each case.
 Reads DIR/<case>/<file> of --input and writes DIR/<case>/<file> of --output.";

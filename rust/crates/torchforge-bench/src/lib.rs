@@ -33,6 +33,7 @@ mod grpo;
 mod metrics;
 mod npy;
 mod operation;
+#[cfg(feature = "oracle")]
 mod oracle;
 mod parity;
 mod ppo;
@@ -78,7 +79,12 @@ pub fn run(
         Command::Standalone(asked) => standalone::run(&asked),
         Command::Evaluate(asked) => evaluation::run(&asked),
         Command::Replay(asked) => replay::run(&asked),
+        #[cfg(feature = "oracle")]
         Command::Oracle { of, input, output } => oracle::run(of, &input, &output),
+        #[cfg(not(feature = "oracle"))]
+        Command::Oracle { .. } => Err(Failure::Usage(
+            "this torchforge was compiled without its oracle; compile it with --features oracle".into(),
+        )),
         Command::Sleep => loop {
             std::thread::park();
         },
