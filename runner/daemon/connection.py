@@ -27,17 +27,18 @@ BROKEN_CONNECTION: tuple[type[Exception], ...] = (
 )
 
 
-def connect(*, timeout: int) -> tuple[docker.DockerClient, dict[str, Any]]:
+def connect(*, timeout: int, at: Endpoint | None = None) -> tuple[docker.DockerClient, dict[str, Any]]:
     """The SDK's client, and what the daemon says of itself.
 
     Args:
         timeout: seconds that a single answer of the daemon may take.
+        at: another daemon than the command line's own.
 
     Raises:
         DockerMissing, DockerForbidden, ClientMisconfigured, DockerUnavailable: no daemon can be used; the message
             says why.
     """
-    endpoint = require_daemon()
+    endpoint = require_daemon(at)
     require_client_configuration()
     try:
         client = _client(endpoint, timeout)

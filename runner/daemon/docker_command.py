@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from runner.daemon.client import call_client
-from runner.daemon.endpoint import current_endpoint
+from runner.daemon.endpoint import Endpoint, current_endpoint
 from runner.daemon.unavailable import is_connection_trouble, unavailable
 from runner.system.errors import DockerMissing
 
 
 def docker(
-    *arguments: str, log: Path | None = None, timeout: float | None = None
+    *arguments: str, log: Path | None = None, timeout: float | None = None, at: Endpoint | None = None
 ) -> "subprocess.CompletedProcess[str]":
     """Run ``docker`` to its end, on the daemon that was found first. With ``log``, its whole output goes into that file.
 
@@ -24,24 +24,25 @@ def docker(
         arguments: what follows the word docker.
         log: a file for stdout and stderr together, instead of the result.
         timeout: seconds after which a silent daemon counts as absent.
+        at: another daemon.
 
     Raises:
         DockerMissing: there is no such program, or it cannot be executed.
         DockerUnavailable: ``timeout`` passed, or nothing says which daemon is meant.
     """
-    variables = current_endpoint().environment(os.environ)
+    variables = (at or current_endpoint()).environment(os.environ)
     return call_client(*arguments, environment=variables, log=log, timeout=timeout)
 
 
-def inspect_images(references: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The daemon's facts about these images, by reference. Absent images are left out.
+def inspect_images(references: Sequence[str], at: Endpoint | None = None) -> dict[str, dict[str, Any]]:
+    """The daemon's facts about these images, by reference. Absent images are left out. ``at`` names another daemon.
 
     Raises:
         DockerMissing, DockerUnavailable: no daemon answers.
     """
     found: dict[str, dict[str, Any]] = {}
     # One call asks for all images. Where one is missing, docker still prints the others.
-    result = docker("image", "inspect", *references)
+    result = docker("image", "inspect", *references, at=at)
     if result.returncode != 0 and is_connection_trouble(result.stderr):
         raise unavailable(result.stderr)
     for image in _list(result.stdout):

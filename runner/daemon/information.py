@@ -15,15 +15,15 @@ _SECONDS = 20.0
 _VERSION = re.compile(r"v?\d+\.")
 
 
-def require_daemon() -> Endpoint:
-    """Check that a daemon answers; return its address.
+def require_daemon(at: Endpoint | None = None) -> Endpoint:
+    """Check that a daemon answers; return its address. ``at`` names another than the command line's own.
 
     Raises:
         DockerMissing, DockerForbidden, DockerUnavailable: no daemon can be used; the message says why.
     """
     require_client()
-    endpoint = current_endpoint()
-    answer = docker("version", "--format", "{{.Server.Version}}", timeout=_SECONDS)
+    endpoint = at or current_endpoint()
+    answer = docker("version", "--format", "{{.Server.Version}}", timeout=_SECONDS, at=endpoint)
     if answer.returncode != 0 or not _VERSION.match(answer.stdout):
         raise unavailable(answer.stderr or answer.stdout, endpoint.host)
     return endpoint

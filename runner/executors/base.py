@@ -191,16 +191,19 @@ class Executor(Protocol):
     def execution(self, platform: Platform) -> Execution:
         """How code of this platform is executed here."""
 
-    def machine(self) -> dict[str, Any]:
-        """The description of the machine that launches run on: a record's ``machine``."""
+    def machine(self, platform: Platform) -> dict[str, Any]:
+        """The description of the machine that launches of this platform run on: a record's ``machine``."""
 
-    def state(self) -> dict[str, Any]:
+    def state(self, platform: Platform) -> dict[str, Any]:
         """The state of that machine at this moment: a record's ``launch.state``."""
+
+    def away(self, platform: Platform) -> str | None:
+        """Why the machine of this platform cannot be reached now, or None."""
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """Why this implementation cannot run on this platform here, or None."""
 
-    def cpus(self, limits: Limits) -> CpuSet:
+    def cpus(self, limits: Limits, platform: Platform) -> CpuSet:
         """The CPUs that a launch under these limits gets; fewer than the limits ask for if there are fewer."""
 
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:

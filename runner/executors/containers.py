@@ -1,5 +1,6 @@
 """Containers of a launch. All their rights and limits stand in this module."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from docker.models.containers import Container
@@ -15,6 +16,8 @@ USER = 65532
 # The variables that some daemons store at creation, and others add when the container starts.
 _OF_DAEMON = frozenset({"PATH", "HOSTNAME", "HOME", "TERM", "container"})
 _LONGEST = 300
+# The runner, which is asked first, needs some time to kill.
+_LATE_SECONDS = 60.0
 
 
 def create_container(
@@ -30,10 +33,13 @@ def create_container(
     environment: Mapping[str, str],
     executable_tmp: bool = False,
     stdin_open: bool = False,
+    deadline_seconds: float | None = None,
 ) -> Container:
     """A confined container that is not started yet.
 
     With ``executable_tmp`` it may execute files that it writes to /tmp. With ``stdin_open`` it has a stdin to attach to.
+    The runner kills a launch at its ``deadline_seconds``. Where the connection is broken by then, the kernel there kills
+    a process that has computed for so long.
 
     Raises:
         docker.errors.APIError: the daemon refuses it.
@@ -59,6 +65,7 @@ def create_container(
         ulimits=[
             Ulimit(name="core", soft=0, hard=0),
             Ulimit(name="fsize", soft=most_bytes(limits), hard=most_bytes(limits)),
+            *_processor_time(deadline_seconds, limits),
         ],
         init=True,
         # Closed for good once whoever is attached to it has gone.
@@ -77,6 +84,14 @@ def create_container(
         container.remove(force=True, v=True)
         raise
     return container
+
+
+def _processor_time(deadline_seconds: float | None, limits: Limits) -> tuple[Ulimit, ...]:
+    """No process can use more processor time within its deadline than its CPUs have."""
+    if deadline_seconds is None:
+        return ()
+    seconds = math.ceil(deadline_seconds * limits.cpus + _LATE_SECONDS)
+    return (Ulimit(name="cpu", soft=seconds, hard=seconds),)
 
 
 def _require_environment(

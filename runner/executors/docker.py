@@ -15,30 +15,25 @@ from typing import Any
 from docker.errors import APIError
 from docker.models.containers import Container
 
-from runner.daemon.connection import BROKEN_CONNECTION, connect
-from runner.daemon.endpoint import current_endpoint
-from runner.daemon.enforced_limits import enforced_by
-from runner.daemon.whereabouts import Whereabouts, architecture_of, machine_of_daemon, whereabouts
+from runner.daemon.connection import BROKEN_CONNECTION
 from runner.executors import instructions, threads
 from runner.executors.attached import Output, Witness, connection_broke, in_one_line
 from runner.executors.base import AppliedLimits, Examination, LaunchRequest, LaunchResult
 from runner.executors.container_stdin import ContainerStdin
 from runner.executors.containers import create_container
 from runner.executors.keeper import INPUTS, OUTPUTS, Keeper, keeper
+from runner.executors.site import Site
 from runner.executors.sweep import owner_labels, sweep
 from runner.executors.watch import Streams
-from runner.images.build import ensure_image
 from runner.images.identity import identify
 from runner.images.spec import ImageSpec
 from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
-from runner.records.execution import Execution, ExecutionKind
+from runner.records.execution import Execution
 from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
-from runner.system import machine
-from runner.system.cpus import CpuSet, choose_cpus, cores_here, cpu_beside, usable_cpus
-from runner.system.emulation import emulator_of
+from runner.system.cpus import CpuSet, choose_cpus, cpu_beside
 from runner.system.errors import DockerUnavailable
 from runner.system.orphans import end_orphans
 from runner.system.signals import uninterrupted
@@ -59,47 +54,41 @@ class DockerExecutor:
 
     name = "docker"
 
-    def __init__(self, root: Path, log_directory: Path, *, registry: str | None = None) -> None:
+    def __init__(self, site: Site, root: Path) -> None:
+        """Run containers at ``site``, in images of the checkout at ``root``."""
+        self._site = site
         self._root = root
-        self._log_directory = log_directory
-        self._registry = registry
-        # The daemon that the command line builds on, which a context may choose.
-        self._client, information = connect(timeout=60)
-        self._architecture = architecture_of(information)
-        self._place = whereabouts(information, current_endpoint())
-        self._machine = machine_of_daemon(information, self._place)
-        cpus = int(information["NCPU"])
-        # The affinity of this process says nothing about another machine's CPUs.
-        self._cpus = usable_cpus(cpus) if self._place is Whereabouts.HERE else tuple(range(cpus))
-        self._cores = cores_here() if self._place is Whereabouts.HERE else None
-        self._enforced = (*enforced_by(information), *_ENFORCED)
+        self._client = site.client
+        self._enforced = (*site.enforced, *_ENFORCED)
 
     def execution(self, platform: Platform) -> Execution:
-        """Native where the daemon's machine is this machine and has that architecture; unknown on another machine."""
-        if platform.architecture != self._architecture:
-            here = self._place is Whereabouts.HERE
-            emulator = emulator_of(platform.architecture) if here else None
-            return Execution(kind=ExecutionKind.EMULATED, emulator=emulator)
-        elsewhere = self._place is Whereabouts.ELSEWHERE
-        return Execution(kind=ExecutionKind.UNKNOWN if elsewhere else ExecutionKind.NATIVE, emulator=None)
+        """As the daemon's machine executes that architecture."""
+        return self._site.execution(platform.architecture)
 
-    def machine(self) -> dict[str, Any]:
+    def machine(self, platform: Platform) -> dict[str, Any]:
         """The daemon's."""
-        return self._machine
+        del platform
+        return self._site.machine()
 
-    def state(self) -> dict[str, Any]:
-        """This machine's state where containers run on it; nulls for another machine."""
-        state = machine.state()
-        return dict.fromkeys(state) if self._place is Whereabouts.ELSEWHERE else state
+    def state(self, platform: Platform) -> dict[str, Any]:
+        """The state of the daemon's machine."""
+        del platform
+        return self._site.state()
+
+    def away(self, platform: Platform) -> str | None:
+        """A daemon that answered is there."""
+        del platform
+        return None
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """Every image can be built here."""
         del implementation, platform
         return None
 
-    def cpus(self, limits: Limits) -> CpuSet:
-        """The daemon's last CPUs. Shared cores are known only if the daemon runs on this machine."""
-        return choose_cpus(limits.cpus, self._cpus, self._cores)
+    def cpus(self, limits: Limits, platform: Platform) -> CpuSet:
+        """The daemon's last CPUs. Shared cores are known only where its machine can be read."""
+        del platform
+        return choose_cpus(limits.cpus, self._site.cpus, self._site.topology)
 
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The hash of the image's inputs, without the runner and the templates."""
@@ -108,14 +97,8 @@ class DockerExecutor:
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:
-        """Pull or build the image unless it is there."""
-        image = ensure_image(
-            self._spec(target, toolchain, platform),
-            root=self._root,
-            log_directory=self._log_directory,
-            say=say,
-            registry=self._registry,
-        )
+        """Pull, build or transfer the image unless it is there."""
+        image = self._site.ensure(self._spec(target, toolchain, platform), say)
         return ImageFacts(
             target=target.name,
             architecture=platform.architecture,
@@ -137,7 +120,7 @@ class DockerExecutor:
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Create, fill, run, watch, empty and remove one container, and the keeper beside it."""
-        cpus = self.cpus(request.limits)
+        cpus = self.cpus(request.limits, request.platform)
         limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=self._enforced)
         if refused := cpus.too_few(request.limits.cpus):
             return LaunchResult(limits=limits, not_started=refused)
@@ -154,7 +137,7 @@ class DockerExecutor:
                     return _refused(error, limits)
                 stdin = None
                 if request.on_open is not None:
-                    stdin = ContainerStdin(container, here=self._place is Whereabouts.HERE, cpus=limits.cpus)
+                    stdin = ContainerStdin(container, here=self._site.is_here, cpus=limits.cpus)
                     stack.callback(stdin.close)
                 return _run(request, container, beside, limits, stdin)
         except BROKEN_CONNECTION as error:
@@ -169,7 +152,7 @@ class DockerExecutor:
                 image=_digest(request.keeper_image or request.image),
                 labels=owner_labels(request.deadline_seconds),
                 limits=request.limits,
-                cpuset=cpu_beside(cpus, self._cpus, self._cores),
+                cpuset=cpu_beside(cpus, self._site.cpus, self._site.topology),
                 inputs=request.input_directory is not None,
             )
         )
@@ -195,6 +178,7 @@ class DockerExecutor:
                     labels=owner_labels(request.deadline_seconds),
                     limits=request.limits,
                     cpuset=limits.cpuset,
+                    deadline_seconds=request.deadline_seconds,
                     mounts=beside.mounts if beside else (),
                     executable_tmp=request.executable_tmp,
                     stdin_open=request.on_open is not None,

@@ -39,11 +39,12 @@ from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.system import machine
 from runner.system.caller_limits import limits_below
-from runner.system.cpus import CpuSet, choose_cpus, cores_here, usable_cpus
+from runner.system.cpus import CpuSet, choose_cpus, usable_cpus
 from runner.system.orphans import end_orphans, owner_environment
 from runner.system.signals import die_with_parent, end_group, uninterrupted
 from runner.system.space import no_space, takes
 from runner.system.survivors import no_survivors
+from runner.system.topology import topology_here
 
 IMAGE_FILE = "image.json"
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
@@ -91,16 +92,25 @@ class LocalExecutor:
         except ValueError:
             return Execution(kind=ExecutionKind.UNKNOWN, emulator=None)
 
-    def machine(self) -> dict[str, Any]:
+    def machine(self, platform: Platform) -> dict[str, Any]:
         """This machine."""
+        del platform
         return machine.describe()
 
-    def state(self) -> dict[str, Any]:
+    def state(self, platform: Platform) -> dict[str, Any]:
         """The state of this machine."""
+        del platform
         return machine.state()
 
+    def away(self, platform: Platform) -> str | None:
+        """This machine is there."""
+        del platform
+        return None
+
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
-        """Why not: another architecture, another image's implementation, or a missing program."""
+        """Why not: another machine or architecture, another image's implementation, or a missing program."""
+        if not platform.is_here:
+            return f"{platform.name} is another machine; the local executor runs on this one"
         if platform.architecture != machine.architecture():
             return f"this is {machine.architecture()}; the local executor runs what the host is"
         if self._image is not None and implementation.image.name not in (
@@ -118,9 +128,10 @@ class LocalExecutor:
             return f"{program} has no module {', '.join(missing)}"
         return None
 
-    def cpus(self, limits: Limits) -> CpuSet:
+    def cpus(self, limits: Limits, platform: Platform) -> CpuSet:
         """The last CPUs that this process may use."""
-        return choose_cpus(limits.cpus, usable_cpus(os.cpu_count() or 1), cores_here())
+        del platform
+        return choose_cpus(limits.cpus, usable_cpus(os.cpu_count() or 1), topology_here())
 
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The image's own hash, or that of the checkout on a bare host."""
@@ -155,7 +166,7 @@ class LocalExecutor:
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
         """Run the command in a process group of its own."""
-        cpus = self.cpus(request.limits)
+        cpus = self.cpus(request.limits, request.platform)
         limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=_enforced())
         if refused := cpus.too_few(request.limits.cpus):
             return LaunchResult(limits=limits, not_started=refused)

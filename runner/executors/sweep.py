@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from docker.errors import NotFound
+
 from runner.daemon.connection import BROKEN_CONNECTION
 from runner.system.owner import Fate, Owner
 
@@ -93,6 +95,21 @@ def sweep(client: "DockerClient") -> Remains:
                 client.api.remove_volume(volume)
                 volumes.append(volume)
     return Remains(containers=tuple(containers), volumes=tuple(volumes))
+
+
+def remove_own(client: "DockerClient") -> None:
+    """Remove what this very process left on a daemon to which its connection had broken: it runs nothing there now.
+
+    Raises:
+        BROKEN_CONNECTION: the daemon does not answer.
+    """
+    own = {"label": f"{OWNER_LABEL}={Owner.current()}"}
+    for container in client.api.containers(all=True, filters=own):
+        with contextlib.suppress(NotFound):
+            client.api.remove_container(container["Id"], v=True, force=True)
+    for volume in client.api.volumes(filters=own)["Volumes"] or ():
+        with contextlib.suppress(NotFound):
+            client.api.remove_volume(volume["Name"])
 
 
 def _abandoned(found: Iterable[tuple[str, Mapping[str, str] | None, float]]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from runner.matrix.model import (
     Returns,
     Roofline,
     Side,
+    Slurm,
     Updates,
 )
 
@@ -46,6 +47,7 @@ __all__ = [
     "Returns",
     "Roofline",
     "Side",
+    "Slurm",
     "Updates",
     "load_matrix",
 ]

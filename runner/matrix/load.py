@@ -126,6 +126,7 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path 
     data = source.data
     yield from _profile_name_faults(source)
     yield from _profile_benchmark_faults(source)
+    yield from _platform_faults(source, broken)
     yield from _image_faults(source, broken, folder)
     images = data.get("images")
     known_images = {*OURS, *(images if isinstance(images, dict) else ())}
@@ -189,6 +190,28 @@ def _profile_benchmark_faults(source: Source) -> Iterator[Fault]:
                 key = ".".join(map(str, path))
                 message = f'no benchmark "{benchmark}"{did_you_mean(str(benchmark), known)}'
                 yield Fault(line=source.line_of(path), key=key, message=message)
+
+
+def _platform_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[Fault]:
+    """A platform has one place. Two platforms of one machine would share their records, so a host is named once."""
+    platforms = source.data.get("platforms")
+    hosts: dict[str, str] = {}
+    for name, platform in platforms.items() if isinstance(platforms, dict) else ():
+        path = ("platforms", name)
+        if path in broken:
+            continue
+        if "host" in platform and "slurm" in platform:
+            message = "its cells run on one host or on a Slurm fleet; keep one of host and slurm"
+            yield Fault(
+                line=source.line_of((*path, "slurm")), key=".".join((*path, "slurm")), message=message
+            )
+        if "host" in platform:
+            first = hosts.setdefault(platform["host"], name)
+            if first != name:
+                message = f'"{first}" names this host already; keep one platform for each machine'
+                yield Fault(
+                    line=source.line_of((*path, "host")), key=".".join((*path, "host")), message=message
+                )
 
 
 def _image_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path | None) -> Iterator[Fault]:
@@ -378,11 +401,12 @@ def _limits_faults(benchmark: _Benchmark, limits: dict[str, Any], fault: _FaultA
 def _implementation_faults(
     benchmark: _Benchmark, platforms: dict[str, Any], limits: dict[str, Any], fault: _FaultAt
 ) -> Iterator[Fault]:
+    known = {*platforms, *(each["architecture"] for each in platforms.values() if _has_architecture(each))}
     for key, implementation in benchmark["implementations"].items():
         here = ("implementations", key)
         for index, platform in enumerate(implementation.get("platforms", [])):
-            if platform not in platforms:
-                hint = did_you_mean(platform, platforms)
+            if platform not in known:
+                hint = did_you_mean(platform, known)
                 yield fault(*here, "platforms", index, message=f'no platform "{platform}"{hint}')
         for index, name in enumerate(implementation.get("limits", [])):
             if name not in limits:
@@ -391,6 +415,10 @@ def _implementation_faults(
             if case not in benchmark["cases"]:
                 hint = did_you_mean(case, benchmark["cases"])
                 yield fault(*here, "without", case, message=f'no case "{case}"{hint}')
+
+
+def _has_architecture(platform: Any) -> bool:
+    return isinstance(platform, dict) and isinstance(platform.get("architecture"), str)
 
 
 def _headline_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]:
@@ -522,13 +550,25 @@ def _no_count(text: str, parameters: dict[str, Any]) -> str | None:
 
 def _build(data: dict[str, Any], folder: Path) -> model.Matrix:
     images = {**OURS, **targets_of(data.get("images", {}), folder)}
+    platforms = {name: _platform(name, value) for name, value in data["platforms"].items()}
     return model.Matrix(
         toolchains={name: Toolchain(name=name, **value) for name, value in data["toolchains"].items()},
-        platforms={name: model.Platform(name=name, **value) for name, value in data["platforms"].items()},
+        platforms=platforms,
         limits={name: _limits(name, value) for name, value in data["limits"].items()},
         profiles={name: _profile(name, value) for name, value in data["profiles"].items()},
-        benchmarks={name: _benchmark(name, value, images) for name, value in data["benchmarks"].items()},
+        benchmarks={
+            name: _benchmark(name, value, images, platforms) for name, value in data["benchmarks"].items()
+        },
         registry=data.get("registry"),
+    )
+
+
+def _platform(name: str, value: dict[str, Any]) -> model.Platform:
+    return model.Platform(
+        name=name,
+        architecture=value["architecture"],
+        host=value.get("host"),
+        slurm=model.Slurm(**value["slurm"]) if "slurm" in value else None,
     )
 
 
@@ -555,7 +595,12 @@ def _profile(name: str, value: dict[str, Any]) -> model.Profile:
     )
 
 
-def _benchmark(name: str, value: dict[str, Any], images: Mapping[str, ImageTarget]) -> model.Benchmark:
+def _benchmark(
+    name: str,
+    value: dict[str, Any],
+    images: Mapping[str, ImageTarget],
+    platforms: Mapping[str, model.Platform],
+) -> model.Benchmark:
     returns = value.get("returns")
     return model.Benchmark(
         name=name,
@@ -577,7 +622,8 @@ def _benchmark(name: str, value: dict[str, Any], images: Mapping[str, ImageTarge
             for profile, sizes in value["profiles"].items()
         },
         implementations={
-            key: _implementation(key, each, images) for key, each in value["implementations"].items()
+            key: _implementation(key, each, images, platforms)
+            for key, each in value["implementations"].items()
         },
         without={
             profile: model.ByExecution(
@@ -642,14 +688,19 @@ def _output(file: str, value: dict[str, Any]) -> model.OutputCheck:
 
 
 def _implementation(
-    name: str, value: dict[str, Any], images: Mapping[str, ImageTarget]
+    name: str,
+    value: dict[str, Any],
+    images: Mapping[str, ImageTarget],
+    platforms: Mapping[str, model.Platform],
 ) -> model.Implementation:
-    platforms = value.get("platforms")
+    # An architecture stands for all platforms that have it.
+    named = {*value.get("platforms", ())}
+    offered = tuple(each.name for each in platforms.values() if {each.name, each.architecture} & named)
     return model.Implementation(
         name=name,
         command=tuple(value["command"]),
         image=images[value.get("image", CORE.name)],
-        platforms=tuple(platforms) if platforms else None,
+        platforms=offered or None,
         limits=tuple(value["limits"]) if "limits" in value else None,
         without=value.get("without", {}),
         reference=value.get("reference", False),

@@ -50,11 +50,29 @@ class Side(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Slurm:
+    """The nodes of a Slurm fleet: a partition (None: Slurm's default) and the features that a node must have."""
+
+    partition: str | None = None
+    constraint: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Platform:
-    """An architecture together with the place where it runs (so far this machine's Docker)."""
+    """An architecture together with the place where it runs: this machine, a ``host`` over SSH, or a ``slurm`` fleet.
+
+    ``host`` is the address of another machine, as ``ssh://user@board:22``.
+    """
 
     name: str
     architecture: str
+    host: str | None = None
+    slurm: Slurm | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether its launches run on the machine of the runner's own daemon."""
+        return self.host is None and self.slurm is None
 
 
 class Instructions(Enum):

@@ -1,6 +1,6 @@
 """Cells, and the content key that finds a finished cell again."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import product
@@ -82,6 +82,7 @@ class Selection:
 
     profile: str
     architectures: tuple[str, ...] = ()
+    platforms: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     limits: tuple[str, ...] = ()
@@ -96,6 +97,27 @@ class Selection:
         names = product(benchmark.implementations, benchmark.cases)
         return bool(self.limits_of(matrix, benchmark)) and any(
             self.takes(benchmark.name, *each) for each in names
+        )
+
+    def platforms_of(self, matrix: Matrix, emulated: Callable[[Platform], bool]) -> tuple[Platform, ...]:
+        """The selected platforms. Emulation here stands in only where no selected machine has the architecture.
+
+        Args:
+            matrix: the whole.
+            emulated: whether a platform of this machine is emulated. A platform elsewhere is not asked about.
+        """
+        found = [
+            each
+            for each in matrix.platforms.values()
+            if (not self.architectures or each.architecture in self.architectures)
+            and (not self.platforms or each.name in self.platforms)
+        ]
+        elsewhere = {each.architecture for each in found if not each.is_here}
+        return tuple(
+            each
+            for each in found
+            if each.name in self.platforms
+            or not (each.is_here and each.architecture in elsewhere and emulated(each))
         )
 
     def limits_of(self, matrix: Matrix, benchmark: Benchmark) -> tuple[Limits, ...]:
@@ -116,17 +138,15 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
     Args:
         matrix: the whole.
         selection: what of it.
-        executions: how each platform executes here, by the platform's name. The execution decides sizes and seeds.
+        executions: how each selected platform executes, by its name, and others that may judge emulated cells. The
+            execution decides sizes and seeds.
     """
     profile = matrix.profiles[selection.profile]
+    platforms = selection.platforms_of(matrix, lambda each: executions[each.name].emulated)
     for toolchain in matrix.toolchains.values():
         for limits in matrix.limits.values():
             # The platforms that answer the question come first.
-            for platform in sorted(
-                matrix.platforms.values(), key=lambda each: executions[each.name].emulated
-            ):
-                if selection.architectures and platform.architecture not in selection.architectures:
-                    continue
+            for platform in sorted(platforms, key=lambda each: executions[each.name].emulated):
                 for benchmark in matrix.benchmarks.values():
                     asked_for = bool(selection.only or selection.limits) or (
                         profile.runs(benchmark.name) and not benchmark.on_request
@@ -194,7 +214,14 @@ def _reference_platform(
     elsewhere = benchmark.left_to_longer(profile.name, emulated=execution.emulated)
     if benchmark.reference.name not in elsewhere:
         return None
-    return next((each for each in matrix.platforms.values() if executions[each.name].ranked), None)
+    return next(
+        (
+            each
+            for each in matrix.platforms.values()
+            if each.name in executions and executions[each.name].ranked
+        ),
+        None,
+    )
 
 
 def content_key(

@@ -46,21 +46,25 @@ class Total:
 
 
 class Durations:
-    """The times of earlier launches on one machine, by their work."""
+    """The times of earlier launches on the machine of each platform, by their work."""
 
-    def __init__(self, records: Iterable[Record] = (), *, here: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, records: Iterable[Record] = (), *, machines: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
         """Learn from ``records``, oldest first. A failed launch says nothing about the time of a good launch.
 
         Args:
             records: of any machine.
-            here: the machine that counts, as a record describes it; None for this one.
+            machines: the machine that counts for each platform, by the platform's name, as a record describes it. This
+                one counts for the others.
         """
         self._seen: dict[_Kind, dict[_Cases, list[float]]] = defaultdict(lambda: defaultdict(list))
         launches: dict[str, list[Record]] = defaultdict(list)
-        counts = machine.fingerprint(here)
+        here = machine.fingerprint()
+        counts = {name: machine.fingerprint(each) for name, each in (machines or {}).items()}
         for record in records:
             there = machine.fingerprint(record.machine.plain())
-            if record.launch.exit_code == 0 and there == counts:
+            if record.launch.exit_code == 0 and there == counts.get(record.platform, here):
                 launches[record.launch.id].append(record)
         for members in launches.values():
             first = members[0]

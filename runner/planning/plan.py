@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from runner.executors import instructions
 from runner.executors.base import Executor
@@ -34,13 +35,14 @@ def make_plan(
         store: the records of earlier runs.
         fresh: whether to run again the cells whose records could be reused.
     """
-    executions = _executions(matrix, executor)
+    executions = _executions(matrix, selection, executor)
+    machines = _machines(matrix, executions, executor)
     hashes: dict[ImageKey, str] = {}
     records = store.records()
     known, earlier = newest_by_key(records), Earlier(records)
     every = [
         (_keyed(cell, parts, {} if fresh else known), parts)
-        for cell, parts in _contents(matrix, selection, executor, executions, hashes)
+        for cell, parts in _contents(matrix, selection, executor, executions, machines, hashes)
     ]
     reference_cells = _references(keyed for keyed, _ in every)
     planned = [
@@ -62,6 +64,8 @@ def make_plan(
             )
         ),
         executions=executions,
+        machines=machines,
+        away={name: why for name in executions if (why := executor.away(matrix.platforms[name])) is not None},
         execution_hashes=hashes,
         records=tuple(records),
     )
@@ -78,16 +82,26 @@ def content_keys(
         executor: where the cells would run.
         hashes: the execution hashes that are known already (see `Plan`).
     """
-    executions = _executions(matrix, executor)
+    executions = _executions(matrix, selection, executor)
+    machines = _machines(matrix, executions, executor)
     return frozenset(
         content_hash(part)
-        for _, parts in _contents(matrix, selection, executor, executions, dict(hashes or {}))
+        for _, parts in _contents(matrix, selection, executor, executions, machines, dict(hashes or {}))
         for part in parts.values()
     )
 
 
-def _executions(matrix: Matrix, executor: Executor) -> dict[str, Execution]:
-    return {name: executor.execution(platform) for name, platform in matrix.platforms.items()}
+def _executions(matrix: Matrix, selection: Selection, executor: Executor) -> dict[str, Execution]:
+    """How the selected platforms execute, and those of this machine. No other machine is asked for nothing."""
+    here = {name: executor.execution(each) for name, each in matrix.platforms.items() if each.is_here}
+    selected = selection.platforms_of(matrix, lambda each: here[each.name].emulated)
+    return here | {each.name: executor.execution(each) for each in selected if not each.is_here}
+
+
+def _machines(
+    matrix: Matrix, executions: Mapping[str, Execution], executor: Executor
+) -> dict[str, Mapping[str, Any]]:
+    return {name: executor.machine(matrix.platforms[name]) for name in executions}
 
 
 def _contents(
@@ -95,10 +109,10 @@ def _contents(
     selection: Selection,
     executor: Executor,
     executions: Mapping[str, Execution],
+    machines: Mapping[str, Mapping[str, Any]],
     hashes: dict[ImageKey, str],
 ) -> Iterable[tuple[Cell, Mapping[int, Content]]]:
     """Each selected cell with the contents of its keys. ``hashes`` gains the hash of each new image."""
-    fingerprint = machine.fingerprint(executor.machine())
     for cell in _with_references(list(select(matrix, selection, executions)), executions):
         image = (cell.implementation.image.name, cell.toolchain.name, cell.platform.name)
         if image not in hashes:
@@ -110,7 +124,7 @@ def _contents(
                 execution_hash=hashes[image],
                 execution=executions[cell.platform.name],
                 executor=executor.name,
-                machine=fingerprint,
+                machine=machine.fingerprint(machines[cell.platform.name]),
             ),
         )
 
@@ -173,9 +187,10 @@ def _decide(
 ) -> PlannedCell:
     cell, key = keyed.cell, keyed.key
     reason = (
-        cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name)
-        or instructions.left_out_here(cell.limits, cell.platform, executor.machine()["simd"])
-        or executor.cpus(cell.limits).too_few(cell.limits.cpus)
+        _away(cell, executor)
+        or cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name)
+        or instructions.left_out_here(cell.limits, cell.platform, executor.machine(cell.platform)["simd"])
+        or executor.cpus(cell.limits, cell.platform).too_few(cell.limits.cpus)
         or executor.left_out(cell.implementation, cell.platform)
     )
     decision, record = Decision.RUN, known.get(key)
@@ -188,7 +203,7 @@ def _decide(
         why = "asked to run again, although a record exists"
     elif record.failure is not None:
         why = f"failed before: {record.failure.kind}"
-    elif other := other_cpus(record, cell.limits, executor.cpus(cell.limits)):
+    elif other := other_cpus(record, cell.limits, executor.cpus(cell.limits, cell.platform)):
         why = other
     else:
         decision, why = Decision.REUSE, f"record {record.identifier}"
@@ -201,6 +216,11 @@ def _decide(
         why=why,
         record=record.identifier if record is not None else None,
     )
+
+
+def _away(cell: Cell, executor: Executor) -> str | None:
+    why = executor.away(cell.platform)
+    return None if why is None else f"host away: {why}"
 
 
 def _leave_out_the_incomparable(planned: Sequence[PlannedCell], store: Store) -> list[PlannedCell]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from runner.matrix.images import CORE, ImageTarget
 from runner.planning.cells import Cell
@@ -85,7 +86,8 @@ class Launch:
 class Plan:
     """All selected cells with their decisions, and the launches in their order.
 
-    ``executions`` go by a platform's name, and ``execution_hashes`` by an image's target, toolchain and platform.
+    ``executions`` and ``machines`` go by a platform's name, and ``execution_hashes`` by an image's target, toolchain and
+    platform. ``away`` holds the platforms whose machines cannot be reached, each with the reason.
     ``records`` are the store's records at the time of planning, oldest first.
     """
 
@@ -93,6 +95,8 @@ class Plan:
     cells: tuple[PlannedCell, ...]
     launches: tuple[Launch, ...]
     executions: Mapping[str, Execution]
+    machines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    away: Mapping[str, str] = field(default_factory=dict)
     execution_hashes: Mapping[ImageKey, str] = field(default_factory=dict)
     records: tuple[Record, ...] = ()
 

@@ -40,6 +40,15 @@ class MachineState(Part, frozen=True, kw_only=True):
     cpu_pressure_avg10: Figure | UnsetType | None = UNSET
     throttle_count: Amount | UnsetType | None = UNSET
     cpu_mhz: Figure | UnsetType | None = UNSET
+    throttled: Annotated[
+        Amount | UnsetType | None,
+        Meta(
+            description="The bits of a Raspberry Pi's get_throttled: 1 to 8 hold now, the others held since its start."
+        ),
+    ] = UNSET
+    celsius: Annotated[
+        Figure | UnsetType | None, Meta(description="Of the first thermal zone of the machine.")
+    ] = UNSET
 
 
 class LimitsInForce(Part, frozen=True, kw_only=True):

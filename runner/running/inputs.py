@@ -56,7 +56,7 @@ def ensure_inputs(
             output_directory=temporary,
             on_line=lambda *_: None,
         )
-        with alone(executor, cell.limits, what=name, seconds=deadline_seconds, say=say):
+        with alone(executor, cell.limits, cell.platform, what=name, seconds=deadline_seconds, say=say):
             result = executor.launch(request)
         written = file_hashes(temporary)
         if result.failure is not None and is_full(result.failure.detail):

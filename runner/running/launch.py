@@ -122,14 +122,15 @@ def _start(prepared: PreparedLaunch, around: Surroundings, scratch: Path, keepin
     with alone(
         executor,
         request.limits,
+        request.platform,
         what=prepared.name,
         seconds=request.deadline_seconds,
         say=around.progress.say,
     ):
-        state, started_at, began = executor.state(), datetime.now(UTC), time.monotonic()
+        state, started_at, began = executor.state(request.platform), datetime.now(UTC), time.monotonic()
         around.progress.start(prepared.launch)
         result = executor.launch(request)
-        state_after = executor.state()
+        state_after = executor.state(request.platform)
     # Finished work is kept: an interruption waits until all cells of this launch are stored.
     keeping.enter_context(uninterrupted())
     return EndedLaunch(
@@ -187,7 +188,7 @@ def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundi
         judgement,
         profile=around.profile,
         executor=around.executor.name,
-        machine=around.executor.machine(),
+        machine=around.executor.machine(planned.cell.platform),
     )
     if planned.is_compared_with and record.failed:
         references.forget(around.store, planned.kept_as)

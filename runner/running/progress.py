@@ -37,13 +37,17 @@ class Progress:
         self._stream.flush()
 
     def begin(
-        self, launches: Sequence[Launch], records: Sequence[Record], *, here: Mapping[str, Any] | None = None
+        self,
+        launches: Sequence[Launch],
+        records: Sequence[Record],
+        *,
+        machines: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Learn the durations of launches from earlier ``records`` on the machine ``here`` (None: this machine)."""
+        """Learn the durations of launches from earlier ``records`` on each platform's machine (None: this machine)."""
         self._launches, self._done = launches, 0
         if not launches:
             return
-        self._durations = Durations(records, here=here)
+        self._durations = Durations(records, machines=machines)
         word = "launch" if len(launches) == 1 else "launches"
         self.say(f"{len(launches)} {word} to run, {self._durations.total(launches)}")
 

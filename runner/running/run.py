@@ -1,13 +1,15 @@
 """The run: prepares images, and carries out the planned launches one after another."""
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
 from runner.executors.base import Executor
+from runner.matrix import Platform
 from runner.matrix.images import ImageTarget
 from runner.planning.cells import Cell
-from runner.planning.planned import ImageKey, Plan, room_of
+from runner.planning.planned import ImageKey, Launch, Plan, room_of
 from runner.records.image import ImageFacts
 from runner.records.record import Record
 from runner.records.store import Store
@@ -19,15 +21,19 @@ from runner.running.launch import Surroundings, run_launch
 from runner.running.occasion import UNKNOWN, Occasion
 from runner.running.progress import Progress
 from runner.system.caller_limits import require_addresses
-from runner.system.errors import ImageBuildFailed
+from runner.system.errors import HostAway, ImageBuildFailed
 from runner.system.scratch import sweep_scratch
 
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """The result of a run: the records that it stored, in the order of the launches."""
+    """The result of a run: the records that it stored, in the order of the launches.
+
+    ``away`` holds the platforms whose machines could not be reached any more, each with the reason.
+    """
 
     records: Sequence[Record]
+    away: Mapping[str, str]
 
     @property
     def failed(self) -> tuple[Record, ...]:
@@ -55,8 +61,9 @@ def run(
             StoreError.
     """
     _sweep(executor, store, progress.say)
-    images, secret = _prepare(plan, executor, store, progress.say), new_secret()
-    progress.begin(plan.launches, plan.records, here=executor.machine())
+    away: dict[str, str] = {}
+    images, secret = _prepare(plan, executor, store, away, progress.say), new_secret()
+    progress.begin(plan.launches, plan.records, machines=plan.machines)
     records: list[Record] = []
     if plan.launches:
         with book_of(
@@ -78,11 +85,34 @@ def run(
                 book=book,
             )
             for launch, following in zip_longest(plan.launches, plan.launches[1:]):
-                records += run_launch(launch, around)
+                records += _unless_away(launch, around, away)
                 if following is None or room_of(following.first) != room_of(launch.first):
                     when_whole(launch.first, records)
     progress.end()
-    return Summary(records=records)
+    return Summary(records=records, away=away)
+
+
+def _unless_away(launch: Launch, around: Surroundings, away: dict[str, str]) -> list[Record]:
+    """The records of a launch. One whose machine went away is begun again once; after that nothing is run there.
+
+    The launches of other machines go on. The ledger says of each that was not run why.
+    """
+    platform, say = launch.first.platform.name, around.progress.say
+    for is_last in (False, True):
+        if platform in away:
+            break
+        try:
+            return run_launch(launch, around)
+        except HostAway as error:
+            if is_last:
+                away[platform] = error.why
+                say(f"{error.what}: {error.why}")
+            else:
+                say(f"{error.what}: {error.why}; {launch} begins again")
+    with around.book.launch(launch) as book:
+        book.write(void=f"the machine of {platform} was away")
+    say(f"not run, host away: {launch}")
+    return []
 
 
 def _sweep(executor: Executor, store: Store, say: Callable[[str], None]) -> None:
@@ -94,30 +124,46 @@ def _sweep(executor: Executor, store: Store, say: Callable[[str], None]) -> None
 
 
 def _prepare(
-    plan: Plan, executor: Executor, store: Store, say: Callable[[str], None]
+    plan: Plan, executor: Executor, store: Store, away: dict[str, str], say: Callable[[str], None]
 ) -> dict[ImageKey, tuple[ImageFacts, Mapping[str, str | None]]]:
-    """Every image that the plan's cells need, with its verified versions."""
+    """Every image that the plan's cells need, with its verified versions. ``away`` gains the machines that went away."""
     if plan.launches:
         store.require_writable()
         # The gate computes: what has no room for that is not measured first.
         require_addresses()
-    prepared = {
-        key: (
-            target,
-            cell,
-            _as_planned(plan, key, executor.prepare(target, cell.toolchain, cell.platform, say)),
-        )
-        for key, (target, cell) in _needed(plan).items()
-    }
+    prepared: dict[ImageKey, ImageFacts] = {}
+    needed = _needed(plan)
+    for key, (target, cell) in needed.items():
+        if cell.platform.name in away:
+            continue
+        with _noting(cell.platform, away, say):
+            image = executor.prepare(target, cell.toolchain, cell.platform, say)
+            prepared[key] = _as_planned(plan, key, image)
     if not plan.launches:
         return {}
     verified: dict[ImageKey, tuple[ImageFacts, Mapping[str, str | None]]] = {}
-    for key, (target, cell, image) in prepared.items():
+    for key, image in prepared.items():
+        target, cell = needed[key]
+        if cell.platform.name in away:
+            continue
         what = f"versions of {target.name}"
-        with alone(executor, cell.limits, what=what, seconds=pins.DEADLINE_SECONDS, say=say):
-            software = pins.verified_software(target, cell, image=image, executor=executor, store=store)
-        verified[key] = (image, software)
+        with _noting(cell.platform, away, say):
+            with alone(
+                executor, cell.limits, cell.platform, what=what, seconds=pins.DEADLINE_SECONDS, say=say
+            ):
+                software = pins.verified_software(target, cell, image=image, executor=executor, store=store)
+            verified[key] = (image, software)
     return verified
+
+
+@contextlib.contextmanager
+def _noting(platform: Platform, away: dict[str, str], say: Callable[[str], None]) -> Iterator[None]:
+    """Note that the machine of a platform is away, where it is, and go on."""
+    try:
+        yield
+    except HostAway as error:
+        away[platform.name] = error.why
+        say(f"{error.what}: {error.why}")
 
 
 def _needed(plan: Plan) -> dict[ImageKey, tuple[ImageTarget, Cell]]:

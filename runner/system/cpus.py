@@ -1,14 +1,10 @@
-"""The choice of a launch's CPUs: different cores first, because two threads of one core share its arithmetic units."""
+"""The choice of a launch's CPUs: of one kind, of different cores and near one memory, as far as the machine has them."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 
-_CPUS = Path("/sys/devices/system/cpu")
-# Each CPU with all CPUs of its core, itself among them.
-Cores = Mapping[int, frozenset[int]]
+from runner.system.topology import Topology, kinds_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +41,58 @@ def usable_cpus(machine_cpus: int) -> tuple[int, ...]:
     return tuple(sorted(os.sched_getaffinity(0)))
 
 
-def choose_cpus(count: int, usable: Iterable[int], cores: Cores | None) -> CpuSet:
-    """The last ``count`` usable CPUs, or fewer if there are fewer. One CPU of each core comes before a second of any.
+def choose_cpus(count: int, usable: Iterable[int], topology: Topology | None) -> CpuSet:
+    """``count`` usable CPUs, or fewer if there are fewer.
 
-    They are the last because a host's own work tends to run on the first.
+    They are of one kind, the fastest that has enough: on a mixture the slowest CPU decides. One CPU of each core comes
+    before a second of any, because two threads of one core share its arithmetic units. They are of one NUMA node where
+    one has enough cores. Among equals they are the last, because a host's own work tends to run on the first.
 
     Args:
         count: the number of CPUs.
         usable: the CPUs that may be used.
-        cores: the CPUs that share a core. None if unknown: each CPU then counts as a core.
+        topology: where each CPU stands. None if unknown: each CPU then counts as a core of one kind and node.
     """
-    left = sorted(usable, reverse=True)
+    chosen = _by_cores(count, _pool(count, tuple(usable), topology or {}), topology)
+    siblings = None
+    if topology is not None:
+        groups = {tuple(sorted(_core(cpu, topology) & set(chosen))) for cpu in chosen}
+        siblings = tuple(sorted(group for group in groups if len(group) > 1))
+    return CpuSet(cpus=tuple(sorted(chosen)), siblings=siblings)
+
+
+def cpu_beside(launch: CpuSet, usable: Iterable[int], topology: Topology | None) -> str | None:
+    """A usable CPU that the launch does not have, of another core if one is left.
+
+    None if the launch has every usable CPU.
+    """
+    others = set(usable) - set(launch.cpus)
+    used = set().union(*(_core(cpu, topology) for cpu in launch.cpus))
+    return str(choose_cpus(1, others - used or others, topology)) or None
+
+
+def _pool(count: int, usable: tuple[int, ...], topology: Topology) -> tuple[int, ...]:
+    """The CPUs to choose from: the smallest group that has enough, of the groups in the order of `choose_cpus`."""
+    kinds = kinds_of(usable, topology)
+    for kind in kinds:
+        for group in (*_nodes(kind, topology), kind):
+            if len({_core(cpu, topology) & set(kind) for cpu in group}) >= count:
+                return group
+        if len(kind) >= count:
+            return kind
+    return tuple(usable)
+
+
+def _nodes(cpus: tuple[int, ...], topology: Topology) -> Iterator[tuple[int, ...]]:
+    """The CPUs of each NUMA node, that of the last CPU first."""
+    node = {cpu: topology[cpu].node if cpu in topology else 0 for cpu in cpus}
+    for each in dict.fromkeys(node[cpu] for cpu in sorted(cpus, reverse=True)):
+        yield tuple(cpu for cpu in cpus if node[cpu] == each)
+
+
+def _by_cores(count: int, pool: Iterable[int], topology: Topology | None) -> list[int]:
+    """The last CPUs of a pool, one of each core before a second of any."""
+    left = sorted(pool, reverse=True)
     chosen: list[int] = []
     while left and len(chosen) < count:
         taken: set[int] = set()
@@ -63,47 +100,13 @@ def choose_cpus(count: int, usable: Iterable[int], cores: Cores | None) -> CpuSe
             if cpu not in taken and len(chosen) < count:
                 chosen.append(cpu)
                 left.remove(cpu)
-                taken |= _core(cpu, cores)
-    siblings = None
-    if cores is not None:
-        groups = {tuple(sorted(_core(cpu, cores) & set(chosen))) for cpu in chosen}
-        siblings = tuple(sorted(group for group in groups if len(group) > 1))
-    return CpuSet(cpus=tuple(sorted(chosen)), siblings=siblings)
+                taken |= _core(cpu, topology)
+    return chosen
 
 
-def cpu_beside(launch: CpuSet, usable: Iterable[int], cores: Cores | None) -> str | None:
-    """A usable CPU that the launch does not have, of another core if one is left.
-
-    None if the launch has every usable CPU.
-    """
-    others = set(usable) - set(launch.cpus)
-    used = set().union(*(_core(cpu, cores) for cpu in launch.cpus))
-    return str(choose_cpus(1, others - used or others, cores)) or None
-
-
-@cache
-def cores_here(directory: Path = _CPUS) -> Cores | None:
-    """The CPUs of this machine that share a core, as its kernel says; None if it does not (macOS, some containers)."""
-    found = {}
-    for path in directory.glob("cpu[0-9]*/topology/thread_siblings_list"):
-        try:
-            found[int(path.parts[-3].removeprefix("cpu"))] = frozenset(
-                _read(path.read_text(encoding="ascii"))
-            )
-        except (OSError, ValueError):
-            return None
-    return found or None
-
-
-def _core(cpu: int, cores: Cores | None) -> frozenset[int]:
-    return (cores or {}).get(cpu, frozenset({cpu})) | {cpu}
-
-
-def _read(text: str) -> Iterable[int]:
-    """The numbers of ``0-1,4``."""
-    for part in text.strip().split(","):
-        first, _, last = part.partition("-")
-        yield from range(int(first), int(last or first) + 1)
+def _core(cpu: int, topology: Topology | None) -> frozenset[int]:
+    standing = (topology or {}).get(cpu)
+    return frozenset({cpu}) if standing is None else standing.core | {cpu}
 
 
 def _listed(cpus: Iterable[int]) -> str:

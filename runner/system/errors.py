@@ -94,6 +94,12 @@ class ClientMisconfigured(DockerUnavailable):
     exit_code = 23
 
 
+class HostAway(DockerUnavailable):
+    """The machine of a platform cannot be reached; its cells were not run."""
+
+    exit_code = 32
+
+
 class ImageBuildFailed(ForgeBenchError):
     """A build of an image, or of the base that it stands on, failed."""
 

@@ -79,21 +79,25 @@ class OnGivenImages:
         """As the inner one says."""
         return self._inner.execution(platform)
 
-    def machine(self) -> dict[str, Any]:
+    def machine(self, platform: Platform) -> dict[str, Any]:
         """As the inner one says."""
-        return self._inner.machine()
+        return self._inner.machine(platform)
 
-    def state(self) -> dict[str, Any]:
+    def state(self, platform: Platform) -> dict[str, Any]:
         """As the inner one says."""
-        return self._inner.state()
+        return self._inner.state(platform)
+
+    def away(self, platform: Platform) -> str | None:
+        """As the inner one says."""
+        return self._inner.away(platform)
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """As the inner one says."""
         return self._inner.left_out(implementation, platform)
 
-    def cpus(self, limits: Limits) -> CpuSet:
+    def cpus(self, limits: Limits, platform: Platform) -> CpuSet:
         """As the inner one says."""
-        return self._inner.cpus(limits)
+        return self._inner.cpus(limits, platform)
 
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The execution hash of the image that was given."""
@@ -154,8 +158,8 @@ def run_again(jobs: Sequence[Job], executor: Executor, store: Store, progress: P
     for job in jobs:
         cell = job.cell
         why = (
-            left_out_here(cell.limits, cell.platform, executor.machine()["simd"])
-            or executor.cpus(cell.limits).too_few(cell.limits.cpus)
+            left_out_here(cell.limits, cell.platform, executor.machine(cell.platform)["simd"])
+            or executor.cpus(cell.limits, cell.platform).too_few(cell.limits.cpus)
             or executor.left_out(cell.implementation, cell.platform)
         )
         if why is None:
@@ -274,7 +278,7 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
             execution_hash=executor.identify(cell.implementation.image, cell.toolchain, cell.platform),
             execution=executions[cell.platform.name],
             executor=executor.name,
-            machine=machine.fingerprint(executor.machine()),
+            machine=machine.fingerprint(executor.machine(cell.platform)),
         )
         return KeyedCell(cell=cell, key=key, key_version=newest_key_version())
 
@@ -316,6 +320,7 @@ def _plan(bundle: _Bundle, executor: Executor, records: Sequence[Record]) -> tup
         cells=tuple(planned),
         launches=tuple(launches),
         executions=executions,
+        machines={job.cell.platform.name: executor.machine(job.cell.platform) for job in bundle.jobs},
         execution_hashes={key: facts.execution_hash for key, facts in bundle.images.items()},
         records=tuple(records),
     ), keys

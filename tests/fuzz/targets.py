@@ -334,17 +334,24 @@ class Still:
             kind=ExecutionKind.NATIVE if platform.name == "amd64" else ExecutionKind.EMULATED, emulator=None
         )
 
-    def machine(self) -> dict[str, Any]:
+    def machine(self, platform: Any) -> dict[str, Any]:
+        del platform
         return machine.describe()
 
-    def state(self) -> dict[str, Any]:
+    def state(self, platform: Any) -> dict[str, Any]:
+        del platform
         return machine.state()
+
+    def away(self, platform: Any) -> str | None:
+        del platform
+        return None
 
     def left_out(self, implementation: Any, platform: Any) -> str | None:
         del implementation, platform
         return None
 
-    def cpus(self, limits: Any) -> CpuSet:
+    def cpus(self, limits: Any, platform: Any) -> CpuSet:
+        del platform
         return CpuSet(cpus=tuple(range(limits.cpus)), siblings=None)
 
     def identify(self, target: ImageTarget, toolchain: Any, platform: Any) -> str:

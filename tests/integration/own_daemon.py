@@ -13,8 +13,8 @@ from pathlib import Path
 
 import psutil
 
-from runner.host.foreign import executable
 from runner.system import machine
+from runner.system.elf import executable
 
 Result = subprocess.CompletedProcess[str]
 

@@ -67,6 +67,13 @@ class Context:
         return self._asked.architectures
 
     @cached_property
+    def architectures_here(self) -> tuple[str, ...]:
+        """The architectures that the selected platforms run on this machine, emulated or not."""
+        own = machine.architecture()
+        chosen = self.selection.platforms_of(self.matrix, lambda each: each.architecture != own)
+        return tuple(dict.fromkeys(each.architecture for each in chosen if each.is_here))
+
+    @cached_property
     def shown_architectures(self) -> tuple[str, ...]:
         """The architectures that the tables of a run are limited to; empty for all.
 
@@ -105,6 +112,7 @@ class Context:
             options={
                 "profile": selected.profile,
                 "arch": selected.architectures,
+                "platform": selected.platforms,
                 "only": selected.only,
                 "seeds": tuple(map(str, selected.seeds)),
                 "limits": selected.limits,
@@ -208,11 +216,11 @@ class Context:
             return self._local
         # Imported here: inside an image there is neither a daemon to speak to nor its library.
         try:
-            from runner.executors.docker import DockerExecutor  # noqa: PLC0415
+            from runner.executors.places import Places  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise without_library(error) from error
 
-        return DockerExecutor(ROOT, self.store.root / "logs", registry=self.any_matrix.registry)
+        return Places(ROOT, self.store.root / "logs", registry=self.any_matrix.registry)
 
     @cached_property
     def selection(self) -> Selection:
@@ -220,6 +228,7 @@ class Context:
         return Selection(
             profile=self.options.profile,
             architectures=self.options.architectures,
+            platforms=self.options.platforms,
             only=self.options.only,
             seeds=self.options.seeds,
             limits=self.options.limits,
@@ -260,9 +269,7 @@ class Context:
         if self.executor.name == "docker":
             from runner.host.setup import set_up  # noqa: PLC0415 (a host's business: no image needs it)
 
-            wanted = self.architectures or matrix.architectures
-            if only_builds:
-                wanted = (machine.architecture(),)
+            wanted = (machine.architecture(),) if only_builds else self.architectures_here
             for toolchain in matrix.toolchains.values():
                 set_up(wanted, toolchain, say=self.progress.say, fix=fix or self._asked.set_up)
 

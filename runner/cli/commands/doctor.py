@@ -75,7 +75,7 @@ def _mend(context: Context) -> None:
     if context.executor_name == "local":
         say("nothing to correct: no container is started from here")
         return
-    wanted = context.architectures or context.matrix.architectures
+    wanted = context.architectures_here
     for toolchain in context.matrix.toolchains.values():
         try:
             left = install_missing(wanted, toolchain, say=say)

@@ -20,7 +20,7 @@ def _run(context: Context) -> int:
     plan, executor = context.plan, context.executor.name
     costed = CostedPlan(
         plan=plan,
-        durations=Durations(plan.records, here=context.executor.machine()),
+        durations=Durations(plan.records, machines=plan.machines),
         images=images_needed(plan, context.root) if executor == "docker" else (),
         files=files_of(plan, context.store, executor=executor),
         minutes=context.matrix.profiles[plan.profile].minutes,

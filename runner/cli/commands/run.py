@@ -16,7 +16,7 @@ from runner.records.record import Record
 from runner.records.store import newest_by_key
 from runner.report.html import REPORT
 from runner.running.run import run
-from runner.system.errors import CellsFailed
+from runner.system.errors import CellsFailed, HostAway
 from runner.system.files import write_atomically
 
 
@@ -43,6 +43,7 @@ def _run(context: Context) -> int:
     progress.say(f"tables: {folder}; in one file: {folder / REPORT}")
     if summary.records:
         told.answer(list(newest_by_key(records).values()))
+    away = {**plan.away, **summary.away}
     if summary.failed:
         kinds = {
             f"{each.implementation}: {each.failure.kind}"
@@ -53,6 +54,12 @@ def _run(context: Context) -> int:
             what=f"{len(summary.failed)} of {len(summary.records)} cells failed",
             why="; ".join(sorted(kinds)),
             fix=f"read the tables and the logs under {store.root / 'logs'}; a failed cell is run again at the next call",
+        )
+    if away:
+        raise HostAway(
+            what=f"the cells of {', '.join(away)} were not run: host away",
+            why="; ".join(f"{name}: {why}" for name, why in away.items()),
+            fix="see that the machine is on and reachable by ssh, then run again: finished cells are stored",
         )
     return 0
 

@@ -1,9 +1,10 @@
 """``forge-bench verify``: runs stored cells again on their images, and says which figures come out the same."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from runner.cli.commands.base import Command, Context
 from runner.cli.words.syntax import a_path, minutes
@@ -68,9 +69,7 @@ def _run(context: Context) -> int:
         foreign=foreign,
         stand_ins=tuple(stand_ins.values()),
         launches=outcome.launches + narrow.launches,
-        machine=str(
-            (context.executor.machine() if jobs else machine.describe())["cpu_model"] or "an unknown CPU"
-        ),
+        machine=str(_machine_of(jobs, context)["cpu_model"] or "an unknown CPU"),
     )
     print(as_json(report) if own.json else as_text(report))
     differing = report.counts[Verdict.DIFFERS]
@@ -90,6 +89,11 @@ def _run(context: Context) -> int:
             "--narrow MINUTES starts more processes where an interval is too wide",
         )
     return 0
+
+
+def _machine_of(jobs: Sequence[Job], context: Context) -> Mapping[str, Any]:
+    """The machine that the jobs ran on; this one where nothing ran."""
+    return context.executor.machine(jobs[0].cell.platform) if jobs else machine.describe()
 
 
 def _foreign(

@@ -10,7 +10,7 @@ from runner.system.errors import UsageError
 
 
 def check_names(options: Options, matrix: Matrix) -> None:
-    """Check that the benchmark, the profile, every ``--only`` and every ``--limits`` select something.
+    """Check that the benchmark, profile, platforms, every ``--only`` and every ``--limits`` select something.
 
     Raises:
         UsageError: one selects nothing; the message suggests the nearest name.
@@ -40,7 +40,26 @@ def check_names(options: Options, matrix: Matrix) -> None:
                 why="no benchmark, implementation and case of the matrix have such names",
                 fix="see forge-bench list",
             )
+    _check_platforms(options, matrix)
     _check_limits(options, matrix)
+
+
+def _check_platforms(options: Options, matrix: Matrix) -> None:
+    """Check that the named platforms exist, and that one of them has a selected architecture."""
+    for name in options.platforms:
+        found = matrix.platforms.get(name)
+        if found is None:
+            raise UsageError(
+                what=f'no platform "{name}"{did_you_mean(name, matrix.platforms)}',
+                why="the matrix does not have it",
+                fix=f"choose one of {', '.join(matrix.platforms)}",
+            )
+        if options.architectures and found.architecture not in options.architectures:
+            raise UsageError(
+                what=f"--platform {name} with --arch {', '.join(options.architectures)} selects nothing",
+                why=f"{name} is {found.architecture}",
+                fix="leave --arch out: a platform has one architecture",
+            )
 
 
 def _check_limits(options: Options, matrix: Matrix) -> None:

@@ -15,7 +15,7 @@ from runner.system import terminal
 from runner.system.errors import UsageError
 
 PROGRAM = "forge-bench"
-SELECTION = ("--arch", "--only", "--profile", "--seeds", "--limits")
+SELECTION = ("--arch", "--platform", "--only", "--profile", "--seeds", "--limits")
 EVERY_COMMON = (*SELECTION, "--matrix", "--executor", "--results", "--fresh", "--set-up")
 _SEEDS = 2**32
 _CLOSING = (
@@ -37,6 +37,7 @@ class Options:
     takes: tuple[str, ...]
     benchmark: str | None
     architectures: tuple[str, ...]
+    platforms: tuple[str, ...]
     only: tuple[str, ...]
     profile: str
     seeds: tuple[int, ...]
@@ -82,6 +83,7 @@ def parse(arguments: Sequence[str], commands: Mapping[str, CommandSyntax]) -> Op
         takes=commands[command].takes,
         benchmark=benchmark,
         architectures=tuple(dict.fromkeys(common.arch or ())),
+        platforms=tuple(dict.fromkeys(common.platform or ())),
         only=only if benchmark is None else _of_benchmark(benchmark, only, tuple(commands)),
         profile="quick" if common.profile is None else common.profile,
         seeds=common.seeds or (),
@@ -144,6 +146,12 @@ def common_parser(takes: Container[str] = EVERY_COMMON) -> argparse.ArgumentPars
         action="append",
         choices=ARCHITECTURES,
         help="only this architecture; repeat for several",
+    )
+    add(
+        "--platform",
+        action="append",
+        metavar="NAME",
+        help="only this platform of the matrix; repeat for several",
     )
     add(
         "--only",

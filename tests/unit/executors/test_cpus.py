@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.system.cpus import CpuSet, choose_cpus, cores_here, cpu_beside, usable_cpus
+from runner.system.cpus import CpuSet, choose_cpus, cpu_beside, usable_cpus
+from runner.system.topology import Standing, Topology, topology_of
 
 CPUS = os.cpu_count() or 1
 
@@ -30,13 +30,13 @@ def test_a_daemon_with_another_number_of_cpus_is_another_machine(first_cpu_alone
     assert usable_cpus(CPUS + 3) == tuple(range(CPUS + 3)), first_cpu_alone
 
 
-def machine(cores: int, threads: int = 1, *, apart: bool) -> dict[int, frozenset[int]]:
+def machine(cores: int, threads: int = 1, *, apart: bool) -> Topology:
     """An invented machine. ``apart``: its kernel numbers all first threads and then all second ones."""
     groups = [
         frozenset(core + cores * thread if apart else core * threads + thread for thread in range(threads))
         for core in range(cores)
     ]
-    return {cpu: group for group in groups for cpu in group}
+    return {cpu: Standing(core=group) for group in groups for cpu in group}
 
 
 def test_a_cell_gets_the_last_cpus_and_no_more_than_there_are() -> None:
@@ -68,7 +68,7 @@ def test_a_cell_gets_the_last_cpus_and_no_more_than_there_are() -> None:
 def test_cpus_of_different_cores_come_first_and_siblings_are_told(
     count: int,
     usable: Sequence[int],
-    cores: Mapping[int, frozenset[int]],
+    cores: Topology,
     cpus: tuple[int, ...],
     siblings: tuple[tuple[int, ...], ...],
 ) -> None:
@@ -90,7 +90,7 @@ def test_cpus_of_different_cores_come_first_and_siblings_are_told(
     ],
 )
 def test_what_waits_beside_a_launch_is_on_another_cpu_and_core_where_there_is_one(
-    count: int, usable: Sequence[int], cores: Mapping[int, frozenset[int]] | None, beside: str | None
+    count: int, usable: Sequence[int], cores: Topology | None, beside: str | None
 ) -> None:
     assert cpu_beside(choose_cpus(count, usable, cores), usable, cores) == beside
 
@@ -108,7 +108,9 @@ def test_a_launch_has_its_cpus_for_itself_and_as_many_cores_as_there_are(
     chosen = choose_cpus(count, usable, cores)
     assert set(chosen.cpus) <= usable
     assert len(chosen.cpus) == min(count, len(usable))
-    assert len({cores[cpu] for cpu in chosen.cpus}) == min(count, len({cores[cpu] for cpu in usable}))
+    assert len({cores[cpu].core for cpu in chosen.cpus}) == min(
+        count, len({cores[cpu].core for cpu in usable})
+    )
     beside = cpu_beside(chosen, usable, cores)
     assert (beside is None) is (set(chosen.cpus) == usable)
     assert beside is None or int(beside) in usable - set(chosen.cpus)
@@ -129,15 +131,15 @@ def test_more_cpus_than_there_are_is_said() -> None:
     [
         ({0: "0,2", 1: "1,3", 2: "0,2", 3: "1,3"}, {0: {0, 2}, 1: {1, 3}, 2: {0, 2}, 3: {1, 3}}),
         ({0: "0-1", 1: "0-1"}, {0: {0, 1}, 1: {0, 1}}),
-        ({0: ""}, None),
+        ({0: None}, None),
         ({}, None),
     ],
 )
 def test_the_kernel_says_what_shares_a_core(
-    tmp_path: Path, lists: Mapping[int, str], expected: Mapping[int, set[int]] | None
+    lists: Mapping[int, str | None], expected: Mapping[int, set[int]] | None
 ) -> None:
-    for cpu, text in lists.items():
-        folder = tmp_path / f"cpu{cpu}" / "topology"
-        folder.mkdir(parents=True)
-        (folder / "thread_siblings_list").write_text(f"{text}\n")
-    assert cores_here(tmp_path) == expected
+    files = {
+        f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list": text for cpu, text in lists.items()
+    }
+    found = topology_of(files.get, lists)
+    assert (found and {cpu: set(standing.core) for cpu, standing in found.items()}) == expected

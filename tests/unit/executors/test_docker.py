@@ -11,9 +11,10 @@ from msgspec import structs
 
 from runner.daemon import whereabouts
 from runner.daemon.endpoint import Endpoint
-from runner.executors import docker
+from runner.executors import own_site
 from runner.executors.base import LaunchRequest
 from runner.executors.docker import DockerExecutor
+from runner.executors.own_site import OwnSite
 from runner.matrix import Limits, Platform
 from runner.records.execution import ExecutionKind
 from runner.records.image import ImageFacts
@@ -75,9 +76,9 @@ def executor_of(monkeypatch: pytest.MonkeyPatch, host: str = SOCKET, **said: Any
         raise APIError("no")
 
     client = SimpleNamespace(containers=SimpleNamespace(create=refuse))
-    monkeypatch.setattr(docker, "connect", lambda **_: (client, {**INFORMATION, **said}))
-    monkeypatch.setattr(docker, "current_endpoint", lambda: Endpoint(context="default", host=host))
-    return DockerExecutor(Path("/checkout"), Path("/logs"))
+    monkeypatch.setattr(own_site, "connect", lambda **_: (client, {**INFORMATION, **said}))
+    monkeypatch.setattr(own_site, "current_endpoint", lambda: Endpoint(context="default", host=host))
+    return DockerExecutor(OwnSite(Path("/checkout"), Path("/logs")), Path("/checkout"))
 
 
 def test_a_record_calls_enforced_what_its_daemon_enforces(monkeypatch):
@@ -93,17 +94,17 @@ def test_a_record_of_a_rootless_daemon_without_delegation_does_not_call_its_limi
 
 
 def test_a_launch_that_asks_for_more_cpus_than_the_daemon_has_is_not_started(monkeypatch):
-    monkeypatch.setattr(docker, "usable_cpus", lambda cpus: tuple(range(cpus)))
+    monkeypatch.setattr(own_site, "usable_cpus", lambda cpus: tuple(range(cpus)))
     limits = replace(REQUEST.limits, cpus=9)
     executor = executor_of(monkeypatch)
-    assert executor.cpus(limits).too_few(9) == "its limits ask for 9 CPUs, and 8 may be used here"
+    assert executor.cpus(limits, AMD).too_few(9) == "its limits ask for 9 CPUs, and 8 may be used here"
     result = executor.launch(replace(REQUEST, limits=limits))
-    assert result.not_started == executor.cpus(limits).too_few(9)
+    assert result.not_started == executor.cpus(limits, AMD).too_few(9)
 
 
 def test_of_a_daemon_elsewhere_nothing_is_known_of_what_shares_a_core(monkeypatch):
     executor = executor_of(monkeypatch, KernelVersion="6.6.6")
-    assert executor.cpus(replace(REQUEST.limits, cpus=2)).siblings is None
+    assert executor.cpus(replace(REQUEST.limits, cpus=2), AMD).siblings is None
 
 
 @pytest.mark.parametrize("host", [SOCKET, "tcp://docker:2376"])
@@ -111,8 +112,8 @@ def test_of_a_daemon_elsewhere_nothing_is_known_of_what_shares_a_core(monkeypatc
 def test_a_daemon_on_this_kernel_runs_natively_on_this_machine_however_it_is_reached(monkeypatch, host, cpus):
     executor = executor_of(monkeypatch, host, NCPU=cpus)
     assert executor.execution(AMD).kind is ExecutionKind.NATIVE
-    assert executor.machine() == machine.describe()
-    assert set(executor.state()) == set(machine.state())
+    assert executor.machine(AMD) == machine.describe()
+    assert set(executor.state(AMD)) == set(machine.state())
 
 
 OTHERS: dict[str, dict[str, Any]] = {
@@ -133,18 +134,18 @@ def test_times_of_another_machine_are_ranked_with_nobody_and_bear_no_fact_of_thi
     assert executor.execution(AMD).kind is ExecutionKind.UNKNOWN
     assert executor.execution(ARM).kind is ExecutionKind.EMULATED
     assert executor.execution(ARM).emulator is None, "this kernel's emulator is not that one's"
-    described = executor.machine()
+    described = executor.machine(AMD)
     said = {**INFORMATION, **OTHERS[name]}
     assert (described["kernel"], described["memory_bytes"]) == (said["KernelVersion"], said["MemTotal"])
     assert {described[key] for key in ("cpu_model", "governor", "simd", "caches", "hypervisor")} == {None}
-    assert set(executor.state().values()) == {None}
+    assert set(executor.state(AMD).values()) == {None}
     assert "secret-name" not in str(described)
 
 
 def test_two_servers_of_one_kind_are_two_machines_and_one_is_itself_after_a_new_kernel(monkeypatch):
     def fingerprint(identifier: str, kernel: str) -> dict[str, Any]:
         executor = executor_of(monkeypatch, "ssh://server", ID=identifier, KernelVersion=kernel)
-        return machine.fingerprint(executor.machine())
+        return machine.fingerprint(executor.machine(AMD))
 
     assert fingerprint("A", "6.1") != fingerprint("B", "6.1")
     assert fingerprint("A", "6.1") == fingerprint("A", "6.2")
@@ -162,7 +163,7 @@ DESKTOP = {
 def test_docker_desktop_runs_natively_on_a_part_of_this_machine(monkeypatch):
     executor = executor_of(monkeypatch, **DESKTOP)
     assert executor.execution(AMD).kind is ExecutionKind.NATIVE
-    described, here = executor.machine(), machine.describe()
+    described, here = executor.machine(AMD), machine.describe()
     assert described["cpu_model"] == here["cpu_model"]
     assert (described["logical_cpus"], described["memory_bytes"]) == (4, 8 * GIB)
     assert (described["kernel"], described["os"], described["hypervisor"]) == (
@@ -246,8 +247,8 @@ def test_a_keeper_is_held_to_no_cpu_where_the_launch_has_them_all(monkeypatch, t
 
 def pinned_containers(monkeypatch: pytest.MonkeyPatch, outputs: Path, cpus: int) -> dict[str, str | None]:
     """The CPU set that each container of one launch is created with; the launch itself is refused then."""
-    monkeypatch.setattr(docker, "usable_cpus", lambda cpus: tuple(range(cpus)))
-    monkeypatch.setattr(docker, "cores_here", lambda: None)
+    monkeypatch.setattr(own_site, "usable_cpus", lambda cpus: tuple(range(cpus)))
+    monkeypatch.setattr(own_site, "topology_here", lambda: None)
     pinned: dict[str, str | None] = {}
 
     def create(_: str, *, name: str, cpuset_cpus: str | None, **asked: Any) -> SimpleNamespace:

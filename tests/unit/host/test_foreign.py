@@ -7,6 +7,7 @@ import pytest
 
 from runner.host import foreign
 from runner.system import machine
+from runner.system.elf import executable
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the programs are Linux's")
 
@@ -34,7 +35,7 @@ def test_an_architecture_that_nobody_knows_cannot_be_tried():
 
 def test_the_file_is_what_binutils_would_call_an_executable(tmp_path):
     path = tmp_path / "program"
-    path.write_bytes(foreign.executable(62, b"\x90"))
+    path.write_bytes(executable(62, b"\x90"))
     assert path.read_bytes()[:4] == b"\x7fELF"
     assert path.stat().st_size == 64 + 56 + 1
 

@@ -17,7 +17,8 @@ from runner.executors.outside import seen_of_session
 from runner.records.place import MachineState
 from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.report.tables.warnings import flags_of_load, is_loaded
-from runner.system.cpus import choose_cpus, cores_here, usable_cpus
+from runner.system.cpus import choose_cpus, usable_cpus
+from runner.system.topology import topology_here
 
 HOLDER = """
 import sys
@@ -30,7 +31,7 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows the
 
 
 def cpu_of_launches() -> int:
-    return choose_cpus(1, usable_cpus(os.cpu_count() or 1), cores_here()).cpus[0]
+    return choose_cpus(1, usable_cpus(os.cpu_count() or 1), topology_here()).cpus[0]
 
 
 def test_a_run_waits_for_another_runner_that_uses_its_cpu(tmp_path, capsys):

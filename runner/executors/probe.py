@@ -1,0 +1,148 @@
+"""The probe: a container on another machine that reads the files in which its kernel describes it.
+
+Its program is made of a few instructions, so no image has to be there before the plan is made. It stays while the
+runner uses the machine, because a command in a running container costs less than a container.
+"""
+
+import contextlib
+import hashlib
+import io
+import tarfile
+import uuid
+from collections.abc import Iterable
+
+from docker.types import LogConfig
+
+import docker
+from runner.daemon.connection import BROKEN_CONNECTION
+from runner.executors.containers import USER
+from runner.executors.sweep import owner_labels
+from runner.system.elf import executable
+from runner.system.kernel_files import Read
+from runner.system.signals import uninterrupted
+
+# For each file that an argument names: its content, then four zero bytes. Without an argument it waits for a signal.
+_PROGRAMS = {
+    # Its system calls: open, read, write and close for each file, then exit; or pause.
+    "amd64": (
+        62,
+        bytes.fromhex(
+            "488d5c2410 48833b00 7509 b822000000 0f05 ebf7"
+            "488b3b 4885ff 745b 4883c308 31f6 b802000000 0f05 4189c4"
+            "4489e7 488db42400f0ffff ba00100000 31c0 0f05 85c0 7e10"
+            "89c2 bf01000000 b801000000 0f05 ebd8"
+            "4489e7 b803000000 0f05 6a00 4889e6 ba04000000 bf01000000 b801000000 0f05 58 eb9d"
+            "31ff b83c000000 0f05"
+        ),
+    ),
+    # The same with openat and ppoll.
+    "arm64": (
+        183,
+        bytes.fromhex(
+            "f3430091 610240f9 010100b5"
+            "000080d2 010080d2 020080d2 030080d2 280980d2 010000d4 faffff17"
+            "618640f8 e10300b4 600c8092 020080d2 030080d2 080780d2 010000d4 f40300aa"
+            "e00314aa e10740d1 020082d2 e80780d2 010000d4 1f0000f1 ed000054"
+            "e20300aa e10740d1 200080d2 080880d2 010000d4 f4ffff17"
+            "e00314aa 280780d2 010000d4 ff0f1ff8 e1030091 820080d2 200080d2 080880d2 010000d4 ff430091 e1ffff17"
+            "000080d2 a80b80d2 010000d4"
+        ),
+    ),
+}
+_END = b"\0\0\0\0"
+_READ = "/read"
+# As long as the longest launch: its runner removes it, and a dead one's is swept.
+_SECONDS = 604800.0
+_MEMORY_BYTES = 16 * 2**20
+_PIDS = 32
+# The defaults of Docker hide the name of a board too.
+_HIDDEN = ["/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug"]
+
+
+class Probe:
+    """A running probe."""
+
+    def __init__(self, client: docker.DockerClient, architecture: str) -> None:
+        """Start it.
+
+        Args:
+            client: the daemon of that machine.
+            architecture: of the machine.
+
+        Raises:
+            docker.errors.APIError: the daemon refuses it, or cannot run its program.
+            KeyError: there is no program for that architecture.
+        """
+        self._client = client
+        image = _image(client, architecture)
+        host = client.api.create_host_config(
+            network_mode="none",
+            read_only=True,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            mem_limit=_MEMORY_BYTES,
+            memswap_limit=_MEMORY_BYTES,
+            pids_limit=_PIDS,
+            init=True,
+            log_config=LogConfig(type="none"),
+        )
+        host["MaskedPaths"] = _HIDDEN
+        # An interrupt during this block waits until the container's id is known for the removal.
+        with uninterrupted():
+            created = client.api.create_container(
+                image,
+                command=[_READ],
+                user=f"{USER}:{USER}",
+                name=f"forge-bench-probe-{uuid.uuid4().hex[:8]}",
+                labels=owner_labels(_SECONDS),
+                host_config=host,
+                use_config_proxy=False,
+            )
+            self._container = str(created["Id"])
+        try:
+            client.api.start(self._container)
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self, paths: Iterable[str]) -> Read:
+        """The files at these paths, read now."""
+        wanted = tuple(dict.fromkeys(paths))
+        started = self._client.api.exec_create(
+            self._container, [_READ, *wanted], stdout=True, stderr=False, user=f"{USER}:{USER}"
+        )
+        said: bytes = self._client.api.exec_start(started["Id"])
+        texts = (each.strip(b"\0").decode("utf-8", "replace").strip() for each in said.split(_END))
+        found = {path: text for path, text in zip(wanted, texts, strict=False) if text}
+        return found.get
+
+    def close(self) -> None:
+        """Remove it."""
+        with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
+            self._client.api.remove_container(self._container, force=True, v=True)
+
+
+def program(architecture: str) -> bytes:
+    """The program as a file.
+
+    Raises:
+        KeyError: there is none for that architecture.
+    """
+    return executable(*_PROGRAMS[architecture])
+
+
+def _image(client: docker.DockerClient, architecture: str) -> str:
+    """The image of the program on the daemon; made if it is not there."""
+    content = program(architecture)
+    name, tag = "forge-bench-probe", hashlib.sha256(content).hexdigest()[:12]
+    reference = f"{name}:{tag}"
+    try:
+        client.images.get(reference)
+    except docker.errors.ImageNotFound:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            entry = tarfile.TarInfo(_READ.lstrip("/"))
+            entry.size, entry.mode = len(content), 0o755
+            archive.addfile(entry, io.BytesIO(content))
+        client.api.import_image_from_data(buffer.getvalue(), repository=name, tag=tag)
+    return reference

@@ -1,0 +1,97 @@
+"""An image, streamed from this machine's daemon to another's."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from runner.daemon.docker_command import inspect_images
+from runner.daemon.endpoint import Endpoint, current_endpoint
+from runner.daemon.unavailable import missing
+from runner.images.identity import identify
+from runner.images.inspected import identity_of, manifest_digest_of
+from runner.images.spec import Image, ImageSpec
+from runner.system.errors import DockerUnavailable
+from runner.system.orphans import owner_environment
+from runner.system.signals import die_with_parent
+
+
+def ensure_there(
+    spec: ImageSpec,
+    there: Endpoint,
+    *,
+    root: Path,
+    own_image: Callable[[ImageSpec, Callable[[str], None]], Image],
+    say: Callable[[str], None],
+) -> Image:
+    """The image of ``spec`` on another daemon. It is made here and streamed only where that daemon lacks it.
+
+    Args:
+        spec: the image.
+        there: the daemon.
+        root: the checkout, whose files the image's identity follows from.
+        own_image: makes or finds the image on this machine's daemon.
+        say: takes a line about what is done.
+
+    Raises:
+        DockerUnavailable: it did not arrive.
+    """
+    identity = identify(spec, root)
+    found = inspect_images([spec.tag], at=there).get(spec.tag)
+    if identity_of(found) != identity.identity:
+        own_image(spec, say)
+        say(f"sending {spec.tag}")
+        began = time.monotonic()
+        _stream(spec.tag, there)
+        say(f"sent {spec.tag} in {time.monotonic() - began:.0f} s")
+        found = inspect_images([spec.tag], at=there).get(spec.tag)
+    if found is None or identity_of(found) != identity.identity:
+        raise _lost(spec.tag, "the daemon there has another image of that name")
+    return Image(
+        spec=spec,
+        config_digest=str(found["Id"]),
+        manifest_digest=manifest_digest_of(found),
+        identity=identity.identity,
+        execution_hash=identity.execution_hash,
+        built_seconds=None,
+    )
+
+
+def _stream(tag: str, there: Endpoint) -> None:
+    """``docker save`` here into ``docker load`` there: no disk holds the archive."""
+    environment = {**os.environ, **owner_environment()}
+    try:
+        with subprocess.Popen(
+            ["docker", "image", "save", tag],
+            env=current_endpoint().environment(environment),
+            preexec_fn=die_with_parent(),  # noqa: PLW1509 (it allocates nothing)
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as save:
+            load = subprocess.run(
+                ["docker", "image", "load", "--quiet"],
+                env=there.environment(environment),
+                preexec_fn=die_with_parent(),
+                stdin=save.stdout,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+            if save.stdout is not None:
+                # Where nothing reads any more, the sender ends too.
+                save.stdout.close()
+    except OSError as error:
+        raise missing(error) from error
+    if load.returncode != 0 or save.returncode != 0:
+        raise _lost(tag, " ".join(load.stderr.split())[-300:] or "it could not be read here")
+
+
+def _lost(tag: str, why: str) -> DockerUnavailable:
+    return DockerUnavailable(
+        what=f"{tag} did not arrive on the other machine",
+        why=why,
+        fix="see that it has room (docker info there), and run again",
+    )

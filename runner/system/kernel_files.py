@@ -1,0 +1,39 @@
+"""Files in which a kernel describes its machine, as texts: of this machine, or of another that was asked for them."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+# The text of a file by its path; None where there is none, or where it may not be read.
+Read = Callable[[str], str | None]
+
+CPU = "/sys/devices/system/cpu"
+
+
+def read_here(path: str) -> str | None:
+    """The text of a file of this machine."""
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+
+
+def integer(text: str | None) -> int | None:
+    """A whole number; None where the text is another, or none."""
+    return int(text) if text and text.lstrip("-").isdigit() else None
+
+
+def flag(text: str | None) -> bool | None:
+    """Whether a number is other than zero; None where there is none."""
+    value = integer(text)
+    return None if value is None else bool(value)
+
+
+def numbers(text: str) -> Iterable[int]:
+    """The numbers of ``0-1,4``.
+
+    Raises:
+        ValueError: the text is no such list.
+    """
+    for part in text.strip().split(","):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)

@@ -1,0 +1,113 @@
+"""What a kernel's files say of the processor: its model and how it is run. An unknown fact is null, never a guess."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from runner.system.kernel_files import CPU, Read, flag, integer
+
+CPUINFO = "/proc/cpuinfo"
+_BOARD = "/proc/device-tree/model"
+_SIMD = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512bw", "avx512vl", "asimd", "sve", "sve2")
+_GOVERNOR = f"{CPU}/cpu0/cpufreq/scaling_governor"
+_NO_TURBO, _BOOST = f"{CPU}/intel_pstate/no_turbo", f"{CPU}/cpufreq/boost"
+_SMT = f"{CPU}/smt/active"
+_CACHES = tuple(f"{CPU}/cpu0/cache/index{index}" for index in range(5))
+_PRESSURE = "/proc/pressure/cpu"
+_THROTTLE_COUNT = f"{CPU}/cpu0/thermal_throttle/core_throttle_count"
+# Of a Raspberry Pi's firmware. Its folder has another name on the fifth generation.
+_GET_THROTTLED = tuple(
+    f"/sys/devices/platform/{soc}/{soc}:firmware/get_throttled" for soc in ("soc", "soc@107c000000")
+)
+_TEMPERATURE = "/sys/class/thermal/thermal_zone0/temp"
+
+# The files that the functions below read.
+DESCRIPTION_PATHS = (
+    *(CPUINFO, _BOARD, _GOVERNOR, _NO_TURBO, _BOOST, _SMT),
+    *(f"{index}/{name}" for index in _CACHES for name in ("level", "type", "size")),
+)
+STATE_PATHS = (_PRESSURE, _THROTTLE_COUNT, *_GET_THROTTLED, _TEMPERATURE)
+
+
+def processor(read: Read) -> dict[str, Any]:
+    """The facts of a processor, by their names in a record's ``machine``."""
+    processors = cpuinfo(read)
+    first = processors[0] if processors else {}
+    flags = set((first.get("flags") or first.get("Features") or "").split())
+    return {
+        "cpu_model": first.get("model name") or _arm_model(processors, read),
+        "hypervisor": "hypervisor" in flags if flags else None,
+        "governor": read(_GOVERNOR) or None,
+        "turbo": _turbo(read),
+        "smt": flag(read(_SMT)),
+        "simd": [name for name in _SIMD if name in flags],
+        "caches": _caches(read),
+    }
+
+
+def cpuinfo(read: Read) -> list[Mapping[str, str]]:
+    """The lines of each processor in /proc/cpuinfo."""
+    found: list[Mapping[str, str]] = []
+    for block in (read(CPUINFO) or "").split("\n\n"):
+        lines = [line.partition(":") for line in block.splitlines()]
+        processor = {name.strip(): value.strip() for name, colon, value in lines if colon}
+        if "processor" in processor:
+            found.append(processor)
+    return found
+
+
+def pressure(read: Read) -> float | None:
+    """The share of the last ten seconds in which a process waited for a CPU, in percent."""
+    for line in (read(_PRESSURE) or "").splitlines()[:1]:
+        for word in line.split():
+            name, _, value = word.partition("=")
+            if name == "avg10":
+                return float(value)
+    return None
+
+
+def throttle_count(read: Read) -> int | None:
+    """How often heat slowed the first core down since the machine started."""
+    return integer(read(_THROTTLE_COUNT))
+
+
+def throttled(read: Read) -> int | None:
+    """The bits of a Raspberry Pi's ``get_throttled``."""
+    for path in _GET_THROTTLED:
+        try:
+            return int(read(path) or "", 16)
+        except ValueError:
+            continue
+    return None
+
+
+def temperature(read: Read) -> float | None:
+    """Degrees Celsius in the first thermal zone."""
+    millidegrees = integer(read(_TEMPERATURE))
+    return None if millidegrees is None or millidegrees < 0 else millidegrees / 1000
+
+
+def _arm_model(processors: list[Mapping[str, str]], read: Read) -> str | None:
+    """ARM kernels give numbers, several where big and LITTLE cores differ, and on boards a device-tree name."""
+    board = (read(_BOARD) or "").rstrip("\0") or None
+    cores = dict.fromkeys(
+        (each.get("CPU implementer"), each["CPU part"]) for each in processors if "CPU part" in each
+    )
+    if not cores:
+        return board
+    model = "ARM " + " and ".join(f"implementer {implementer} part {part}" for implementer, part in cores)
+    return f"{board} ({model})" if board else model
+
+
+def _turbo(read: Read) -> bool | None:
+    no_turbo = flag(read(_NO_TURBO))
+    return not no_turbo if no_turbo is not None else flag(read(_BOOST))
+
+
+def _caches(read: Read) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for index in _CACHES:
+        level, kind, size = (read(f"{index}/{name}") for name in ("level", "type", "size"))
+        if level and kind and size:
+            suffix = {"Data": "d", "Instruction": "i"}.get(kind, "")
+            found[f"L{level}{suffix}"] = size
+    return found
