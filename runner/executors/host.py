@@ -50,7 +50,7 @@ class HostExecutor:
         self._site: SshSite | None = self._open()
         self._seen = self._site.machine()
         self._docker = DockerExecutor(self._site, root)
-        atexit.register(self._leave)
+        atexit.register(self.close)
 
     def execution(self, platform: Platform) -> Execution:
         """As the probe found it."""
@@ -172,7 +172,8 @@ class HostExecutor:
             self._site.close(broken=True)
             self._site = None
 
-    def _leave(self) -> None:
+    def close(self) -> None:
+        """Leave the machine. The end of the process does so too."""
         if self._site is not None:
             self._site.close()
             self._site = None

@@ -49,6 +49,7 @@ _PROGRAMS = {
         ),
     ),
 }
+IMAGE = "forge-bench-probe"
 _END = b"\0\0\0\0"
 _READ = "/read"
 # As long as the longest launch: its runner removes it, and a dead one's is swept.
@@ -134,8 +135,8 @@ def program(architecture: str) -> bytes:
 def _image(client: docker.DockerClient, architecture: str) -> str:
     """The image of the program on the daemon; made if it is not there."""
     content = program(architecture)
-    name, tag = "forge-bench-probe", hashlib.sha256(content).hexdigest()[:12]
-    reference = f"{name}:{tag}"
+    tag = hashlib.sha256(content).hexdigest()[:12]
+    reference = f"{IMAGE}:{tag}"
     try:
         client.images.get(reference)
     except docker.errors.ImageNotFound:
@@ -144,5 +145,5 @@ def _image(client: docker.DockerClient, architecture: str) -> str:
             entry = tarfile.TarInfo(_READ.lstrip("/"))
             entry.size, entry.mode = len(content), 0o755
             archive.addfile(entry, io.BytesIO(content))
-        client.api.import_image_from_data(buffer.getvalue(), repository=name, tag=tag)
+        client.api.import_image_from_data(buffer.getvalue(), repository=IMAGE, tag=tag)
     return reference
