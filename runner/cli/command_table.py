@@ -19,6 +19,7 @@ _MODULES = {
     "show": "show_record",
     "export": "export",
     "publish": "publish",
+    "bundle": "bundle",
     "list": "listing",
     "init": "init",
     "setup": "setup",

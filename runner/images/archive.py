@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import lzma
+import re
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -17,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.system.bounded_archive import BoundedTarFile
+from runner.system.bounded_archive import BoundedTarFile, BoundedTarInfo
 from runner.system.errors import ImageNotFound
+from runner.system.plain_tar import Piece
 
 # A configuration has some kilobytes; of what is read only a few texts are kept.
 _LARGEST_JSON = 2**21
@@ -109,6 +111,42 @@ def write_alone(path: Path, digest: str, *, name: str, into: Path) -> ArchivedIm
                 with _content(path, archive, member) as content:
                     alone.addfile(entry, content)
     return image
+
+
+def layers_of(path: Path, image: ArchivedImage) -> tuple[Piece, ...]:
+    """Where each layer of an image lies in an archive that is not compressed, bottom first.
+
+    Raises:
+        ImageNotFound: the archive does not hold the whole image.
+    """
+    if image.layers is None:
+        raise unreadable(path, f"there is no whole image {image.digest} in it")
+    with _archive(path) as archive:
+        members = [_layer(path, archive, each) for each in image.layers]
+    return tuple(Piece(path=path, offset=each.offset_data, size=each.size) for each in members)
+
+
+def small_files(path: Path, image: ArchivedImage, wanted: re.Pattern[str]) -> dict[str, bytes]:
+    """The regular files of an image whose paths match ``wanted``; an upper layer replaces what is below.
+
+    A file that an upper layer removed is still found. Files of more than 2 MiB are left out.
+
+    Raises:
+        ImageNotFound: the archive does not hold the whole image, or a layer is no tar.
+    """
+    found: dict[str, bytes] = {}
+    with _archive(path) as archive:
+        for layer in dict.fromkeys(image.layers or ()):
+            with (
+                _content(path, archive, _layer(path, archive, layer)) as content,
+                tarfile.open(fileobj=content, tarinfo=BoundedTarInfo) as files,
+            ):
+                for entry in files:
+                    name = entry.name.removeprefix("./")
+                    if entry.isreg() and entry.size <= _LARGEST_JSON and wanted.fullmatch(name):
+                        with _content(path, files, entry) as file:
+                            found[name] = file.read()
+    return found
 
 
 def unreadable(path: Path, why: str) -> ImageNotFound:

@@ -174,6 +174,28 @@ def _in_archive(path: Path) -> Iterator[Candidate]:
         )
 
 
+def save(digests: Iterable[str], into: Path) -> None:
+    """Write images of the daemon as one archive, without names, to ``into``.
+
+    Raises:
+        NoSpace: the disk is full.
+        ImageNotFound: the daemon does not write them.
+    """
+    wanted = sorted(set(digests))
+    result = docker("save", "--output", str(into), *wanted)
+    if result.returncode != 0:
+        said = " ".join(result.stderr.split())[-300:]
+        if is_connection_trouble(result.stderr):
+            raise unavailable(result.stderr)
+        if is_full(result.stderr):
+            raise no_space("saving images failed", said)
+        raise ImageNotFound(
+            what="the daemon does not save these images",
+            why=said,
+            fix=f"see what it says itself: docker save --output FILE {' '.join(wanted)}",
+        )
+
+
 def _load(path: Path, digest: str) -> dict[str, Any] | None:
     """Load one image of an archive, under a name of our own alone: without one it would be swept away."""
     name = f"forge-bench:verify-{digest.partition(':')[2][:12]}"
@@ -185,11 +207,14 @@ def _load(path: Path, digest: str) -> dict[str, Any] | None:
             raise no_space(f"loading {path} failed", " ".join(result.stderr.split())[-300:])
         raise unreadable(path, f"docker load: {' '.join(result.stderr.split())[-300:]}")
     inspected = inspect(name)
-    return inspected if inspected is not None and _is_it(inspected, image) else None
+    return inspected if inspected is not None and is_it(inspected, image) else None
 
 
-def _is_it(inspected: Mapping[str, Any], image: ArchivedImage) -> bool:
-    """By the digest; by each layer's where the daemon's store goes by manifests instead. No label counts."""
+def is_it(inspected: Mapping[str, Any], image: ArchivedImage) -> bool:
+    """Whether an image of the daemon is one of an archive.
+
+    By the digest; by each layer's where the daemon's store goes by manifests instead. No label counts.
+    """
     layers = (inspected.get("RootFS") or {}).get("Layers")
     return inspected["Id"] == image.digest or (bool(layers) and layers == image.layer_hashes)
 

@@ -4,7 +4,7 @@ import tarfile
 from typing import Self
 
 # An image has hundreds at the most. Each is kept, and takes more memory than its header in the file.
-_MOST_ENTRIES = 20_000
+MOST_ENTRIES = 20_000
 
 # Names, links and extended attributes; those of an image's files are a few hundred bytes.
 _LARGEST_HEADER = 2**20
@@ -47,6 +47,6 @@ class BoundedTarFile(tarfile.TarFile):
             tarfile.ReadError: there are more than any image has.
         """
         entry = super().next()
-        if len(self.members) > _MOST_ENTRIES:  # type: ignore[attr-defined]  # typeshed knows of no list
-            raise tarfile.ReadError(f"more than {_MOST_ENTRIES} entries")
+        if len(self.members) > MOST_ENTRIES:  # type: ignore[attr-defined]  # typeshed knows of no list
+            raise tarfile.ReadError(f"more than {MOST_ENTRIES} entries")
         return entry

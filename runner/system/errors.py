@@ -208,6 +208,12 @@ class CpusTaken(ForgeBenchError):
     exit_code = 31
 
 
+class DamagedBundle(StoreError):
+    """A bundle is not what was written: a byte of it changed, or a file was added or left out."""
+
+    exit_code = 36
+
+
 class OutputLost(ForgeBenchError):
     """The work is done, and its results could not be written to stdout."""
 

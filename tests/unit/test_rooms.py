@@ -24,7 +24,7 @@ ROOMS = (
         "gate",
         "running",
     ),
-    *("figures", "report", "publishing", "verify", "host", "cli"),
+    *("figures", "report", "publishing", "verify", "bundles", "host", "cli"),
 )
 FILES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

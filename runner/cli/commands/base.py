@@ -181,9 +181,16 @@ class Context:
         Raises:
             UsageError: the named place does not exist.
         """
-        if self._asked.results is None:
-            return self.store
-        place = named_path(str(self._asked.results), self.published)
+        return self.store if self._asked.results is None else self.source_at(str(self._asked.results))
+
+    def source_at(self, text: str) -> RecordSource:
+        """The publication of this name, or what lies in this folder, for reading.
+
+        Raises:
+            UsageError: it does not exist.
+            DamagedRecord, DamagedLedger: it is a publication, and not what it says of itself.
+        """
+        place = named_path(text, self.published)
         _require_directory(place)
         return self.publication_at(place.resolve()) or Store(place.resolve())
 
@@ -284,7 +291,7 @@ def _require_directory(place: Path) -> None:
         raise UsageError(
             what=f"there is no results directory {place}",
             why="it is no directory" if place.exists() else "it is not there",
-            fix="check the spelling of --results; a run makes the directory",
+            fix="check the spelling; a run makes the directory that --results names",
         )
 
 

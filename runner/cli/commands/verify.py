@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from runner.bundles.read import opened_bundle
 from runner.cli.commands.base import Command, Context
 from runner.cli.words.syntax import a_path, minutes
 from runner.planning.cells import Selection
@@ -38,8 +39,25 @@ _NOTHING = Outcome(records={}, left_out={}, launches=0)
 
 
 def _run(context: Context) -> int:
+    own = context.own
+    if (own.path is None) == (own.bundle is None):
+        raise UsageError(
+            what="verify needs records, or a bundle"
+            if own.path is None
+            else "verify takes records or a bundle",
+            why="it is called with both" if own.path else "neither a path nor --bundle names any",
+            fix="name a record, a directory or a publication; or give --bundle FILE alone",
+        )
+    if own.bundle is None:
+        return _verify(_named(str(own.path), context), context)
+    with opened_bundle(own.bundle) as results:
+        context.progress.say(f"{own.bundle} is as it was written")
+        return _verify(_read(results, context), context)
+
+
+def _verify(found: Sequence[Record], context: Context) -> int:
     own, say = context.own, context.progress.say
-    records = _selected(_named(str(own.path), context), context)
+    records = _selected(found, context)
     say(f"{len(records)} records are as they were sealed")
     works = {record.identifier: load_work(record) for record in records if lacks(record) is None}
     foreign = _foreign(records, works, context)
@@ -140,8 +158,12 @@ def _other_work(foreign: dict[str, tuple[str, ...]], total: int | None, more: st
 def _named(text: str, context: Context) -> Sequence[Record]:
     """The records at a path or in a publication; or the one whose identifier begins with the text after ``#``."""
     address = address_of(text, context.published)
-    records = read_records(address.path, opened=context.publication_at(address.path))
+    records = _read(address.path, context)
     return records if address.prefix is None else (record_beginning(records, address.prefix),)
+
+
+def _read(path: Path, context: Context) -> Sequence[Record]:
+    return read_records(path, opened=context.publication_at(path))
 
 
 def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]:
@@ -177,6 +199,9 @@ def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, StandIn
     if context.executor.name == "local":
         refuse_images(asked)
         return own_image(works, context.executor, any_image=own.any_image, say=say)
+    if own.bundle is not None:
+        # A bundle is an archive of its images too.
+        asked.insert(0, str(own.bundle))
     recorded = [facts for work in works for facts in (work.core, work.image)]
     stand_ins = find_images(recorded, asked=asked, any_image=own.any_image, say=say)
     _require_emulation({stand_in.facts.architecture for stand_in in stand_ins.values()}, works[0])
@@ -246,8 +271,15 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "path",
         type=a_path,
+        nargs="?",
         metavar="RECORD|DIRECTORY|PUBLICATION[#PREFIX]",
         help="a record's file, a directory of results, or a publication; with # only the record that begins so",
+    )
+    parser.add_argument(
+        "--bundle",
+        type=a_path,
+        metavar="FILE",
+        help="a file of the command bundle: its records and images, without registry and network",
     )
     parser.add_argument(
         "--image",
@@ -280,6 +312,6 @@ COMMAND = Command(
     summary="run stored cells again on their images and say which figures come out the same",
     takes=("--arch", "--only", "--seeds", "--limits", "--matrix", "--executor"),
     add_options=_add_options,
-    examples=("verify 2026-11-22-dqn-full --only dqn/rust",),
+    examples=("verify 2026-11-22-dqn-full --only dqn/rust", "verify --bundle 2026-11-26-gae-dqn.tar"),
     run=_run,
 )
