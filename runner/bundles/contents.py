@@ -26,10 +26,9 @@ MANIFEST = "manifest.json"
 
 
 class BundledImage(Part, frozen=True, kw_only=True):
-    """An image of a bundle: what it is here, the digest of its configuration, and which of the records' it stands for."""
+    """An image of a bundle: the digest of its configuration, and how close it is to each image that records name."""
 
     config_digest: Digest
-    image: ImageFacts
     stands_for: tuple[ImageFacts, ...]
     likeness: tuple[str, ...]
 

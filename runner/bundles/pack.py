@@ -110,7 +110,6 @@ def _saved(stand_ins: Mapping[ImageFacts, StandIn], archive: Path, say: Callable
         members = [each for each in stand_ins.values() if each.facts.config_digest == digest]
         known[image.digest] = BundledImage(
             config_digest=image.digest,
-            image=members[0].facts,
             stands_for=tuple(each.recorded for each in members),
             likeness=tuple(str(each) for each in members),
         )

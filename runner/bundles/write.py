@@ -118,7 +118,7 @@ def _image_files(images: SavedImages) -> dict[str, Content]:
 def _described(archive: Path, image: ArchivedImage, known: BundledImage) -> dict[str, bytes]:
     """The bill of materials and the licences of an image, where it has them."""
     inside = small_files(archive, image, re.compile(f"{_BILL}|{_LICENCES.pattern}"))
-    facts = known.image
+    facts = known.stands_for[0]
     name = f"{facts.target}-{facts.architecture}-{_hexadecimal(image.digest)[:_BRIEF]}"
     bill = inside.pop(_BILL, None)
     found = {f"licences/{name}.tar": packed(inside)} if inside else {}

@@ -53,7 +53,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Setting:
+class Setting:
     """The facts that two records must share before their times are compared."""
 
     platform: str
@@ -205,7 +205,7 @@ def compare(
     names = tuple(dict.fromkeys((base, against)))
     places = f" on {' and '.join(architectures)}" if architectures else ""
     subject = f"{benchmark}{f' {case}' if case else ''}{places}"
-    groups = {setting: believed(newest_work(members)) for setting, members in _by_setting(found).items()}
+    groups = {setting: believed(newest_work(members)) for setting, members in by_setting(found).items()}
     _require_ranked(found, [record for members in groups.values() for record in members], names, subject)
     best: dict[tuple[str, str, str, str], tuple[tuple[bool, Age], Comparison]] = {}
     for setting, members in groups.items():
@@ -291,10 +291,11 @@ def _as_object(result: Comparison) -> dict[str, Any]:
     }
 
 
-def _by_setting(records: Iterable[Record]) -> Mapping[_Setting, list[Record]]:
-    groups: dict[_Setting, list[Record]] = {}
+def by_setting(records: Iterable[Record]) -> Mapping[Setting, list[Record]]:
+    """The records by the facts that two must share before their times are compared."""
+    groups: dict[Setting, list[Record]] = {}
     for record in records:
-        setting = _Setting(
+        setting = Setting(
             platform=record.platform,
             toolchain=record.cell.toolchain,
             limits=record.cell.limits,
@@ -308,7 +309,7 @@ def _by_setting(records: Iterable[Record]) -> Mapping[_Setting, list[Record]]:
 
 
 def _compare_one(
-    setting: _Setting,
+    setting: Setting,
     *,
     members: Sequence[Record],
     benchmark: str,

@@ -226,6 +226,12 @@ class NothingToCompare(ForgeBenchError):
     exit_code = 9
 
 
+class Regressed(ForgeBenchError):
+    """A cell is slower than it was, or fails now."""
+
+    exit_code = 37
+
+
 class Interrupted(ForgeBenchError):
     """The user stopped the run; what was finished is stored."""
 

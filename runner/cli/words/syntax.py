@@ -33,6 +33,19 @@ def minutes(text: str) -> float:
     return number
 
 
+def percent(text: str) -> float:
+    """A share that a user gives in per cent, such as ``2%`` or ``2``; at least 0.1 and below 100."""
+    try:
+        number = float(text.removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if not 0.1 <= number < 100:  # noqa: PLR2004 (per cent)
+        raise argparse.ArgumentTypeError(
+            f"a share is a number of per cent from 0.1, such as 2%, not {text!r}"
+        )
+    return number / 100
+
+
 @dataclass(frozen=True, kw_only=True)
 class CommandSyntax:
     """One word of the command line.

@@ -45,9 +45,7 @@ class Saved:
             config_digest=self.digest,
             manifest_digest=None,
         )
-        known = BundledImage(
-            config_digest=self.digest, image=facts, stands_for=(facts,), likeness=("the record's own",)
-        )
+        known = BundledImage(config_digest=self.digest, stands_for=(facts,), likeness=("the record's own",))
         return SavedImages(archive=self.archive, known={self.digest: known})
 
 
