@@ -32,7 +32,11 @@ class Machine(Part, frozen=True, kw_only=True):
 
 
 class MachineState(Part, frozen=True, kw_only=True):
-    """The state of the machine at one moment; null where unknown."""
+    """The state of the machine at one moment; null where unknown, and absent in older records.
+
+    ``throttle_count``, ``quota_throttle_count``, ``stolen_seconds`` and ``swapped_pages`` count since the start of the
+    system. The first was that of one processor in older records, and is the sum of all now.
+    """
 
     load_1m: Figure | UnsetType | None = UNSET
     memory_available_bytes: Amount | UnsetType | None = UNSET
@@ -49,6 +53,13 @@ class MachineState(Part, frozen=True, kw_only=True):
     celsius: Annotated[
         Figure | UnsetType | None, Meta(description="Of the first thermal zone of the machine.")
     ] = UNSET
+    governor: str | UnsetType | None = UNSET
+    turbo: bool | UnsetType | None = UNSET
+    memory_pressure_avg10: Figure | UnsetType | None = UNSET
+    io_pressure_avg10: Figure | UnsetType | None = UNSET
+    quota_throttle_count: Amount | UnsetType | None = UNSET
+    stolen_seconds: Figure | UnsetType | None = UNSET
+    swapped_pages: Amount | UnsetType | None = UNSET
 
 
 class LimitsInForce(Part, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 import random
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -40,11 +40,14 @@ if TYPE_CHECKING:
     from runner.gate import Hearing, Judgement
 
 
+Accept = Callable[[Record], None]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """The parts that all launches of a run share. Each image comes with the versions that it holds.
 
-    Nonces follow from the ``secret``.
+    Nonces follow from the ``secret``. ``accept`` raises an error where a record must not be stored.
     """
 
     profile: str
@@ -54,6 +57,7 @@ class Surroundings:
     progress: Progress
     secret: bytes
     book: Book
+    accept: Accept
 
 
 def run_launch(launch: Launch, around: Surroundings) -> list[Record]:
@@ -190,6 +194,7 @@ def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundi
         executor=around.executor.name,
         machine=around.executor.machine(planned.cell.platform),
     )
+    around.accept(record)
     if planned.is_compared_with and record.failed:
         references.forget(around.store, planned.kept_as)
     elif planned.is_compared_with:

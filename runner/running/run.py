@@ -17,7 +17,7 @@ from runner.referee.nonce import new_secret
 from runner.running import pins
 from runner.running.alone import alone
 from runner.running.bookkeeping import book_of
-from runner.running.launch import Surroundings, run_launch
+from runner.running.launch import Accept, Surroundings, run_launch
 from runner.running.occasion import UNKNOWN, Occasion
 from runner.running.progress import Progress
 from runner.system.caller_limits import require_addresses
@@ -53,8 +53,11 @@ def run(
     *,
     occasion: Occasion = UNKNOWN,
     when_whole: WhenWhole = lambda _cell, _records: None,
+    accept: Accept = lambda _record: None,
 ) -> Summary:
     """Run the plan. Every finished cell is in the store and its ledger before the next launch starts.
+
+    An error that ``accept`` raises of a record ends the run, and no record of that launch is stored.
 
     Raises:
         ImageBuildFailed, PinMismatch, DockerUnavailable, StoreError: nothing more can be run. A damaged ledger is a
@@ -83,6 +86,7 @@ def run(
                 progress=progress,
                 secret=secret,
                 book=book,
+                accept=accept,
             )
             for launch, following in zip_longest(plan.launches, plan.launches[1:]):
                 records += _unless_away(launch, around, away)

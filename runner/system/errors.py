@@ -232,6 +232,12 @@ class Regressed(ForgeBenchError):
     exit_code = 37
 
 
+class NotQuiet(ForgeBenchError):
+    """``--strict``: the machine is or was in a state that pages would warn of."""
+
+    exit_code = 38
+
+
 class Interrupted(ForgeBenchError):
     """The user stopped the run; what was finished is stored."""
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import psutil
 
+from runner.system.disturbance import disturbances
 from runner.system.kernel_files import read_here
-from runner.system.processor import pressure, processor, temperature, throttle_count, throttled
+from runner.system.processor import processor
 
 _ARCHITECTURES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 _GIB = 2**30
@@ -69,11 +70,8 @@ def state() -> dict[str, Any]:
         "load_1m": round(psutil.getloadavg()[0], 2),
         "memory_available_bytes": memory.available,
         "swap_used_bytes": swap.used,
-        "cpu_pressure_avg10": pressure(read_here),
-        "throttle_count": throttle_count(read_here),
-        "throttled": throttled(read_here),
-        "celsius": temperature(read_here),
         "cpu_mhz": round(frequency.current) if frequency and frequency.current else None,
+        **disturbances(read_here),
     }
 
 

@@ -4,18 +4,9 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
+from runner.system.disturbance import PATHS, disturbances
 from runner.system.kernel_files import CPU, Read, integer, numbers
-from runner.system.processor import (
-    CPUINFO,
-    DESCRIPTION_PATHS,
-    STATE_PATHS,
-    cpuinfo,
-    pressure,
-    processor,
-    temperature,
-    throttle_count,
-    throttled,
-)
+from runner.system.processor import CPUINFO, DESCRIPTION_PATHS, STATE_PATHS, cpuinfo, processor
 from runner.system.topology import Topology
 
 _MEMORY, _LOAD, _ONLINE = "/proc/meminfo", "/proc/loadavg", f"{CPU}/online"
@@ -24,7 +15,7 @@ _CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
 # The number that ARM gave to nobody: QEMU's own processor has it.
 _NOBODY = "0x00"
 
-STATE_FILES = (_MEMORY, _LOAD, CPUINFO, *STATE_PATHS)
+STATE_FILES = (_MEMORY, _LOAD, CPUINFO, *STATE_PATHS, *PATHS)
 DESCRIPTION_FILES = (_MEMORY, _ONLINE, _VENDOR, _DEVICES, _CLOCKS, *DESCRIPTION_PATHS)
 
 
@@ -48,11 +39,8 @@ def state(read: Read) -> dict[str, Any]:
         "load_1m": float(load[0]) if load else None,
         "memory_available_bytes": _kilobytes(read, "MemAvailable"),
         "swap_used_bytes": None if total is None or free is None else total - free,
-        "cpu_pressure_avg10": pressure(read),
-        "throttle_count": throttle_count(read),
-        "throttled": throttled(read),
-        "celsius": temperature(read),
         "cpu_mhz": round(statistics.mean(speeds)) if speeds else None,
+        **disturbances(read),
     }
 
 

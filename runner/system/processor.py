@@ -12,8 +12,6 @@ _GOVERNOR = f"{CPU}/cpu0/cpufreq/scaling_governor"
 _NO_TURBO, _BOOST = f"{CPU}/intel_pstate/no_turbo", f"{CPU}/cpufreq/boost"
 _SMT = f"{CPU}/smt/active"
 _CACHES = tuple(f"{CPU}/cpu0/cache/index{index}" for index in range(5))
-_PRESSURE = "/proc/pressure/cpu"
-_THROTTLE_COUNT = f"{CPU}/cpu0/thermal_throttle/core_throttle_count"
 # Of a Raspberry Pi's firmware. Its folder has another name on the fifth generation.
 _GET_THROTTLED = tuple(
     f"/sys/devices/platform/{soc}/{soc}:firmware/get_throttled" for soc in ("soc", "soc@107c000000")
@@ -25,7 +23,7 @@ DESCRIPTION_PATHS = (
     *(CPUINFO, _BOARD, _GOVERNOR, _NO_TURBO, _BOOST, _SMT),
     *(f"{index}/{name}" for index in _CACHES for name in ("level", "type", "size")),
 )
-STATE_PATHS = (_PRESSURE, _THROTTLE_COUNT, *_GET_THROTTLED, _TEMPERATURE)
+STATE_PATHS = (_GOVERNOR, _NO_TURBO, _BOOST, *_GET_THROTTLED, _TEMPERATURE)
 
 
 def processor(read: Read) -> dict[str, Any]:
@@ -36,8 +34,8 @@ def processor(read: Read) -> dict[str, Any]:
     return {
         "cpu_model": first.get("model name") or _arm_model(processors, read),
         "hypervisor": "hypervisor" in flags if flags else None,
-        "governor": read(_GOVERNOR) or None,
-        "turbo": _turbo(read),
+        "governor": governor(read),
+        "turbo": turbo(read),
         "smt": flag(read(_SMT)),
         "simd": [name for name in _SIMD if name in flags],
         "caches": _caches(read),
@@ -55,19 +53,15 @@ def cpuinfo(read: Read) -> list[Mapping[str, str]]:
     return found
 
 
-def pressure(read: Read) -> float | None:
-    """The share of the last ten seconds in which a process waited for a CPU, in percent."""
-    for line in (read(_PRESSURE) or "").splitlines()[:1]:
-        for word in line.split():
-            name, _, value = word.partition("=")
-            if name == "avg10":
-                return float(value)
-    return None
+def governor(read: Read) -> str | None:
+    """Who chooses the first CPU's frequency."""
+    return read(_GOVERNOR) or None
 
 
-def throttle_count(read: Read) -> int | None:
-    """How often heat slowed the first core down since the machine started."""
-    return integer(read(_THROTTLE_COUNT))
+def turbo(read: Read) -> bool | None:
+    """Whether the processor may exceed its nominal frequency."""
+    no_turbo = flag(read(_NO_TURBO))
+    return not no_turbo if no_turbo is not None else flag(read(_BOOST))
 
 
 def throttled(read: Read) -> int | None:
@@ -96,11 +90,6 @@ def _arm_model(processors: list[Mapping[str, str]], read: Read) -> str | None:
         return board
     model = "ARM " + " and ".join(f"implementer {implementer} part {part}" for implementer, part in cores)
     return f"{board} ({model})" if board else model
-
-
-def _turbo(read: Read) -> bool | None:
-    no_turbo = flag(read(_NO_TURBO))
-    return not no_turbo if no_turbo is not None else flag(read(_BOOST))
 
 
 def _caches(read: Read) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """``forge-bench [run | BENCHMARK]``: run the selected part of the matrix and render its tables."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from runner.cli.commands import plan as plan_command
@@ -15,14 +16,16 @@ from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.records.store import newest_by_key
 from runner.report.html import REPORT
+from runner.running.occasion import Occasion
 from runner.running.run import run
-from runner.system.errors import CellsFailed, HostAway
+from runner.system.errors import CellsFailed, HostAway, NotQuiet
 from runner.system.files import write_atomically
 
 
 def _run(context: Context) -> int:
     if context.own.dry_run:
         return plan_command.COMMAND.run(context)
+    accept = _strictly(context) if context.own.strict else _anything
     context.require_host()
     plan, store, progress, told = context.plan, context.store, context.progress, _Told(context)
     for name, why in _left_out(plan):
@@ -32,8 +35,9 @@ def _run(context: Context) -> int:
         context.executor,
         store,
         progress,
-        occasion=context.occasion,
+        occasion=_occasion(context),
         when_whole=told.room,
+        accept=accept,
     )
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
@@ -62,6 +66,45 @@ def _run(context: Context) -> int:
             fix="see that the machine is on and reachable by ssh, then run again: finished cells are stored",
         )
     return 0
+
+
+def _anything(record: Record) -> None:
+    """Store every record; pages say what disturbed it."""
+    del record
+
+
+def _strictly(context: Context) -> Callable[[Record], None]:
+    """What refuses a record of a disturbed launch.
+
+    Raises:
+        NotQuiet: pages would warn of this machine already.
+    """
+    # As at the end of a run: the tables' libraries are slow to import.
+    from runner.report.tables.warnings import warnings_of_machine, warnings_of_records  # noqa: PLC0415
+
+    platforms = {each.cell.platform.name: each.cell.platform for each in context.plan.cells}
+    for name, platform in platforms.items():
+        if marks := list(warnings_of_machine(context.executor.machine(platform))):
+            raise NotQuiet(
+                what=f"--strict: the machine of {name} is not fit to be measured on",
+                why=" ".join(marks),
+                fix="correct what is named (docs/your-machine.md says how), or leave --strict out",
+            )
+
+    def accept(record: Record) -> None:
+        if marks := warnings_of_records([record]):
+            raise NotQuiet(
+                what="--strict: a launch was disturbed, and its records are not stored",
+                why=f"{record.launch.id}: {' '.join(marks)}",
+                fix="stop what runs beside it, and run again: cells of earlier launches are stored",
+            )
+
+    return accept
+
+
+def _occasion(context: Context) -> Occasion:
+    occasion = context.occasion
+    return replace(occasion, options={**occasion.options, "strict": True}) if context.own.strict else occasion
 
 
 class _Told:
@@ -129,6 +172,11 @@ def _left_out(plan: Plan) -> list[tuple[str, str]]:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="the same as the command plan")
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="refuse what pages only warn of: load, pressure, swap, throttling, steal, governor, turbo, SMT",
+    )
     plan_command.add_options(parser, "with --dry-run: ")
 
 
@@ -137,6 +185,11 @@ COMMAND = Command(
     summary="run the selected part of the matrix and render its tables (the default)",
     takes=EVERY_COMMON,
     add_options=_add_options,
-    examples=("gae", "--arch amd64 --only dqn/rust --only gae", "--profile full --only sac"),
+    examples=(
+        "gae",
+        "--arch amd64 --only dqn/rust --only gae",
+        "--profile full --only sac",
+        "--profile full --strict",
+    ),
     run=_run,
 )

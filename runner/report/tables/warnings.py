@@ -22,6 +22,12 @@ _HIGH_PRESSURE = 10.0
 _HIGH_STEAL = 0.01
 _MANY_PREEMPTIONS = 100.0
 _PINNED_GOVERNOR = "performance"
+# Counts of the machine that must not rise while a launch runs, and what it means where one does.
+_COUNTERS = {
+    "throttle_count": "ran while the processor throttled itself",
+    "quota_throttle_count": "were stopped by a CPU quota of a control group",
+    "swapped_pages": "ran while the machine swapped",
+}
 
 
 def warnings(rooms: Sequence[Room]) -> tuple[str, ...]:
@@ -44,7 +50,8 @@ def flags_of_load(records: Sequence[Record]) -> tuple[str, ...]:
 
 def is_loaded(record: Record) -> bool:
     """Whether other work ran beside the record's launch."""
-    return any(is_so(record) for is_so in (_loaded, _pressed, _loaded_after, _robbed, _preempted))
+    disturbed = (_loaded, _pressed, _short_of_memory, _loaded_after, _robbed, _preempted, _changed)
+    return any(is_so(record) for is_so in disturbed) or any(_rose(record, name) for name in _COUNTERS)
 
 
 def _of_machines(records: Sequence[Record]) -> Iterator[str]:
@@ -55,7 +62,7 @@ def _of_machines(records: Sequence[Record]) -> Iterator[str]:
     machines = by_machine(records)
     about: dict[str, list[int]] = {}
     for number, (machine, members) in enumerate(machines, start=1):
-        for text in (*_of_machine(machine), *_of_throttling(members)):
+        for text in (*warnings_of_machine(machine), *_of_throttling(members)):
             about.setdefault(text, []).append(number)
     for text, numbers in about.items():
         if len(numbers) == len(machines):
@@ -64,7 +71,8 @@ def _of_machines(records: Sequence[Record]) -> Iterator[str]:
             yield f"Machine{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}: {text}"
 
 
-def _of_machine(machine: Mapping[str, Any]) -> Iterator[str]:
+def warnings_of_machine(machine: Mapping[str, Any]) -> Iterator[str]:
+    """The warnings about a machine at rest."""
     governor = machine.get("governor")
     if governor is None:
         yield "The CPU frequency governor is unknown: the frequency may have moved during the runs."
@@ -99,6 +107,12 @@ def _of_state(records: Sequence[Record]) -> Iterator[str]:
         ),
         (launches(_preempted), "were preempted more than 100 times a second in a ranked window"),
         (launches(lambda record: bool(record.launch.state.swap_used_bytes)), "began with swap in use"),
+        (launches(_short_of_memory), "began while processes waited for memory or a disk (avg10 above 10 %)"),
+        *(
+            (launches(lambda record, name=name: _rose(record, name)), meaning)  # type: ignore[misc]  # mypy infers no default
+            for name, meaning in _COUNTERS.items()
+        ),
+        (launches(_changed), "ended with another governor or another state of turbo than they began with"),
     ):
         if count:
             yield f"{count} of {total} launches {meaning}."
@@ -181,6 +195,31 @@ def _is_high(record: Record, load_1m: float | UnsetType | None) -> bool:
 def _pressed(record: Record) -> bool:
     pressure = _known(record.launch.state.cpu_pressure_avg10)
     return pressure is not None and pressure > _HIGH_PRESSURE
+
+
+def _short_of_memory(record: Record) -> bool:
+    state = record.launch.state
+    shares = (_known(state.memory_pressure_avg10), _known(state.io_pressure_avg10))
+    return any(share is not None and share > _HIGH_PRESSURE for share in shares)
+
+
+def _rose(record: Record, counter: str) -> bool:
+    """Whether a counter of the machine rose while the launch ran."""
+    before, after = _before_and_after(record, counter)
+    return before is not None and after is not None and after > before
+
+
+def _changed(record: Record) -> bool:
+    """Whether the frequency was steered otherwise at the end of the launch."""
+    pairs = [_before_and_after(record, name) for name in ("governor", "turbo")]
+    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+
+
+def _before_and_after(record: Record, name: str) -> tuple[Any, Any]:
+    """A fact of the machine's state, None where it is unknown."""
+    states = (record.launch.state, record.launch.state_after)
+    before, after = (None if state is UNSET else getattr(state, name) for state in states)
+    return (None if before is UNSET else before, None if after is UNSET else after)
 
 
 def _ranked_window(record: Record) -> WindowFacts | None:

@@ -7,8 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-from bundles.conftest import RESULTS, Saved
 
+from bundles.conftest import RESULTS, Saved
 from runner.bundles.contents import SUMS, sums_of
 from runner.bundles.read import opened_bundle
 from runner.bundles.write import write_bundle
