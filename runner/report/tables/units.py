@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from runner.figures.precision import enough_to_decide
 from runner.figures.statistics import Interval, Spread, Verdict, verdict
 
 NOTHING = "—"
@@ -11,6 +12,8 @@ _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 # The powers of ten between which a number is written out; beyond them it would be mostly zeros.
 _LEAST_POWER, _MOST_POWER = -9, 15
+# Nobody starts more processes for one row.
+_MOST_PROCESSES = 1000
 _WRITTEN_OUT = 10.0**_MOST_POWER
 
 
@@ -103,6 +106,14 @@ def ratio(interval: Interval) -> str:
     said = verdict(interval)
     figure = times(interval)
     return f"{figure}, n<5: not ranked" if said is Verdict.NOT_RANKED else f"{figure} {said.value}"
+
+
+def would_decide(interval: Interval) -> str:
+    """How many processes would decide an inconclusive ratio."""
+    needed = enough_to_decide(interval)
+    if needed is None or needed > _MOST_PROCESSES:
+        return f"more than {_MOST_PROCESSES:,} processes a side would be needed to decide it"
+    return f"about {needed} processes a side would decide it"
 
 
 def or_unknown(value: object) -> str:

@@ -33,7 +33,9 @@ class _Compared:
 
     def __str__(self) -> str:
         figure = units.times(self.ratio)
-        return f"{self.room.benchmark.name} {self.case}, {figure} against {self.against.implementation.name}"
+        said = f"{self.room.benchmark.name} {self.case}, {figure} against {self.against.implementation.name}"
+        open_still = self.verdict is Verdict.INCONCLUSIVE
+        return f"{said} ({units.would_decide(self.ratio)})" if open_still else said
 
 
 def verdict_in_words(rooms: Sequence[Room]) -> str:
@@ -101,7 +103,7 @@ def _how(ratio: Interval) -> str:
         case Verdict.FASTER | Verdict.SLOWER as said:
             return f"{figure} {said.value}"
         case _:
-            return f"{figure}, which is inconclusive, faster"
+            return f"{figure}, which is inconclusive ({units.would_decide(ratio)}), faster"
 
 
 def _of_operations(rooms: Sequence[Room]) -> Iterator[str]:
