@@ -84,7 +84,8 @@ def _kept(source: RecordSource) -> Iterator[Path]:
     store = Store(source.root)
     yield from store.record_files()
     yield from (path for path in store.root.glob("ledger.*") if path.is_file() and not path.is_symlink())
-    yield from tree(store.tables_directory)
+    # Hidden files say which pages a later call may replace.
+    yield from (path for path in tree(store.tables_directory) if not path.name.startswith("."))
 
 
 def _needed(records: Iterable[Record]) -> list[ImageFacts]:

@@ -66,11 +66,16 @@ class PlannedCell:
 
 @dataclass(frozen=True, kw_only=True)
 class Launch:
-    """One process in one container: all cases of an operation, or one training."""
+    """One process in one container: all cases of an operation, or one training.
+
+    ``target_precision`` is the precision that decides how many such launches there are; None where their number was
+    fixed before.
+    """
 
     cells: tuple[PlannedCell, ...]
     execution: Execution
     deadline_seconds: float
+    target_precision: float | None = None
 
     @property
     def first(self) -> Cell:

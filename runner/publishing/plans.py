@@ -25,8 +25,9 @@ class Begun:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The content keys of all cells that it was to run."""
-        return frozenset(key for launch in self.line.launches for key in launch.keys)
+        """The content keys of all cells that it was to run, and of those that a rule added."""
+        planned = (key for launch in self.line.launches for key in launch.keys)
+        return frozenset(planned).union(*(each.line.keys for each in self.launches))
 
     def facts(self) -> dict[str, Any]:
         """What a publication lists of it."""

@@ -82,6 +82,7 @@ class LaunchFacts(Part, frozen=True, kw_only=True):
     """The process that served the cell. Schema 1 does not hold the order of its ``cases``.
 
     ``state`` is the machine's just before the launch, ``state_after`` just after it; older records lack the second.
+    ``target_precision`` is the precision that decided how many such launches there were; absent where that was fixed.
     """
 
     id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9=._-]{0,195}\Z")]
@@ -95,6 +96,7 @@ class LaunchFacts(Part, frozen=True, kw_only=True):
     out_of_memory: bool
     state: MachineState
     state_after: MachineState | UnsetType = UNSET
+    target_precision: PositiveFigure | UnsetType = UNSET
     stderr_tail: str
 
     def __post_init__(self) -> None:

@@ -164,6 +164,7 @@ def _launch(ended: EndedLaunch, executor: str) -> LaunchFacts:
         out_of_memory=result.out_of_memory,
         state=convert(ended.state, MachineState),
         state_after=convert(ended.state_after, MachineState),
+        target_precision=prepared.launch.target_precision or UNSET,
         stderr_tail=result.stderr[-_KEPT_TAIL:],
     )
 

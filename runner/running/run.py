@@ -41,6 +41,8 @@ class Summary:
         return tuple(record for record in self.records if record.failed)
 
 
+# Given all records of the run: what else is launched in the same plan, under the same secret.
+More = Callable[[Sequence[Record]], Sequence[Launch]]
 # Told the first cell of a room whose launches have all ended, and all records of the run so far.
 WhenWhole = Callable[[Cell, Sequence[Record]], None]
 
@@ -54,10 +56,12 @@ def run(
     occasion: Occasion = UNKNOWN,
     when_whole: WhenWhole = lambda _cell, _records: None,
     accept: Accept = lambda _record: None,
+    more: More = lambda _records: (),
 ) -> Summary:
     """Run the plan. Every finished cell is in the store and its ledger before the next launch starts.
 
-    An error that ``accept`` raises of a record ends the run, and no record of that launch is stored.
+    An error that ``accept`` raises of a record ends the run, and no record of that launch is stored. ``more`` gives
+    further launches of the same plan, given all records of the run, until it gives none.
 
     Raises:
         ImageBuildFailed, PinMismatch, DockerUnavailable, StoreError: nothing more can be run. A damaged ledger is a
@@ -88,10 +92,15 @@ def run(
                 book=book,
                 accept=accept,
             )
-            for launch, following in zip_longest(plan.launches, plan.launches[1:]):
-                records += _unless_away(launch, around, away)
-                if following is None or room_of(following.first) != room_of(launch.first):
-                    when_whole(launch.first, records)
+            launches: Sequence[Launch] = plan.launches
+            while launches:
+                for launch, following in zip_longest(launches, launches[1:]):
+                    records += _unless_away(launch, around, away)
+                    if following is None or room_of(following.first) != room_of(launch.first):
+                        when_whole(launch.first, records)
+                launches = more(records)
+                if launches:
+                    progress.begin(launches, records, machines=plan.machines)
     progress.end()
     return Summary(records=records, away=away)
 

@@ -1,11 +1,11 @@
 """Repeats: cells whose interval is too wide for a verdict run again, until it is narrow enough or a budget ends."""
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from runner.planning.estimates import duration
 from runner.records.record import Record
+from runner.system.budget import Budget
 from runner.verify.again import Job, Outcome
 from runner.verify.findings import Judged, Pair
 from runner.verify.judge import comparison_of, judge
@@ -38,7 +38,7 @@ def narrowed(
         run: runs jobs again.
         say: reports progress.
     """
-    ends, launches = time.monotonic() + 60 * minutes, 0
+    budget, launches = Budget(minutes), 0
     judged = judge(pairs)
     while minutes:
         wanted = _open(judged)
@@ -46,7 +46,7 @@ def narrowed(
         if not round_of:
             break
         seconds = _seconds(pair for pair in pairs if pair.old.identifier in wanted)
-        if time.monotonic() + seconds > ends:
+        if not budget.rounds(seconds):
             say(
                 f"the budget of repeats is used up: a round of {len(round_of)} cells takes {duration(seconds)}"
             )

@@ -9,6 +9,7 @@ from runner.cli.commands import plan as plan_command
 from runner.cli.commands.base import Command, Context
 from runner.cli.commands.show import show
 from runner.cli.words.options import EVERY_COMMON
+from runner.cli.words.syntax import minutes, percent
 from runner.planning.cells import Cell, Selection
 from runner.planning.plan import content_keys
 from runner.planning.planned import Decision, Plan
@@ -17,9 +18,11 @@ from runner.records.record import Record
 from runner.records.store import newest_by_key
 from runner.report.html import REPORT
 from runner.running.occasion import Occasion
-from runner.running.run import run
-from runner.system.errors import CellsFailed, HostAway, NotQuiet
+from runner.running.run import More, run
+from runner.system.errors import CellsFailed, HostAway, NotQuiet, UsageError
 from runner.system.files import write_atomically
+
+_BUDGET_MINUTES = 60.0
 
 
 def _run(context: Context) -> int:
@@ -27,7 +30,7 @@ def _run(context: Context) -> int:
         return plan_command.COMMAND.run(context)
     accept = _strictly(context) if context.own.strict else _anything
     context.require_host()
-    plan, store, progress, told = context.plan, context.store, context.progress, _Told(context)
+    plan, store, progress, told = _ruled(context), context.store, context.progress, _Told(context)
     for name, why in _left_out(plan):
         progress.say(f"left out: {name}: {why}")
     summary = run(
@@ -38,6 +41,7 @@ def _run(context: Context) -> int:
         occasion=_occasion(context),
         when_whole=told.room,
         accept=accept,
+        more=_more(context, plan),
     )
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
@@ -102,9 +106,50 @@ def _strictly(context: Context) -> Callable[[Record], None]:
     return accept
 
 
+def _ruled(context: Context) -> Plan:
+    """The plan, whose launches say whether a rule decides how many there are.
+
+    Raises:
+        UsageError: a budget is given without a rule.
+    """
+    target = context.own.target_precision
+    if target is None:
+        if context.own.budget is not None:
+            raise UsageError(
+                what="--budget needs --target-precision",
+                why="it bounds the time of processes that are started to reach a precision",
+                fix="add --target-precision 2%, or leave --budget out",
+            )
+        return context.plan
+    ruled = (replace(launch, target_precision=target) for launch in context.plan.launches)
+    return replace(context.plan, launches=tuple(ruled))
+
+
+def _more(context: Context, plan: Plan) -> More:
+    """The rule by which the run goes on after its plan."""
+    if context.own.target_precision is None:
+        return lambda _: ()
+    # Imported here: statistics are slow to import, and most runs need none before their end.
+    from runner.figures.repeats import Repeats  # noqa: PLC0415
+
+    return Repeats(
+        plan=plan,
+        executor=context.executor,
+        target=context.own.target_precision,
+        minutes=_BUDGET_MINUTES if context.own.budget is None else context.own.budget,
+        say=context.progress.say,
+    )
+
+
 def _occasion(context: Context) -> Occasion:
-    occasion = context.occasion
-    return replace(occasion, options={**occasion.options, "strict": True}) if context.own.strict else occasion
+    """Why the run was started. Its ledger keeps the rules too."""
+    occasion, own = context.occasion, context.own
+    rules: dict[str, bool | str] = {}
+    if own.strict:
+        rules["strict"] = True
+    if own.target_precision is not None:
+        rules["target_precision"] = f"{own.target_precision:.3g}"
+    return replace(occasion, options={**occasion.options, **rules})
 
 
 class _Told:
@@ -116,7 +161,9 @@ class _Told:
     def of_today(self, made: Sequence[Record]) -> list[Record]:
         """The stored records and those that were made since, oldest first."""
         records = oldest_first([*self._context.plan.records, *made])
-        return [record for record in records if record.key in self._keys]
+        # A rule may have added seeds that no profile has.
+        keys = self._keys | {record.key for record in made}
+        return [record for record in records if record.key in keys]
 
     def room(self, cell: Cell, made: Sequence[Record]) -> None:
         """Write the page of a benchmark as soon as it is whole on a platform, and say what it answers."""
@@ -177,6 +224,18 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="refuse what pages only warn of: load, pressure, swap, throttling, steal, governor, turbo, SMT",
     )
+    parser.add_argument(
+        "--target-precision",
+        type=percent,
+        metavar="2%",
+        help="start more processes until each 95%% interval is within this share of its figure, either side",
+    )
+    parser.add_argument(
+        "--budget",
+        type=minutes,
+        metavar="MINUTES",
+        help=f"with --target-precision: for at most this long after the plan ({_BUDGET_MINUTES:g})",
+    )
     plan_command.add_options(parser, "with --dry-run: ")
 
 
@@ -190,6 +249,7 @@ COMMAND = Command(
         "--arch amd64 --only dqn/rust --only gae",
         "--profile full --only sac",
         "--profile full --strict",
+        "gae --target-precision 2% --budget 30",
     ),
     run=_run,
 )

@@ -164,6 +164,18 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
                 f"{room.benchmark.name}: measured in another run than the reference, so these have no ratio: "
                 f"{', '.join(sorted(apart))}. To do: --fresh --only {room.benchmark.name}."
             )
+        targets = {
+            target
+            for row in room.rows
+            for record in row.passed
+            if (target := _known(record.launch.target_precision))
+        }
+        if targets:
+            yield (
+                f"{room.benchmark.name}: a rule chose the number of processes: until each interval was within "
+                f"{' or '.join(f'{100 * each:.3g} %' for each in sorted(targets))} of its figure, or a budget ended. "
+                "Such an interval holds the truth a little less often."
+            )
         if room.outdated:
             yield (
                 f"{room.benchmark.name}: {room.outdated} older records were left out"
