@@ -31,7 +31,8 @@ _OURS = {"Gymnasium's own environment": "rust-gymnasium"}
 _ROW = re.compile(
     r"\| (?P<link>\[(?P<name>[A-Z]+)\]\((?:\.\./)?(?P<folder>results/published/[^/]+)"
     r"/tables/(?P<profile>[a-z]+)/(?P<benchmark>[a-z-]+)\.md\)(?P<words>[^|]*))"
-    r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|(?P<figures>(?: [^|]* \|){5})(?P<peer>(?: [^|]* \|){2})?"
+    r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|"
+    r"(?P<figures>(?: [^|]* \|){5})(?P<peer>(?: [^|]* \|){2})?"
 )
 _BEGIN, _END = "<!-- headline -->", "<!-- end of headline -->"
 # Two more columns of the first screen's table, as soon as a publication of a row has a peer.
@@ -47,11 +48,17 @@ def rewritten(readme: str) -> str:
 
 
 def _rows(text: str) -> str:
-    """Rows of seven figures are of another table."""
     return "\n".join(
-        _rewritten(found) if (found := _ROW.fullmatch(line)) and not found["peer"] else line
+        (_marked(found) if found["peer"] else _rewritten(found)) if (found := _ROW.fullmatch(line)) else line
         for line in text.split("\n")
     )
+
+
+def _marked(found: re.Match[str]) -> str:
+    """A row of the libraries' table, whose seven figures have a test of their own: it says how loaded the machine was."""
+    room, ours, _, _ = _sides(found)
+    loaded = _load(room.of_case(ours.case.name))
+    return f"| {found['link']} | {found['machine']}{loaded} |{found['figures']}{found['peer']}"
 
 
 def _with_peers(table: str) -> str:
@@ -85,10 +92,17 @@ def _rewritten(found: re.Match[str]) -> str:
         _time(room, ours),
         _time(room, reference),
         _ratio(room, reference, ours),
-        f"{best.implementation.name.removeprefix('pytorch-')}, {_time(room, best)}",
+        _best(room, best),
         _ratio(room, best, ours),
     )
     return f"| {found['link']} | {found['machine']}{_load((ours, reference, best))} | {' | '.join(figures)} |"
+
+
+def _best(room: Room, best: Row) -> str:
+    """The fastest variant with its time, and which variants have none and might be faster."""
+    absent = [each.removeprefix("pytorch-") for each in room.untimed_variants(best.case.name)]
+    without = f", without {' and '.join(absent)}" if absent else ""
+    return f"{best.implementation.name.removeprefix('pytorch-')}, {_time(room, best)}{without}"
 
 
 def plot(readme: str) -> str:

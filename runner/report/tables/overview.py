@@ -113,7 +113,7 @@ def _headline(room: Room, case: str) -> str:
     if ratio.n < LEAST_PROCESSES:
         return f"gate passed, n={ratio.n}: not ranked{suffix}"
     headline = f"{units.ratio(ratio)}, {_timed(room, ours)} against {_timed(room, reference)}"
-    if untimed := _untimed_variants(room, case):
+    if untimed := room.untimed_variants(case):
         headline += f", without {' and '.join(untimed)}"
     # A ratio to a reference that a peer beats would mislead, so the page shows the peer too.
     competitor = room.competitor(ours)
@@ -124,19 +124,6 @@ def _headline(room: Room, case: str) -> str:
     if other_work := room.faster_at_other_work(case):
         headline += f"; other work: {_timed(room, other_work)}"
     return f"{headline}{suffix}"
-
-
-def _untimed_variants(room: Room, case: str) -> list[str]:
-    """The reference's variants without a time here: one of them might be the fastest."""
-    timed = {row.implementation.name for row in room.of_case(case) if row.processes(room.benchmark.headline)}
-    return [
-        each.name
-        for each in room.benchmark.implementations.values()
-        if each.side is Side.REFERENCE
-        and each.name not in timed
-        and not each.differs
-        and case not in each.without
-    ]
 
 
 def _unranked(room: Room) -> str:

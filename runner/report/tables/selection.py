@@ -125,6 +125,20 @@ class Room:
         """The row of the implementation that the gate compares with."""
         return next(row for row in self.of_case(case) if row.implementation.reference)
 
+    def untimed_variants(self, case: str) -> list[str]:
+        """The reference's variants without a time here: one of them might be the fastest."""
+        timed = {
+            row.implementation.name for row in self.of_case(case) if row.processes(self.benchmark.headline)
+        }
+        return [
+            each.name
+            for each in self.benchmark.implementations.values()
+            if each.side is Side.REFERENCE
+            and each.name not in timed
+            and not each.differs
+            and case not in each.without
+        ]
+
     def competitor(self, row: Row) -> Row | None:
         """The fastest row that is not ours, and not ``row`` itself."""
         return self.fastest(row.case.name, (Side.REFERENCE, Side.PEER), but=row)
