@@ -11,6 +11,7 @@ from runner.cli.commands.show import show
 from runner.cli.words.options import EVERY_COMMON
 from runner.cli.words.syntax import minutes, percent
 from runner.planning.cells import Cell, Selection
+from runner.planning.estimates import duration
 from runner.planning.plan import content_keys
 from runner.planning.planned import Decision, Plan
 from runner.records.order import oldest_first
@@ -33,6 +34,12 @@ def _run(context: Context) -> int:
     plan, store, progress, told = _ruled(context), context.store, context.progress, _Told(context)
     for name, why in _left_out(plan):
         progress.say(f"left out: {name}: {why}")
+    if plan.launches and not plan.records:
+        # Later runs know their own times.
+        minutes = context.matrix.profiles[plan.profile].minutes
+        progress.say(
+            f"first run here: the matrix says {duration(60 * minutes)} for all of {plan.profile}, images aside"
+        )
     summary = run(
         plan,
         context.executor,

@@ -66,6 +66,9 @@ def failures(store: Store) -> dict[str, str]:
 def test_one_call_runs_every_cell_and_every_record_is_valid_by_its_schema(forge, store):
     code, out, err = forge(small_matrix(other=program(DOUBLER)))
     assert code == 0, err
+    assert re.search(
+        r"^first run here: the matrix says \d+ (min|s) for all of quick, images aside$", err, re.MULTILINE
+    )
     records = store.records()
     cells = {(each.case, each.implementation, each.seed) for each in records}
     assert cells == {
