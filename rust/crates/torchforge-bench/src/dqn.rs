@@ -147,7 +147,7 @@ where
     fn write_trace(&self, tensors: &mut TensorWriter) {
         let trace = self.trace();
         tensors.push_whole("update_steps", &trace.update_steps);
-        tensors.push_f64("epsilon", &trace.epsilons);
+        tensors.push_vector("epsilon", &trace.epsilons);
         tensors.push_whole("buffer_rows", &trace.buffer_rows);
         tensors.push_whole("batch_rows", &trace.batch_rows);
         tensors.push_whole("copy_steps", &trace.copy_steps);

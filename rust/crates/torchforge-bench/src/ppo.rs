@@ -183,7 +183,7 @@ where
 
     fn write_trace(&self, tensors: &mut TensorWriter) {
         let trace = self.trace();
-        tensors.push_f64("learning_rate", &trace.learning_rates);
+        tensors.push_vector("learning_rate", &trace.learning_rates);
         tensors.push_whole("update_steps", &trace.update_steps);
         tensors.push_whole("batch_rows", &trace.batch_rows);
         tensors.push_whole("wrong_flags", &[trace.wrong_flags]);

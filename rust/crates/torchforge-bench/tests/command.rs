@@ -386,14 +386,15 @@ fn with_tensor(bytes: &[u8], name: &str, shape: &[usize], value: Option<u64>) ->
         match given.f32(each, &shape) {
             Ok(values) => tensors.push(each.clone(), shape, values),
             Err(_) => {
-                let values: Vec<u64> =
-                    given.i64(each, &shape).unwrap().into_iter().map(i64::cast_unsigned).collect();
-                tensors.push_whole_as(each, shape, &values);
+                let values = given.i64(each, &shape).unwrap();
+                tensors.push_all(each.clone(), shape, &values);
             }
         }
     }
     match value {
-        Some(value) => tensors.push_whole_as(name, shape.to_vec(), &vec![value; shape.iter().product()]),
+        Some(value) => {
+            tensors.push_all(name.into(), shape.to_vec(), &vec![value as i64; shape.iter().product()])
+        }
         None => tensors.push(name.into(), shape.to_vec(), vec![0.0; shape.iter().product()]),
     }
     tensors.into_bytes()

@@ -29,7 +29,7 @@ pub(super) fn update(given: &TensorReader<'_>) -> Result<TensorWriter, Error> {
     }
     online.backward(&pass, &errors);
     let mut found = TensorWriter::new();
-    found.push_f64_as("loss".into(), vec![], &[mean(differences.iter().map(|d| d * d))]);
+    found.push_all("loss".into(), vec![], &[mean(differences.iter().map(|d| d * d))]);
     online.write_gradients(&mut found);
     online.step(AdamOptions::default());
     online.write_parameters(&mut found);

@@ -60,7 +60,7 @@ impl Parameter {
     pub(super) fn write(&self, prefix: &str, values: &[f64], tensors: &mut TensorWriter) {
         // DQN's update is of one network, which has no name then.
         let name = self.name.strip_prefix("online.").unwrap_or(&self.name);
-        tensors.push_f64_as(format!("{prefix}.{name}"), self.shape.clone(), values);
+        tensors.push_all(format!("{prefix}.{name}"), self.shape.clone(), values);
     }
 }
 

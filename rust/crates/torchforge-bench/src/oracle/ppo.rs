@@ -81,7 +81,7 @@ pub(super) fn update(given: &TensorReader<'_>) -> Result<TensorWriter, Error> {
         ("entropy", entropy),
         ("gradient_norm", norm),
     ] {
-        found.push_f64_as(name.into(), vec![], &[loss]);
+        found.push_all(name.into(), vec![], &[loss]);
     }
     for network in [&mut actor, &mut critic] {
         network.parameters_mut().flat_map(|each| &mut each.gradient).for_each(|gradient| *gradient *= shrink);
@@ -124,7 +124,7 @@ fn compute_advantages(given: &TensorReader<'_>, found: &mut TensorWriter) -> Res
         (following[environment], done[environment]) = (values[place], dones[place]);
     }
     let returns: Vec<f64> = advantages.iter().zip(&values).map(|(a, v)| a + v).collect();
-    found.push_f64_as("advantages".into(), shape.clone(), &advantages);
-    found.push_f64_as("returns".into(), shape, &returns);
+    found.push_all("advantages".into(), shape.clone(), &advantages);
+    found.push_all("returns".into(), shape, &returns);
     Ok(())
 }

@@ -75,7 +75,7 @@ pub(super) fn update(given: &TensorReader<'_>) -> Result<TensorWriter, Error> {
         return Err(unfit("log_alpha", "one number".into(), &given.shape("log_alpha")?));
     }
     let mut found = TensorWriter::new();
-    let mut write = |name: &str, value| found.push_f64_as(name.into(), vec![], &[value]);
+    let mut write = |name: &str, value| found.push_all(name.into(), vec![], &[value]);
 
     let width = sac.actor.inputs();
     sac.actor.check("the actor", width, 2)?;

@@ -87,8 +87,8 @@ pub fn minibatches(tensors: &mut TensorWriter, rng: &mut Pcg64, fields: &[(&str,
 /// The bytes of a safetensors file with whole numbers of (minibatches, batch) beside the tensors.
 pub fn with_actions(tensors: TensorWriter, batch: usize) -> Vec<u8> {
     let mut tensors = tensors;
-    let actions: Vec<u64> = (0..MINIBATCHES * batch).map(|row| row as u64 % 2).collect();
-    tensors.push_whole_as("actions", vec![MINIBATCHES, batch], &actions);
+    let actions: Vec<i64> = (0..MINIBATCHES * batch).map(|row| row as i64 % 2).collect();
+    tensors.push_all("actions".into(), vec![MINIBATCHES, batch], &actions);
     tensors.into_bytes()
 }
 
@@ -195,12 +195,8 @@ pub fn drawn(bytes: &[u8], nonce: u64, repetition: u64, calls: usize) -> Vec<u8>
         let whole = [&[old], &shape[1..]].concat();
         if name == "actions" && !given.contains("log_alpha") {
             let values = given.i64(&name, &whole).unwrap();
-            let values = rows.iter().flat_map(|row| &values[row * len..][..len]);
-            tensors.push_whole_as(
-                &name,
-                shape,
-                &values.map(|value| value.cast_unsigned()).collect::<Vec<_>>(),
-            );
+            let values: Vec<i64> = rows.iter().flat_map(|row| values[row * len..][..len].to_vec()).collect();
+            tensors.push_all(name, shape, &values);
             continue;
         }
         let values = given.f32(&name, &whole).unwrap();

@@ -23,24 +23,9 @@ impl TensorWriter {
         self.add(name, shape, values);
     }
 
-    /// Adds a vector of f64.
-    pub fn push_f64(&mut self, name: &str, values: &[f64]) {
-        self.push_vector(name, values);
-    }
-
-    /// Adds an f64 tensor; `values` are its elements, row after row.
-    pub fn push_f64_as(&mut self, name: String, shape: Vec<usize>, values: &[f64]) {
-        self.add(name, shape, values.iter().copied());
-    }
-
     /// Adds a vector of whole numbers, as i64.
     pub fn push_whole(&mut self, name: &str, values: &[u64]) {
-        self.push_whole_as(name, vec![values.len()], values);
-    }
-
-    /// Adds a tensor of whole numbers, as i64.
-    pub fn push_whole_as(&mut self, name: &str, shape: Vec<usize>, values: &[u64]) {
-        self.add(name.to_owned(), shape, values.iter().map(|&value| value as i64));
+        self.add(name.to_owned(), vec![values.len()], values.iter().map(|&value| value as i64));
     }
 
     /// Adds a vector in its own type.
