@@ -34,7 +34,7 @@ impl DensePpo {
         adam: AdamOptions,
     ) -> Result<Self, Error> {
         let sizes = PpoSizes::of(&actor, &critic, rows, batch)?;
-        let head = Categorical {
+        let head = || Categorical {
             count: sizes.outputs,
             actions: vec![0.0; batch],
             log_probabilities: vec![0.0; rows * sizes.outputs],

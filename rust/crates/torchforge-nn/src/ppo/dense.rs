@@ -38,11 +38,11 @@ impl<H> fmt::Debug for DensePpo<H> {
 }
 
 impl<H> DensePpo<H> {
-    /// Networks of these sizes, with fresh moments.
+    /// Networks of these sizes, with fresh moments; the head is made once there is memory for so many rows.
     pub(super) fn with_head(
         [actor, critic]: [Mlp; 2],
         sizes: PpoSizes,
-        head: H,
+        head: impl FnOnce() -> H,
         options: PpoLossOptions,
         adam: AdamOptions,
     ) -> Result<Self, Error> {
@@ -57,7 +57,7 @@ impl<H> DensePpo<H> {
             critic: Learner::new(critic, adam, batch),
             options,
             sizes,
-            head,
+            head: head(),
             path: SimdPath::detect(),
             pool: None,
         })
@@ -81,7 +81,7 @@ impl<H> DensePpo<H> {
         Ok(Self { pool: ThreadPool::new(threads)?, ..self })
     }
 
-    /// The network of the policy: logits of the actions.
+    /// The network of the policy: logits of the actions, or means of their numbers.
     pub fn actor(&self) -> &Mlp {
         &self.actor.network
     }

@@ -57,18 +57,20 @@ impl NormalPpo {
         let sizes = PpoSizes::of(&actor, &critic, rows, batch)?;
         let len = sizes.outputs;
         check_len(NAME, len, log_deviations.len())?;
-        let mut own = Buffer::zeros(len);
-        own.copy_from_slice(log_deviations);
-        let head = Normal {
-            log_deviations: own,
-            gradients: Buffer::zeros(len),
-            adam: Adam::new(adam, len),
-            deviations: vec![0.0; len],
-            entropy: 0.0,
-            actions: vec![0.0; len * batch.next_multiple_of(LANES)],
-            gradient_sums: vec![0.0; len * LANES],
-            means: vec![0.0; rows * len],
-            batch,
+        let head = || {
+            let mut head = Normal {
+                log_deviations: Buffer::zeros(len),
+                gradients: Buffer::zeros(len),
+                adam: Adam::new(adam, len),
+                deviations: vec![0.0; len],
+                entropy: 0.0,
+                actions: vec![0.0; len * batch.next_multiple_of(LANES)],
+                gradient_sums: vec![0.0; len * LANES],
+                means: vec![0.0; rows * len],
+                batch,
+            };
+            head.log_deviations.copy_from_slice(log_deviations);
+            head
         };
         Self::with_head([actor, critic], sizes, head, options, adam)
     }
