@@ -9,7 +9,7 @@ import hashlib
 import io
 import tarfile
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from docker.types import LogConfig
 
@@ -113,14 +113,18 @@ class Probe:
             self._container, [_READ, *wanted], stdout=True, stderr=False, user=f"{USER}:{USER}"
         )
         said: bytes = self._client.api.exec_start(started["Id"])
-        texts = (each.strip(b"\0").decode("utf-8", "replace").strip() for each in said.split(_END))
-        found = {path: text for path, text in zip(wanted, texts, strict=False) if text}
-        return found.get
+        return parsed(said, wanted).get
 
     def close(self) -> None:
         """Remove it."""
         with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
             self._client.api.remove_container(self._container, force=True, v=True)
+
+
+def parsed(said: bytes, paths: Sequence[str]) -> dict[str, str]:
+    """The text of each file that the program printed, by its path. An empty one is left out."""
+    texts = (each.strip(b"\0").decode("utf-8", "replace").strip() for each in said.split(_END))
+    return {path: text for path, text in zip(paths, texts, strict=False) if text}
 
 
 def program(architecture: str) -> bytes:

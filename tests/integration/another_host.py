@@ -20,11 +20,11 @@ from runner.executors.sweep import OWNER_LABEL
 _USER = "board"
 _PATIENCE = 30
 # The users of that machine: in a mount namespace of its own, sshd sees these instead of this machine's.
-_PASSWD = """root:x:0:0::/root:/bin/sh
+_USERS = """root:x:0:0::/root:/bin/sh
 sshd:x:105:65534::/run/sshd:/usr/sbin/nologin
 board:x:65534:65534::/tmp:/bin/sh
 """
-_SHADOW = "".join(f"{name}:*:19000:0:99999:7:::\n" for name in ("root", "sshd", "board"))
+_LOCKS = "".join(f"{name}:*:19000:0:99999:7:::\n" for name in ("root", "sshd", "board"))
 _IN_NAMESPACE = """
 mount --bind "$1/passwd" /etc/passwd && mount --bind "$1/shadow" /etc/shadow
 mount -t tmpfs none /run && mkdir /run/sshd
@@ -104,8 +104,8 @@ def _in(directory: Path) -> Iterator[AnotherHost]:
         subprocess.run(
             ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(directory / key)], check=True
         )
-    (directory / "passwd").write_text(_PASSWD)
-    (directory / "shadow").write_text(_SHADOW)
+    (directory / "passwd").write_text(_USERS)
+    (directory / "shadow").write_text(_LOCKS)
     port = _free_port()
     (directory / "sshd_config").write_text(_SSHD.format(port=port, directory=directory))
     (directory / "bin").mkdir()

@@ -16,6 +16,7 @@ from runner.system.errors import UsageError
 MATRIX = load_matrix(Path(__file__).parents[3] / "matrix.yaml")
 VALUES = {
     "--arch": "arm64",
+    "--platform": "amd64",
     "--only": "gae",
     "--profile": "quick",
     "--seeds": "1",

@@ -1,0 +1,113 @@
+"""Other machines as their kernels' files tell of them; each is as a real machine of its kind writes it."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from runner.system import machine, other_machine
+from runner.system.topology import topology_of
+
+PI5 = {
+    # Four equal cores, two of which are shown.
+    "/proc/cpuinfo": "processor\t: 0\nBogoMIPS\t: 108.00\nFeatures\t: fp asimd evtstrm aes\nCPU implementer\t: 0x41\n"
+    "CPU architecture: 8\nCPU part\t: 0xd0b\n\nprocessor\t: 1\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b\n\n"
+    "Revision\t: d04170\nSerial\t\t: 1234\nModel\t\t: Raspberry Pi 5 Model B Rev 1.0",
+    "/proc/device-tree/model": "Raspberry Pi 5 Model B Rev 1.0",
+    "/proc/device-tree/compatible": "raspberrypi,5-model-b\0brcm,bcm2712",
+    "/proc/meminfo": "MemTotal:        8245232 kB\nMemAvailable:    7504016 kB\nSwapTotal:        102384 kB\n"
+    "SwapFree:         100000 kB",
+    "/proc/loadavg": "0.52 0.58 0.59 1/467 4711",
+    "/proc/pressure/cpu": "some avg10=1.53 avg60=0.20 avg300=0.05 total=1",
+    "/sys/devices/system/cpu/online": "0-3",
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "ondemand",
+    "/sys/devices/platform/soc/soc:firmware/get_throttled": "50005",
+    "/sys/class/thermal/thermal_zone0/temp": "61700",
+}
+ROCK5 = {
+    "/proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd05\n\n"
+    "processor\t: 4\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b",
+    "/proc/device-tree/model": "Radxa ROCK 5B",
+}
+# What QEMU shows of its own processor, of a named one, and under KVM.
+TCG_ARM = {"/proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x00\nCPU part\t: 0x051"}
+TCG_AMD = {
+    "/proc/cpuinfo": "processor\t: 0\nmodel name\t: QEMU TCG CPU version 2.5+\nflags\t\t: fpu hypervisor"
+}
+QEMU_A72 = {
+    "/proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd08",
+    "/proc/device-tree/compatible": "linux,dummy-virt",
+}
+CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
+KVM = {
+    "/proc/cpuinfo": "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Processor\nflags\t\t: fpu hypervisor fma",
+    "/sys/class/dmi/id/sys_vendor": "QEMU",
+    CLOCKS: "kvm-clock tsc acpi_pm",
+}
+GRAVITON = {
+    "/proc/cpuinfo": "processor\t: 0\nBogoMIPS\t: 2100.00\nCPU implementer\t: 0x41\nCPU part\t: 0xd40",
+    "/sys/class/dmi/id/sys_vendor": "Amazon EC2",
+}
+
+
+def test_a_board_is_known_by_its_name_and_its_cores() -> None:
+    found = other_machine.describe(PI5.get, topology_of(PI5.get, range(4)))
+    assert found["cpu_model"] == "Raspberry Pi 5 Model B Rev 1.0 (ARM implementer 0x41 part 0xd0b)"
+    assert (found["logical_cpus"], found["physical_cores"]) == (4, None)
+    assert (found["memory_bytes"], found["swap_bytes"]) == (8245232 * 1024, 102384 * 1024)
+    assert (found["governor"], found["simd"]) == ("ondemand", ["asimd"])
+    assert "1234" not in str(found), "a serial number says whose board it is"
+
+
+def test_big_and_little_cores_are_told_apart() -> None:
+    model = other_machine.describe(ROCK5.get, None)["cpu_model"]
+    assert model == "Radxa ROCK 5B (ARM implementer 0x41 part 0xd05 and implementer 0x41 part 0xd0b)"
+
+
+def test_heat_and_low_voltage_are_part_of_the_state() -> None:
+    found = other_machine.state(PI5.get)
+    assert found == {
+        "load_1m": 0.52,
+        "memory_available_bytes": 7504016 * 1024,
+        "swap_used_bytes": 2384 * 1024,
+        "cpu_pressure_avg10": 1.53,
+        "throttle_count": None,
+        "throttled": 0x50005,
+        "celsius": 61.7,
+        "cpu_mhz": None,
+    }
+    assert found.keys() == machine.state().keys()
+
+
+def test_of_a_machine_that_shows_nothing_nothing_is_known() -> None:
+    assert set(other_machine.state({}.get).values()) == {None}
+    found = other_machine.describe({}.get, None)
+    assert {value for value in found.values() if value not in ([], {})} == {None}
+    assert found.keys() | {"architecture", "os", "kernel"} == machine.describe().keys()
+
+
+@pytest.mark.parametrize(
+    ("files", "emulator", "doubtful"),
+    [
+        (PI5, None, False),
+        (GRAVITON, None, False),
+        (KVM, None, False),
+        (TCG_ARM, "QEMU TCG", False),
+        (TCG_AMD, "QEMU TCG", False),
+        (QEMU_A72, None, True),
+        ({**KVM, CLOCKS: "tsc acpi_pm"}, None, True),
+    ],
+    ids=[
+        "Pi",
+        "Graviton",
+        "KVM",
+        "TCG arm",
+        "TCG amd",
+        "a named processor in QEMU",
+        "QEMU without KVM's clock",
+    ],
+)
+def test_a_machine_is_emulated_by_its_processor_and_doubtful_where_qemu_does_not_say(
+    files: Mapping[str, str], emulator: str | None, doubtful: bool
+) -> None:
+    assert other_machine.emulator(files.get) == emulator
+    assert other_machine.may_be_emulated(files.get) is doubtful
