@@ -16,3 +16,13 @@ def enforced_by(information: Mapping[str, Any]) -> tuple[str, ...]:
     Both start a container anyway, with a warning that the interface does not return.
     """
     return tuple(name for key, name in _LIMITS.items() if information.get(key) is True)
+
+
+def unlimited(information: Mapping[str, Any]) -> str | None:
+    """Why launches of a daemon cannot be held to their limits at all, or None. Podman answers as Docker does."""
+    options = information.get("SecurityOptions") or ()
+    if any("name=rootless" in str(each) for each in options) and str(information.get("CgroupVersion")) == "1":
+        return (
+            "its daemon runs without root on cgroup v1, and can limit neither CPUs nor memory; run it as root"
+        )
+    return None

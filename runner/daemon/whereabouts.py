@@ -13,6 +13,8 @@ from runner.daemon.endpoint import Endpoint
 from runner.system import machine
 
 _DESKTOP = "Docker Desktop"
+# Where the sockets of programs lie that run a daemon in a virtual machine on this machine.
+_VIRTUAL_MACHINES = ("/.docker/desktop/", "/.colima/", "/.lima/", "/.orbstack/", "/.rd/")
 
 
 class Whereabouts(Enum):
@@ -20,7 +22,7 @@ class Whereabouts(Enum):
 
     # On this kernel.
     HERE = "here"
-    # In Docker Desktop's virtual machine on this machine: natively, on a part of it.
+    # In the virtual machine of Docker Desktop, Colima or Lima on this machine: natively, on a part of it.
     DESKTOP = "desktop"
     # On a machine that the runner cannot inspect.
     ELSEWHERE = "elsewhere"
@@ -45,9 +47,18 @@ def whereabouts(information: Mapping[str, Any], endpoint: Endpoint) -> Whereabou
         return Whereabouts.ELSEWHERE
     if memory == own_memory and information.get("KernelVersion") == platform.release():
         return Whereabouts.HERE
-    desktop = _DESKTOP in str(information.get("OperatingSystem")) and endpoint.socket is not None
     own = architecture_of(information) == machine.architecture()
-    return Whereabouts.DESKTOP if desktop and own else Whereabouts.ELSEWHERE
+    return (
+        Whereabouts.DESKTOP if _is_of_an_application(information, endpoint) and own else Whereabouts.ELSEWHERE
+    )
+
+
+def _is_of_an_application(information: Mapping[str, Any], endpoint: Endpoint) -> bool:
+    """Whether a program of this machine keeps the daemon in a virtual machine: by its name, or its socket's place."""
+    if endpoint.socket is None:
+        return False
+    by_name = _DESKTOP in str(information.get("OperatingSystem"))
+    return by_name or any(place in str(endpoint.socket) for place in _VIRTUAL_MACHINES)
 
 
 def machine_of_daemon(information: Mapping[str, Any], place: Whereabouts) -> dict[str, Any]:

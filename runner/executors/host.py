@@ -80,11 +80,10 @@ class HostExecutor:
 
     def left_out(self, implementation: Implementation, platform: Platform) -> str | None:
         """A processor without fused multiply-add computes other bytes than are promised."""
-        del implementation
         simd = self.machine(platform)["simd"]
         if platform.architecture == "amd64" and simd and "fma" not in simd:
             return f"the processor of {platform.name} has no fused multiply-add (FMA)"
-        return None
+        return self._docker.left_out(implementation, platform)
 
     def cpus(self, limits: Limits, platform: Platform) -> CpuSet:
         """CPUs of that machine."""

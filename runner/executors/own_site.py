@@ -6,7 +6,7 @@ from typing import Any
 
 from runner.daemon.connection import connect
 from runner.daemon.endpoint import current_endpoint
-from runner.daemon.enforced_limits import enforced_by
+from runner.daemon.enforced_limits import enforced_by, unlimited
 from runner.daemon.whereabouts import Whereabouts, architecture_of, machine_of_daemon, whereabouts
 from runner.images.build import ensure_image
 from runner.images.spec import Image, ImageSpec
@@ -35,6 +35,7 @@ class OwnSite:
         self.cpus = usable_cpus(cpus) if self.is_here else tuple(range(cpus))
         self.topology = topology_here() if self.is_here else None
         self.enforced = enforced_by(information)
+        self.unlimited = unlimited(information)
 
     def execution(self, architecture: str) -> Execution:
         """Native where the daemon's machine is this machine and has that architecture; unknown on another machine."""

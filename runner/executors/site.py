@@ -16,6 +16,7 @@ class Site(Protocol):
         client: the connection to the daemon.
         is_here: whether containers run on this kernel, so that their processes can be looked at from here.
         enforced: the limits that the daemon enforces, by their names in a record.
+        unlimited: why it can enforce none; None where it can.
         cpus: the CPUs that launches may use.
         topology: where each CPU stands; None if unknown.
     """
@@ -23,6 +24,7 @@ class Site(Protocol):
     client: docker.DockerClient
     is_here: bool
     enforced: tuple[str, ...]
+    unlimited: str | None
     cpus: tuple[int, ...]
     topology: Topology | None
 

@@ -8,7 +8,7 @@ from typing import Any
 from docker.errors import APIError
 
 from runner.daemon.connection import BROKEN_CONNECTION, connect
-from runner.daemon.enforced_limits import enforced_by
+from runner.daemon.enforced_limits import enforced_by, unlimited
 from runner.daemon.tunnel import Tunnel
 from runner.daemon.whereabouts import architecture_of
 from runner.executors.attached import in_one_line
@@ -61,6 +61,7 @@ class SshSite:
             self._tunnel.close()
             raise
         self.enforced = enforced_by(information)
+        self.unlimited = unlimited(information)
 
     def _look(self, information: Mapping[str, Any]) -> None:
         read = self._probe.read(other_machine.DESCRIPTION_FILES)

@@ -88,7 +88,7 @@ class Repeats:
             execution_hash=self.plan.execution_hashes[image],
             execution=self.plan.executions[cell.platform.name],
             executor=self.executor.name,
-            machine=machine.fingerprint(self.executor.machine()),
+            machine=machine.fingerprint(self.plan.machines[cell.platform.name]),
         )
         why = f"its interval is wider than {self.target:.3g} of the figure"
         return replace(planned, cell=cell, key=key, key_version=newest_key_version(), why=why, record=None)

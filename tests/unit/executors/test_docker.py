@@ -173,6 +173,42 @@ def test_docker_desktop_runs_natively_on_a_part_of_this_machine(monkeypatch):
     )
 
 
+# What the daemons of Colima and Lima say, by their documents and reports. Neither was tried on a real Mac.
+COLIMA = {"OperatingSystem": "Ubuntu 24.04.2 LTS", "KernelVersion": "6.8.0-57-generic", "Name": "colima"}
+LIMA = {"OperatingSystem": "Ubuntu 25.04", "KernelVersion": "6.14.0-15-generic", "Name": "lima-docker"}
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("unix:///Users/me/.colima/default/docker.sock", COLIMA),
+        ("unix:///Users/me/.lima/docker/sock/docker.sock", LIMA),
+    ],
+    ids=["Colima", "Lima"],
+)
+def test_a_virtual_machine_of_colima_or_lima_is_a_part_of_this_machine(monkeypatch, host, said):
+    executor = executor_of(monkeypatch, host, **{**said, "NCPU": 2, "MemTotal": 2 * GIB})
+    assert executor.execution(AMD).kind is ExecutionKind.NATIVE
+    described = executor.machine(AMD)
+    assert (described["logical_cpus"], described["hypervisor"]) == (2, True)
+    # The same daemon behind a forwarded socket is another machine's.
+    forwarded = executor_of(
+        monkeypatch, "unix:///tmp/forwarded.sock", **{**said, "NCPU": 2, "MemTotal": 2 * GIB}
+    )
+    assert forwarded.execution(AMD).kind is ExecutionKind.UNKNOWN
+
+
+PODMAN = {"SecurityOptions": ["name=seccomp,profile=default", "name=rootless"], "ServerVersion": "4.3.1"}
+
+
+@pytest.mark.parametrize(("version", "refused"), [("1", True), ("2", False)])
+def test_a_daemon_without_root_is_refused_where_its_kernel_cannot_limit(monkeypatch, version, refused):
+    executor = executor_of(monkeypatch, **{**PODMAN, "CgroupVersion": version})
+    why = executor.left_out(None, AMD)
+    assert ("cgroup v1" in why) if refused else why is None
+    assert executor_of(monkeypatch, CgroupVersion="1").left_out(None, AMD) is None
+
+
 @pytest.mark.parametrize(
     ("host", "said"),
     [("ssh://me@mac", {}), (SOCKET, {"NCPU": 12}), (SOCKET, {"Architecture": "aarch64"})],
