@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from runner.matrix import Side, load_matrix
+from runner.matrix import Side, Slurm, load_matrix
 from runner.matrix.expressions import ExpressionError, evaluate, names_in
 from runner.system.errors import MatrixError
 
@@ -91,6 +91,48 @@ def test_semantic_faults_are_found_in_the_parts_that_have_the_right_form(tmp_pat
     assert "benchmarks.gae.implementations: exactly one needs reference: true; none is marked" in what
     assert '"stepps" is not a whole number in case "CartPole-v1"; did you mean "steps"?' in what
     assert 'no platform "amd46"; did you mean "amd64"?' in what
+
+
+ARM = "  arm64: {architecture: arm64}\n"
+
+
+@pytest.mark.parametrize(
+    ("platforms", "fault"),
+    [
+        (
+            "  a: {architecture: arm64, host: board}\n",
+            'platforms.a.host: "board" does not have the right form',
+        ),
+        ("  a: {architecture: arm64, host: 'ssh://-oProxyCommand=x'}\n", "does not have the right form"),
+        (
+            "  a: {architecture: arm64, host: 'ssh://me@board:22', slurm: {partition: short}}\n",
+            "platforms.a.slurm: its cells run on one host or on a Slurm fleet; keep one of host and slurm",
+        ),
+        (
+            "  a: {architecture: arm64, host: 'ssh://board'}\n  b: {architecture: arm64, host: 'ssh://board'}\n",
+            'platforms.b.host: "a" names this host already; keep one platform for each machine',
+        ),
+        ("  a: {architecture: arm64, slurm: {partition: -x}}\n", "platforms.a.slurm.partition"),
+    ],
+)
+def test_a_platform_has_one_place_that_no_other_has(tmp_path, platforms, fault):
+    what = faults_of(tmp_path, SHIPPED.replace(ARM, ARM + platforms, 1))
+    assert fault in what
+    line = line_of(ARM.strip()) + platforms.count("\n")
+    assert f"line {line}, platforms." in what
+
+
+def test_a_platform_may_be_another_machine_and_an_architecture_stands_for_all_that_have_it(tmp_path):
+    machines = """  epyc: {architecture: amd64, host: "ssh://me@epyc.example:2222/run/podman/podman.sock"}
+  fleet: {architecture: amd64, slurm: {partition: short, constraint: "avx512&big"}}
+"""
+    matrix = load(tmp_path, SHIPPED.replace(ARM, ARM + machines, 1))
+    assert matrix.platforms["epyc"].host == "ssh://me@epyc.example:2222/run/podman/podman.sock"
+    assert matrix.platforms["fleet"].slurm == Slurm(partition="short", constraint="avx512&big")
+    assert [name for name, each in matrix.platforms.items() if each.is_here] == ["amd64", "arm64"]
+    torchrl = matrix.benchmarks["gae"].implementations["torchrl"]
+    assert torchrl.platforms == ("amd64", "epyc", "fleet")
+    assert torchrl.left_out("arm64", "T=128", "default") == "offered on amd64, epyc, fleet only"
 
 
 @pytest.mark.parametrize("name", ["environment_steps_per_second", "milliseconds", "peak_bytes"])
