@@ -41,7 +41,7 @@ def call(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 # Each as somebody would try it first.
 WORDS = {"compare": ["--benchmark", "gae", "--base", "a", "--against", "b"], "verify": ["x"], "init": ["--help"],
-         "completion": ["bash"], "show": ["--help"], "publish": ["x"]}  # fmt: skip
+         "completion": ["bash"], "show": ["--help"], "publish": ["x"], "bundle": ["x"]}  # fmt: skip
 WITHOUT = {"init", "completion", "show"}
 
 

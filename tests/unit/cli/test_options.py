@@ -31,6 +31,7 @@ NEEDED = {
     "completion": ["bash"],
     "show": ["2026-11-21-quick#2026"],
     "publish": ["2026-12-01-quick"],
+    "bundle": ["2026-11-26-gae-dqn"],
 }
 
 
