@@ -45,9 +45,11 @@ class Address:
     def of(cls, text: str) -> "Address":
         """The parts of an address whose form the matrix has checked."""
         found = urlsplit(text)
-        user = f"{found.username}@" if found.username else ""
+        # Not found.hostname, which is in small letters: a name in the user's configuration need not be.
+        port = "" if found.port is None else f":{found.port}"
+        destination = found.netloc.removesuffix(port).replace("[", "").replace("]", "")
         path = found.path if found.path.strip("/") else _DOCKER
-        return cls(destination=f"{user}{found.hostname}", port=found.port, remote_socket=path)
+        return cls(destination=destination, port=found.port, remote_socket=path)
 
 
 class Tunnel:

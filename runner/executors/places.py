@@ -19,7 +19,7 @@ from runner.system.errors import HostAway
 
 
 class Places:
-    """The docker executor on this machine and on others. A machine is asked for nothing before a question of it."""
+    """The docker executor on this machine and on others. A connection is made with the first question about a machine."""
 
     name = "docker"
 

@@ -33,7 +33,8 @@ def processor(read: Read) -> dict[str, Any]:
     flags = set((first.get("flags") or first.get("Features") or "").split())
     return {
         "cpu_model": first.get("model name") or _arm_model(processors, read),
-        "hypervisor": "hypervisor" in flags if flags else None,
+        # ARM's features never tell.
+        "hypervisor": "hypervisor" in flags if "flags" in first else None,
         "governor": governor(read),
         "turbo": turbo(read),
         "smt": flag(read(_SMT)),

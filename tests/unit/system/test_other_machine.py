@@ -54,7 +54,7 @@ def test_a_board_is_known_by_its_name_and_its_cores() -> None:
     assert found["cpu_model"] == "Raspberry Pi 5 Model B Rev 1.0 (ARM implementer 0x41 part 0xd0b)"
     assert (found["logical_cpus"], found["physical_cores"]) == (4, None)
     assert (found["memory_bytes"], found["swap_bytes"]) == (8245232 * 1024, 102384 * 1024)
-    assert (found["governor"], found["simd"]) == ("ondemand", ["asimd"])
+    assert (found["governor"], found["simd"], found["hypervisor"]) == ("ondemand", ["asimd"], None)
     assert "1234" not in str(found), "a serial number says whose board it is"
 
 
