@@ -5,7 +5,7 @@ A run that is interrupted or killed writes no end. Its plan then stays open for 
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,50 +24,37 @@ from runner.system.privacy import without_host
 _LONGEST = 400
 
 
+# Writes down how a launch ended: with why there are no more records, or None where each cell has one.
+Keep = Callable[[Launch, "LaunchBook", str | None], None]
+
+
 @dataclass
 class LaunchBook:
     """One launch: its identifier once it has one, and the records that it gave so far."""
 
-    ledger: Path
-    plan: str
-    keys: tuple[str, ...]
+    launch: Launch
+    keep: Keep
     name: str | None = None
     records: list[Record] = field(default_factory=list)
     _written: bool = field(default=False, init=False)
 
     def write(self, *, void: str | None = None) -> None:
         """The launch ended, and its records are stored. ``void`` is why there are no more of them."""
-        if self._written:
-            return
-        append(
-            self.ledger,
-            lambda previous, time: LaunchLine(
-                previous=previous,
-                time=time,
-                plan=self.plan,
-                launch=self.name,
-                keys=self.keys,
-                records=tuple(record.content_sha256 for record in self.records),
-                failures={
-                    record.key: record.failure.kind for record in self.records if record.failure is not None
-                },
-                void=void,
-            ),
-        )
-        self._written = True
+        if not self._written:
+            self.keep(self.launch, self, void)
+            self._written = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Book:
-    """The ledger, for one plan."""
+    """Where a run writes down how each launch ended."""
 
-    ledger: Path
-    plan: str
+    keep: Keep
 
     @contextlib.contextmanager
     def launch(self, launch: Launch) -> Iterator[LaunchBook]:
         """Around one launch. A launch that is given up is written too, with the reason."""
-        book = LaunchBook(self.ledger, self.plan, _keys(launch))
+        book = LaunchBook(launch, self.keep)
         try:
             yield book
         except BaseException as error:
@@ -76,9 +63,53 @@ class Book:
                 book.write(void=_reason(error))
             raise
 
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerOfPlan:
+    """A store's ledger, for one plan."""
+
+    path: Path
+    plan: str
+
+    def launched(
+        self,
+        keys: tuple[str, ...],
+        *,
+        name: str | None = None,
+        records: Sequence[Record] = (),
+        void: str | None = None,
+    ) -> None:
+        """Append the line of a launch of these cells."""
+        append(
+            self.path,
+            lambda previous, time: LaunchLine(
+                previous=previous,
+                time=time,
+                plan=self.plan,
+                launch=name,
+                keys=keys,
+                records=tuple(record.content_sha256 for record in records),
+                failures={
+                    record.key: record.failure.kind for record in records if record.failure is not None
+                },
+                void=None if void is None else one_line(without_host(void), _LONGEST),
+            ),
+        )
+
+    @contextlib.contextmanager
+    def ending(self, secret: bytes) -> Iterator[None]:
+        """Write behind the block that the plan ended. An interrupted plan has no end."""
+        try:
+            yield
+        except ForgeBenchError as error:
+            with contextlib.suppress(ForgeBenchError):
+                self._end(error, secret)
+            raise
+        self._end(None, secret)
+
     def _end(self, error: ForgeBenchError | None, secret: bytes) -> None:
         append(
-            self.ledger,
+            self.path,
             lambda previous, time: EndLine(
                 previous=previous,
                 time=time,
@@ -107,9 +138,36 @@ def book_of(
         DamagedLedger: the ledger is not intact.
         NoSpace, StoreError: it cannot be written.
     """
+    begun = begin(
+        plan, ledger=ledger, executor=executor, images=images, secret=secret, occasion=occasion, say=say
+    )
+
+    def keep(launch: Launch, book: LaunchBook, void: str | None) -> None:
+        begun.launched(_keys(launch), name=book.name, records=book.records, void=void)
+
+    with begun.ending(secret):
+        yield Book(keep=keep)
+
+
+def begin(
+    plan: Plan,
+    *,
+    ledger: Path,
+    executor: str,
+    images: Iterable[ImageFacts],
+    secret: bytes,
+    occasion: Occasion,
+    say: Callable[[str], None],
+) -> LedgerOfPlan:
+    """Write that a plan begins.
+
+    Raises:
+        DamagedLedger: the ledger is not intact.
+        NoSpace, StoreError: it cannot be written.
+    """
     read_ledger(ledger)
     now = datetime.now(UTC)
-    book = Book(ledger=ledger, plan=f"{now:%Y%m%dT%H%M%SZ}-{uuid4().hex[:8]}")
+    book = LedgerOfPlan(path=ledger, plan=f"{now:%Y%m%dT%H%M%SZ}-{uuid4().hex[:8]}")
     append(
         ledger,
         lambda previous, time: PlanLine(
@@ -130,13 +188,7 @@ def book_of(
         ),
         say=say,
     )
-    try:
-        yield book
-    except ForgeBenchError as error:
-        with contextlib.suppress(ForgeBenchError):
-            book._end(error, secret)
-        raise
-    book._end(None, secret)
+    return book
 
 
 def _keys(launch: Launch) -> tuple[str, ...]:
@@ -144,6 +196,7 @@ def _keys(launch: Launch) -> tuple[str, ...]:
 
 
 def _reason(error: BaseException) -> str:
+    """Why a launch or a plan was given up, as its line says it."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     return one_line(without_host(f"{type(error).__name__}: {getattr(error, 'what', error)}"), _LONGEST)

@@ -47,13 +47,15 @@ Accept = Callable[[Record], None]
 class Surroundings:
     """The parts that all launches of a run share. Each image comes with the versions that it holds.
 
-    Nonces follow from the ``secret``. ``accept`` raises an error where a record must not be stored.
+    Nonces follow from the ``secret``. ``accept`` raises an error where a record must not be stored. ``add`` gets each
+    accepted record as soon as it is sealed.
     """
 
     profile: str
     images: Mapping[ImageKey, tuple[ImageFacts, Mapping[str, str | None]]]
     executor: Executor
     store: Store
+    add: Callable[[Record], Record]
     progress: Progress
     secret: bytes
     book: Book
@@ -206,7 +208,7 @@ def _judge_and_store(planned: PlannedCell, ended: EndedLaunch, around: Surroundi
             case = planned.cell.case.name
             keep_draw(refereed, ended.outputs / case, ended.inputs_of(case))
         references.keep(around.store, planned.kept_as, ended.outputs / planned.cell.case.name)
-    return around.store.add(record)
+    return around.add(record)
 
 
 def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement":

@@ -69,7 +69,7 @@ def run(
     """
     _sweep(executor, store, progress.say)
     away: dict[str, str] = {}
-    images, secret = _prepare(plan, executor, store, away, progress.say), new_secret()
+    images, secret = prepare(plan, executor, store, away, progress.say), new_secret()
     progress.begin(plan.launches, plan.records, machines=plan.machines)
     records: list[Record] = []
     if plan.launches:
@@ -87,6 +87,7 @@ def run(
                 images=images,
                 executor=executor,
                 store=store,
+                add=store.add,
                 progress=progress,
                 secret=secret,
                 book=book,
@@ -136,7 +137,7 @@ def _sweep(executor: Executor, store: Store, say: Callable[[str], None]) -> None
         say(f"removed what an earlier runner left behind: {len(files)} unfinished files")
 
 
-def _prepare(
+def prepare(
     plan: Plan, executor: Executor, store: Store, away: dict[str, str], say: Callable[[str], None]
 ) -> dict[ImageKey, tuple[ImageFacts, Mapping[str, str | None]]]:
     """Every image that the plan's cells need, with its verified versions. ``away`` gains the machines that went away."""
