@@ -9,7 +9,7 @@ from runner.executors.base import Executor, LaunchRequest, LaunchResult
 from runner.executors.docker import DockerExecutor
 from runner.executors.own_site import OwnSite
 from runner.images.spec import Image, ImageSpec
-from runner.matrix import Implementation, Limits, Platform
+from runner.matrix import Implementation, Limits, Platform, Slurm
 from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
 from runner.records.execution import Execution
@@ -21,10 +21,22 @@ from runner.system.errors import HostAway
 class Places:
     """The docker executor on this machine and on others. A connection is made with the first question about a machine."""
 
-    name = "docker"
+    def __init__(
+        self,
+        root: Path,
+        log_directory: Path,
+        *,
+        fleet: Callable[[Platform, Slurm], Executor],
+        registry: str | None = None,
+        local: Executor | None = None,
+    ) -> None:
+        """Images are made here, from the checkout at ``root``, also for other machines.
 
-    def __init__(self, root: Path, log_directory: Path, *, registry: str | None = None) -> None:
-        """Images are made here, from the checkout at ``root``, also for other machines."""
+        ``fleet`` gives the executor of a Slurm platform. With a ``local`` executor nothing else runs in containers.
+        """
+        self.name = "docker" if local is None else local.name
+        self._fleet = fleet
+        self._local = local
         self._root = root
         self._log_directory = log_directory
         self._registry = registry
@@ -81,14 +93,16 @@ class Places:
         return self._executors[place]
 
     def _made(self, platform: Platform) -> Executor:
-        if platform.slurm is not None:
-            return Absent(_no_slurm(platform), self._root)
-        if platform.host is None:
-            return DockerExecutor(self._own(), self._root)
-        # Imported here: most calls ask no other machine.
-        from runner.executors.host import HostExecutor  # noqa: PLC0415
-
+        if self._local is not None and platform.slurm is None:
+            return self._local
         try:
+            if platform.slurm is not None:
+                return self._fleet(platform, platform.slurm)
+            if platform.host is None:
+                return DockerExecutor(self._own(), self._root)
+            # Imported here: most calls ask no other machine.
+            from runner.executors.host import HostExecutor  # noqa: PLC0415
+
             return HostExecutor(platform.name, platform.host, self._root, own_image=self._own_image)
         except HostAway as error:
             return Absent(error, self._root)
@@ -101,11 +115,3 @@ class Places:
         if self._own_site is None:
             self._own_site = OwnSite(self._root, self._log_directory, registry=self._registry)
         return self._own_site
-
-
-def _no_slurm(platform: Platform) -> HostAway:
-    return HostAway(
-        what=f"the cells of {platform.name} cannot be run",
-        why="this version of forge-bench submits no jobs to Slurm",
-        fix="select other platforms with --platform",
-    )

@@ -100,6 +100,12 @@ class HostAway(DockerUnavailable):
     exit_code = 32
 
 
+class SlurmAway(HostAway):
+    """Slurm does not answer, or does not take a job."""
+
+    exit_code = 34
+
+
 class ImageBuildFailed(ForgeBenchError):
     """A build of an image, or of the base that it stands on, failed."""
 
@@ -206,6 +212,18 @@ class CpusTaken(ForgeBenchError):
     """Another runner on this machine uses the CPUs of a launch, and does not end."""
 
     exit_code = 31
+
+
+class LaunchesLost(ForgeBenchError):
+    """Jobs of a fleet ended without an answer, or were refused on their node; the other cells are stored."""
+
+    exit_code = 35
+
+
+class NodeDiffers(ForgeBenchError):
+    """A launch came to a node, or met a checkout, that is not the one of its plan."""
+
+    exit_code = 33
 
 
 class DamagedBundle(StoreError):

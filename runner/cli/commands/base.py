@@ -14,8 +14,9 @@ from runner.cli.words.options import Options
 from runner.cli.words.syntax import CommandSyntax
 from runner.daemon.unavailable import without_library
 from runner.executors.base import Executor
+from runner.executors.fleet import FleetExecutor
 from runner.executors.local import LocalExecutor
-from runner.matrix import Matrix, load_matrix
+from runner.matrix import Matrix, Platform, Slurm, load_matrix
 from runner.matrix.source import MOST_BYTES
 from runner.planning.cells import Selection
 from runner.planning.plan import make_plan
@@ -219,15 +220,32 @@ class Context:
             DockerUnavailable: no daemon answers.
             PythonNotReady: the Python that runs this has no Docker library.
         """
-        if self.executor_name == "local":
-            return self._local
+        local = self._local if self.executor_name == "local" else None
+        if local is not None and not any(each.slurm for each in self.any_matrix.platforms.values()):
+            return local
         # Imported here: inside an image there is neither a daemon to speak to nor its library.
         try:
             from runner.executors.places import Places  # noqa: PLC0415
         except ModuleNotFoundError as error:
             raise without_library(error) from error
 
-        return Places(ROOT, self.store.root / "logs", registry=self.any_matrix.registry)
+        return Places(
+            ROOT,
+            self.store.root / "logs",
+            fleet=self._fleet,
+            registry=self.any_matrix.registry,
+            local=local,
+        )
+
+    def _fleet(self, platform: Platform, where: Slurm) -> Executor:
+        return FleetExecutor(
+            platform,
+            where,
+            name=self.executor_name,
+            root=ROOT,
+            matrix=self.matrix_path.resolve(),
+            results=self.store.root.resolve(),
+        )
 
     @cached_property
     def selection(self) -> Selection:

@@ -10,6 +10,7 @@ from runner.cli.commands.base import Command, Context
 from runner.cli.commands.show import show
 from runner.cli.words.options import EVERY_COMMON
 from runner.cli.words.syntax import minutes, percent
+from runner.fleet.run import adopt, run_on_fleet, split
 from runner.planning.cells import Cell, Selection
 from runner.planning.estimates import duration
 from runner.planning.plan import content_keys
@@ -20,7 +21,7 @@ from runner.records.store import newest_by_key
 from runner.report.html import REPORT
 from runner.running.occasion import Occasion
 from runner.running.run import More, run
-from runner.system.errors import CellsFailed, HostAway, NotQuiet, UsageError
+from runner.system.errors import CellsFailed, HostAway, LaunchesLost, NotQuiet, UsageError
 from runner.system.files import write_atomically
 
 _BUDGET_MINUTES = 60.0
@@ -29,9 +30,11 @@ _BUDGET_MINUTES = 60.0
 def _run(context: Context) -> int:
     if context.own.dry_run:
         return plan_command.COMMAND.run(context)
-    accept = _strictly(context) if context.own.strict else _anything
     context.require_host()
-    plan, store, progress, told = _ruled(context), context.store, context.progress, _Told(context)
+    store, progress = context.store, context.progress
+    # Before the plan is made: what a killed call had submitted counts in it.
+    adopt(store, progress.say)
+    plan, told = _ruled(context), _Told(context)
     for name, why in _left_out(plan):
         progress.say(f"left out: {name}: {why}")
     if plan.launches and not plan.records:
@@ -40,16 +43,31 @@ def _run(context: Context) -> int:
         progress.say(
             f"first run here: the matrix says {duration(60 * minutes)} for all of {plan.profile}, images aside"
         )
+    here, fleets = split(plan)
+    _refuse_rules(context, fleets)
+    accept = _strictly(context) if context.own.strict else _anything
     summary = run(
-        plan,
+        here,
         context.executor,
         store,
         progress,
         occasion=_occasion(context),
         when_whole=told.room,
         accept=accept,
-        more=_more(context, plan),
+        more=_more(context, here),
     )
+    lost: dict[str, str] = {}
+    for part in fleets:
+        of_fleet = run_on_fleet(
+            part,
+            context.executor,
+            store,
+            matrix=context.matrix_path,
+            occasion=_occasion(context),
+            say=progress.say,
+        )
+        summary = replace(summary, records=[*summary.records, *of_fleet.records])
+        lost |= of_fleet.lost
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
     records = told.of_today(summary.records)
@@ -70,6 +88,12 @@ def _run(context: Context) -> int:
             why="; ".join(sorted(kinds)),
             fix=f"read the tables and the logs under {store.root / 'logs'}; a failed cell is run again at the next call",
         )
+    if lost:
+        raise LaunchesLost(
+            what=f"{len(lost)} launches gave no record: {', '.join(lost)}",
+            why=next(iter(lost.values())),
+            fix="the others are stored; run again for these",
+        )
     if away:
         raise HostAway(
             what=f"the cells of {', '.join(away)} were not run: host away",
@@ -77,6 +101,22 @@ def _run(context: Context) -> int:
             fix="see that the machine is on and reachable by ssh, then run again: finished cells are stored",
         )
     return 0
+
+
+def _refuse_rules(context: Context, fleets: Sequence[Plan]) -> None:
+    """See that no rule is asked for where none is held: jobs of a fleet run by themselves.
+
+    Raises:
+        UsageError: it is.
+    """
+    rules = {"--strict": context.own.strict, "--target-precision": context.own.target_precision is not None}
+    asked = [name for name, given in rules.items() if given]
+    if fleets and asked:
+        raise UsageError(
+            what=f"{' and '.join(asked)} cannot be held on a Slurm platform",
+            why="a launch that was submitted is not refused or repeated by what others measured",
+            fix="leave it out, or select the other platforms with --platform",
+        )
 
 
 def _anything(record: Record) -> None:

@@ -1,0 +1,1 @@
+"""Plans whose launches run as jobs of a Slurm fleet (docs/decisions/slurm.md)."""
