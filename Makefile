@@ -4,7 +4,7 @@ ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates integration site clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates integration fleet site clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -79,6 +79,9 @@ crates:  ## Rust documentation without warnings, and each crate packed and built
 
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
 	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder
+
+fleet: .venv/.ready  ## launches on a real Slurm fleet of this machine, as root: each week
+	.venv/bin/pytest tests/fleet
 
 # Its packages are locked apart: the runner's lock is part of an image's identity. Broken links end it.
 site: .venv/.ready  ## the documents and published results as a site, in site/

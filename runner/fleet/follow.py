@@ -99,8 +99,9 @@ class Follower:
         void = None
         if answer.refused is not None:
             kind, why = answer.refused
-            void = f"{kind}: on {answer.node}: {why}"
-            self._lose(task, void)
+            # The ledger names no machine.
+            void = f"{kind}: {why}"
+            self._lose(task, f"{void}; on {answer.node}")
         self._ledger.launched(task.keys, name=answer.launch, records=records, void=void)
         for _ in range(answer.restarts):
             self._ledger.launched(task.keys, void="requeued: Slurm started its job again")
@@ -134,10 +135,10 @@ class Follower:
 
     def _give_up(self, number: int, task: Task, state: TaskState | None) -> None:
         end = JobEnd.of(state.word if state else None)
-        void = f"{end.value}: {end.meaning}{self._last_words(number, state)}"
+        void, words = f"{end.value}: {end.meaning}", self._last_words(number, state)
         with uninterrupted():
             self._ledger.launched(task.keys, void=void)
-            self._lose(task, f"{void}; to do: {end.advice}")
+            self._lose(task, f"{void}{words}; to do: {end.advice}")
             del self._left[number]
 
     def _lose(self, task: Task, why: str) -> None:

@@ -92,8 +92,13 @@ def content_keys(
 
 
 def _executions(matrix: Matrix, selection: Selection, executor: Executor) -> dict[str, Execution]:
-    """How the selected platforms execute, and those of this machine. A machine that is not selected is not asked."""
-    here = {name: executor.execution(each) for name, each in matrix.platforms.items() if each.is_here}
+    """How the selected platforms execute, and beside one of this machine all of it. No machine is asked for nothing."""
+    asks_here = any(each.is_here for each in selection.platforms_of(matrix, lambda _: False))
+    here = {
+        name: executor.execution(each)
+        for name, each in matrix.platforms.items()
+        if each.is_here and asks_here
+    }
     selected = selection.platforms_of(matrix, lambda each: here[each.name].emulated)
     return here | {each.name: executor.execution(each) for each in selected if not each.is_here}
 

@@ -65,7 +65,7 @@ def _call(*words: str, stdin: str = "") -> str:
         )
     except FileNotFoundError as error:
         raise SlurmAway(
-            what=f"there is no {words[0]} command here",
+            what=f'there is no command "{words[0]}" here',
             why="jobs are submitted with Slurm's own commands",
             fix="call forge-bench on a login node of the fleet, or select other platforms with --platform",
         ) from error
@@ -78,7 +78,7 @@ def _call(*words: str, stdin: str = "") -> str:
 
 def _refused(command: str, why: str) -> SlurmAway:
     return SlurmAway(
-        what=f"{command} failed",
+        what=f'the command "{command}" failed',
         why=one_line(why, _LONGEST),
         fix="see whether Slurm answers (sinfo), and whether the partition and the constraint of the matrix exist",
     )

@@ -132,9 +132,9 @@ class OwnFleet:
         return done.stdout
 
     def jobs(self, *states: str) -> list[str]:
-        """The numbers of the tasks in these states."""
+        """The tasks in these states, each by the number of its array and its own."""
         return self.call(
-            "squeue", "--array", "--noheader", f"--states={','.join(states)}", "--format=%A"
+            "squeue", "--array", "--noheader", f"--states={','.join(states)}", "--format=%i"
         ).split()
 
     def wait_for(self, holds: Callable[[], bool], seconds: float = _PATIENCE) -> None:

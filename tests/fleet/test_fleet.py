@@ -38,7 +38,7 @@ def cells(*, cases: int, seeds: int) -> list[tuple[str, str, int]]:
 def start_requeued(fleet: OwnFleet) -> None:
     """Start the jobs that Slurm lets wait after their node was lost, or their place was taken."""
     fleet.wait_for(lambda: "BeginTime" in fleet.call("squeue", "--noheader", "--format=%r"), 2 * _MINUTES)
-    for line in fleet.call("squeue", "--array", "--noheader", "--format=%A %r").splitlines():
+    for line in fleet.call("squeue", "--array", "--noheader", "--format=%i %r").splitlines():
         job, _, reason = line.partition(" ")
         if reason.strip() == "BeginTime":
             fleet.call("scontrol", "update", f"JobId={job}", "StartTime=now")

@@ -98,7 +98,8 @@ def _run(context: Context) -> int:
         raise HostAway(
             what=f"the cells of {', '.join(away)} were not run: host away",
             why="; ".join(f"{name}: {why}" for name, why in away.items()),
-            fix="see that the machine is on and reachable by ssh, then run again: finished cells are stored",
+            fix="see that the machine is on and reachable by ssh, or that Slurm answers (sinfo), then run again: "
+            "finished cells are stored",
         )
     return 0
 
