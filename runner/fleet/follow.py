@@ -80,7 +80,8 @@ class Follower:
             self._take_answers()
             for number in sorted(running & self._left.keys()):
                 self._ledger.launched(self._left[number].keys, void="interrupted")
-            self.say("cancelled the jobs of this run")
+            if states:
+                self.say("cancelled the jobs of this run")
         except ForgeBenchError as error:
             # The caller hears of the error that led here. Without the plan's directory a job ends at its start.
             self.say(f"not all jobs of this run could be cancelled: {error.what}: {error.why}")

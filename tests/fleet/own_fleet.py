@@ -49,8 +49,8 @@ MessageTimeout=30
 JobCompType=jobcomp/none
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs={cpus} RealMemory=4000 Feature=like
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs={cpus} RealMemory=4000 Feature=like
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs={cpus} RealMemory=16000 Feature=like
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs={cpus} RealMemory=16000 Feature=like
 PartitionName=bench Nodes=ALL Default=YES State=UP PriorityTier=1
 PartitionName=urgent Nodes=ALL State=UP PriorityTier=2
 """
@@ -168,7 +168,6 @@ class OwnFleet:
         (packages / "partial").mkdir(parents=True)
         # What the packages need and the machine lacks comes with them. apt lowers its privileges to a user that a
         # private directory shuts out.
-        options = ["-o", f"Dir::Cache::archives={packages}/", "-o", "APT::Sandbox::User=root"]
         command = [
             "apt-get",
             "install",
@@ -178,7 +177,16 @@ class OwnFleet:
             "--download-only",
             "--reinstall",
         ]
-        subprocess.run([*command, *options, *_PACKAGES], capture_output=True, timeout=600, check=True)
+        for option in (
+            f"Dir::Cache::archives={packages}/",
+            "APT::Sandbox::User=root",
+            "DPkg::Lock::Timeout=300",
+        ):
+            command += ["-o", option]
+        done = subprocess.run(
+            [*command, *_PACKAGES], capture_output=True, text=True, timeout=600, check=False
+        )
+        assert done.returncode == 0, done.stderr
         for package in packages.glob("*.deb"):
             subprocess.run(["dpkg-deb", "--extract", str(package), str(self._root)], check=True)
 
