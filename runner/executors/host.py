@@ -62,15 +62,16 @@ class HostExecutor:
         return self._seen
 
     def state(self, platform: Platform) -> dict[str, Any]:
-        """The state of that machine. Nothing is known where the connection breaks, which a launch finds out too.
+        """The state of that machine; unknown where the connection breaks. A launch that has ended is not lost by that.
 
         Raises:
-            HostAway: it was broken, and cannot be made again.
+            HostAway: the connection was broken before, and cannot be made again.
         """
         there = self._there()
         try:
             return there.state(platform)
         except BROKEN_CONNECTION:
+            self._break()
             return dict.fromkeys(machine.state())
 
     def away(self, platform: Platform) -> str | None:
@@ -122,13 +123,12 @@ class HostExecutor:
             return there.launch(request)
 
     def _there(self) -> DockerExecutor:
-        """The executor on a connection that carries, made again where it broke.
+        """The executor on a connection, made again where it was found broken.
 
         Raises:
             HostAway: it cannot be made.
         """
-        if self._site is None or not self._site.answers():
-            self._break()
+        if self._site is None:
             self._site = self._again()
             self._docker = DockerExecutor(self._site, self._root)
         return self._docker
