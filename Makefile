@@ -4,7 +4,7 @@ ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates integration fleet site clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates wheel integration fleet site clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -77,6 +77,18 @@ backends:  ## clippy and the Rust tests with candle and burn compiled in, for a 
 crates:  ## Rust documentation without warnings, and each crate packed and built as a registry would get it, for a host with Rust
 	cd rust && RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace && cargo publish --locked --workspace --dry-run
 
+# zig links against an old glibc, and maturin's audit holds the wheel to its tag. The tools are locked apart, like the site's.
+MACHINE ?= $(shell uname -m)
+LIBC ?= gnu
+COMPATIBILITY ?= manylinux_2_28
+wheel: .venv/.ready  ## the Python package torchforge-rl in dist/, for this processor or MACHINE=aarch64, for a host with Rust
+	@cargo --version >/dev/null 2>&1 || { \
+	  echo "forge-bench: a wheel is compiled by cargo, and there is none; to do: install Rust 1.$(RUST_LEAST) or newer, make wheel" >&2; \
+	  exit 21; }
+	.venv/bin/uv run --quiet --frozen --python .venv/bin/python --project tools/wheel maturin build --release --locked --zig \
+	  --target "$(MACHINE)-unknown-linux-$(LIBC)" --compatibility "$(COMPATIBILITY)" \
+	  --manifest-path rust/crates/torchforge-py/Cargo.toml --out dist
+
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
 	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder
 
@@ -89,7 +101,7 @@ site: .venv/.ready  ## the documents and published results as a site, in site/
 	  mkdocs build --quiet --strict --config-file tools/site/mkdocs.yml
 
 clean:  ## remove what was built beside the sources; images and results stay
-	rm -rf .venv tools/site/.venv site rust/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv tools/site/.venv tools/wheel/.venv site dist rust/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  \1\t/' | expand -t 16

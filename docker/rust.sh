@@ -51,10 +51,14 @@ if [ "$1" = crates ]; then
         NR == FNR { program[$1]; next }
         $1 in program { sum += seconds($2) + seconds($3) }
         END { printf "%.1f\n", sum }' /forge/program /forge/compiled > "/artefacts/bin/$program.compile-seconds"
-    if [ -e "/target/$target/release/libtorchforge.so" ]; then
+    # The package as its wheel lays it out, compiled like every other.
+    if [ -e "/target/$target/release/lib_torchforge.so" ]; then
         mkdir -p /artefacts/site-packages
-        cp "/target/$target/release/libtorchforge.so" /artefacts/site-packages/torchforge.abi3.so
-        install -m 644 crates/torchforge-py/torchforge.pyi /artefacts/site-packages/torchforge.pyi
+        cp -r crates/torchforge-py/python/torchforge /artefacts/site-packages/
+        cp "/target/$target/release/lib_torchforge.so" /artefacts/site-packages/torchforge/_torchforge.abi3.so
+        chmod -R u=rwX,go=rX /artefacts/site-packages
+        python3 -m compileall -q -s /artefacts/site-packages -p /opt/forge-bench/site-packages \
+            --invalidation-mode unchecked-hash /artefacts/site-packages
     fi
     # What is compiled in, for the bill of materials: neither what only builds nor what only tests.
     # shellcheck disable=SC2086

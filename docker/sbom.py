@@ -132,7 +132,7 @@ def programs(artefacts: Path, version: str) -> Iterator[Component]:
     """Our own compiled files, each with the checksum of its bytes."""
     # Beside a program lies what it took to compile it.
     found = [(path, "application") for path in artefacts.glob("bin/*") if path.suffix != ".compile-seconds"]
-    found += [(path, "library") for path in artefacts.glob("site-packages/*.so")]
+    found += [(path, "library") for path in artefacts.glob("site-packages/*/*.so")]
     for path, kind in found:
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         identifier = purl("generic", f"forge-bench/{path.name}", version, checksum=f"sha256:{content}")

@@ -135,7 +135,7 @@ def notes(
         "",
         "## Files",
         "",
-        "`torchforge-*.whl` is the Rust module for Python, `forge_bench-*.whl` the runner; `*.cdx.json` are the bills",
+        "`torchforge_rl-*.whl` is the Rust module for Python, `forge_bench-*.whl` the runner; `*.cdx.json` are the bills",
         "of materials of the images, in CycloneDX. SHA-256:",
         "",
         *(f"    {line}" for line in checksums(files)),

@@ -116,7 +116,7 @@ def test_what_cannot_be_done_is_said() -> None:
         torchforge.make("CartPole-v9")
     with pytest.raises(ValueError, match="there is no autoreset mode"):
         torchforge.make_vec("CartPole-v1", 2, autoreset_mode="Never")
-    with pytest.raises(ValueError, match="give at least one"):
+    with pytest.raises(ValueError, match="num_envs is 0 and must be a whole number from 1"):
         torchforge.make_vec("CartPole-v1", 0)
     pendulum = torchforge.make("Pendulum-v1")
     with pytest.raises(RuntimeError, match="give its first reset a seed"):
@@ -127,11 +127,11 @@ def test_what_cannot_be_done_is_said() -> None:
     cart_pole = torchforge.make("CartPole-v1")
     cart_pole.reset(seed=1)
     for action in (2, -1, 1 << 40):
-        with pytest.raises(ValueError, match="does not exist: this environment has actions 0 to 1"):
+        with pytest.raises(ValueError, match=f"action is {action} and must be a whole number from 0 to 1"):
             cart_pole.step(action)
     together = torchforge.make_vec("CartPole-v1", 2, autoreset_mode="Disabled")
     together.reset(seed=1)
     with pytest.raises(ValueError, match="actions"):
         together.step(np.array([0]))
-    with pytest.raises(ValueError, match="action 4294967295 does not exist"):
+    with pytest.raises(ValueError, match=r"actions\[1\] is -1 and must be"):
         together.step(np.array([0, -1]))

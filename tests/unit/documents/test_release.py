@@ -63,7 +63,7 @@ def digests(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def wheel(tmp_path: Path) -> Path:
-    path = tmp_path / "torchforge-0.2.0.whl"
+    path = tmp_path / "torchforge_rl-0.2.0.whl"
     path.write_bytes(b"a wheel")
     return path
 

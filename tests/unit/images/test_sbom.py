@@ -75,7 +75,7 @@ def inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "artefacts/crates/torchforge": CRATES,
         "artefacts/bin/torchforge": "binary",
         "artefacts/bin/torchforge.compile-seconds": "12.3",
-        "artefacts/site-packages/torchforge.abi3.so": "module",
+        "artefacts/site-packages/torchforge/_torchforge.abi3.so": "module",
         "site-packages/jinja2.dist-info/METADATA": METADATA,
         "pyproject.toml": '[project]\nversion = "0.1.0"\n',
     }.items():
@@ -113,7 +113,7 @@ def test_every_part_is_there_by_its_package_url_with_the_checksum_that_is_known(
     assert {purl.partition("@")[0].removeprefix("pkg:generic/forge-bench/") for purl in ours} == {
         "torchforge",
         "torchforge-nn",
-        "torchforge.abi3.so",
+        "_torchforge.abi3.so",
     }
 
 
@@ -126,7 +126,7 @@ def test_several_programs_are_all_in_the_bill_and_a_crate_of_two_of_them_once(in
 
 
 def test_the_bill_of_an_edge_image_holds_what_is_linked_into_its_one_binary(inputs, capsys, monkeypatch):
-    for name in ("status", "image.lock", "artefacts/site-packages/torchforge.abi3.so"):
+    for name in ("status", "image.lock", "artefacts/site-packages/torchforge/_torchforge.abi3.so"):
         (inputs / name).unlink()
     (inputs / "site-packages" / "jinja2.dist-info" / "METADATA").unlink()
     cross = f"""libc6-dev 2.41-12 amd64 10 {"1" * 64} pool/a.deb

@@ -35,7 +35,7 @@ pub use classic_control::{
 };
 pub use environment::{Environment, Error, Step};
 pub use random::{Pcg64, SeedSequence};
-pub use registry::{AnyEnvironment, ContinuousEnvironment, DiscreteEnvironment, ids, make};
+pub use registry::{AnyEnvironment, ContinuousEnvironment, DiscreteEnvironment, ids, make, make_with_limit};
 pub use space::{ActionSpace, Continuous, Discrete};
 pub use time_limit::TimeLimit;
 pub use vector::{AutoresetMode, StepBatch, VectorEnv};

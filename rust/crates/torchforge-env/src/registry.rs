@@ -47,18 +47,37 @@ impl std::fmt::Debug for AnyEnvironment {
     }
 }
 
-type Registered = (&'static str, fn() -> AnyEnvironment);
+/// A name, the limit of steps that Gymnasium registers it with, and how it is made with any limit or none.
+type Registered = (&'static str, u32, fn(Option<u32>) -> AnyEnvironment);
 
 /// The one list of names.
 const REGISTRY: [Registered; 5] = [
-    ("Acrobot-v1", || AnyEnvironment::Discrete(Box::new(TimeLimit::new(Acrobot::new(), 500)))),
-    ("CartPole-v1", || AnyEnvironment::Discrete(Box::new(TimeLimit::new(CartPole::new(), 500)))),
-    ("MountainCar-v0", || AnyEnvironment::Discrete(Box::new(TimeLimit::new(MountainCar::new(), 200)))),
-    ("MountainCarContinuous-v0", || {
-        AnyEnvironment::Continuous(Box::new(TimeLimit::new(MountainCarContinuous::new(), 999)))
-    }),
-    ("Pendulum-v1", || AnyEnvironment::Continuous(Box::new(TimeLimit::new(Pendulum::new(), 200)))),
+    ("Acrobot-v1", 500, |limit| discrete(Acrobot::new(), limit)),
+    ("CartPole-v1", 500, |limit| discrete(CartPole::new(), limit)),
+    ("MountainCar-v0", 200, |limit| discrete(MountainCar::new(), limit)),
+    ("MountainCarContinuous-v0", 999, |limit| continuous(MountainCarContinuous::new(), limit)),
+    ("Pendulum-v1", 200, |limit| continuous(Pendulum::new(), limit)),
 ];
+
+fn discrete<E>(environment: E, limit: Option<u32>) -> AnyEnvironment
+where
+    E: Environment<Action = u32, ActionSpace = Discrete> + Send + Sync + 'static,
+{
+    AnyEnvironment::Discrete(match limit {
+        Some(limit) => Box::new(TimeLimit::new(environment, limit)),
+        None => Box::new(environment),
+    })
+}
+
+fn continuous<E>(environment: E, limit: Option<u32>) -> AnyEnvironment
+where
+    E: Environment<Action = [f32], ActionSpace = Continuous> + Send + Sync + 'static,
+{
+    AnyEnvironment::Continuous(match limit {
+        Some(limit) => Box::new(TimeLimit::new(environment, limit)),
+        None => Box::new(environment),
+    })
+}
 
 /// Makes the environment that Gymnasium registers as `id`; none if there is no such one here.
 ///
@@ -69,10 +88,19 @@ const REGISTRY: [Registered; 5] = [
 /// assert!(torchforge_env::make("CartPole-v0").is_none());
 /// ```
 pub fn make(id: &str) -> Option<AnyEnvironment> {
-    REGISTRY.iter().find(|(name, _)| *name == id).map(|(_, make)| make())
+    make_with_limit(id, registered(id)?.1.into())
+}
+
+/// [`make`], whose episodes have at most `limit` steps, or as many as the task itself allows.
+pub fn make_with_limit(id: &str, limit: Option<u32>) -> Option<AnyEnvironment> {
+    registered(id).map(|(_, _, make)| make(limit))
+}
+
+fn registered(id: &str) -> Option<&'static Registered> {
+    REGISTRY.iter().find(|(name, _, _)| *name == id)
 }
 
 /// The names that [`make`] knows, in alphabetical order.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    REGISTRY.iter().map(|&(name, _)| name)
+    REGISTRY.iter().map(|&(name, _, _)| name)
 }

@@ -129,6 +129,25 @@ impl<E: Environment> VectorEnv<E> {
         (0..self.len()).filter(|&i| mask[i]).try_for_each(|i| self.reset_one(i, seed, observations))
     }
 
+    /// Begins an episode where `mask`, (n), is true, or everywhere, with a seed for each environment, (n). Writes the rows
+    /// of those environments alone.
+    pub fn reset_each(
+        &mut self,
+        seeds: &[Option<u64>],
+        mask: Option<&[bool]>,
+        observations: &mut [f32],
+    ) -> Result<(), Error> {
+        let len = self.observation_len;
+        check_len("seeds", self.len(), seeds.len())?;
+        check_len("the mask", self.len(), mask.map_or(self.len(), <[bool]>::len))?;
+        check_len("observations", self.len() * len, observations.len())?;
+        for (i, &seed) in seeds.iter().enumerate().filter(|&(i, _)| mask.is_none_or(|mask| mask[i])) {
+            self.ended[i] = false;
+            self.environments[i].reset(seed, row(observations, i, len))?;
+        }
+        Ok(())
+    }
+
     fn check_reset(&self, seed: Option<u64>, observations: &[f32]) -> Result<(), Error> {
         check_len("observations", self.len() * self.observation_len, observations.len())?;
         let last = self.len() as u64 - 1;

@@ -6,12 +6,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use torchforge_env::{ActionSpace as _, AnyEnvironment, Environment as _, Error, ids};
 
+use crate::arguments::whole;
 use crate::arrays::{check_shape, read};
+use crate::vector::check_numbers;
 
 /// Observation, reward, terminated, truncated, and what Gymnasium calls info.
 type StepTuple<'py> = (Bound<'py, PyArray1<f32>>, f64, bool, bool, Bound<'py, PyDict>);
 
-/// One environment with Gymnasium's reset and step.
+/// One environment with the episodes of Gymnasium's, to the bit; made by `make`.
 #[pyclass(module = "torchforge")]
 pub struct Environment {
     inner: AnyEnvironment,
@@ -19,10 +21,11 @@ pub struct Environment {
     observation: Vec<f32>,
 }
 
-/// The environment that Gymnasium registers as id.
+/// The environment that Gymnasium registers as `id`.
 #[pyfunction]
-pub fn make(id: &str) -> PyResult<Environment> {
-    let inner = named(id)?;
+#[pyo3(signature = (id, *, max_episode_steps=None))]
+pub fn make(id: &str, max_episode_steps: Option<&Bound<'_, PyAny>>) -> PyResult<Environment> {
+    let inner = named(id, limit(max_episode_steps)?)?;
     let len = match &inner {
         AnyEnvironment::Discrete(environment) => environment.observation_len(),
         AnyEnvironment::Continuous(environment) => environment.observation_len(),
@@ -32,13 +35,14 @@ pub fn make(id: &str) -> PyResult<Environment> {
 
 #[pymethods]
 impl Environment {
-    /// Begins an episode; returns its first observation and an empty dictionary.
+    /// Begin an episode; returns its first observation, (values,), and an empty dictionary.
     #[pyo3(signature = (*, seed=None))]
     fn reset<'py>(
         &mut self,
         py: Python<'py>,
-        seed: Option<u64>,
+        seed: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyArray1<f32>>, Bound<'py, PyDict>)> {
+        let seed = seed.map(|seed| whole("seed", seed, 0..=u64::MAX)).transpose()?;
         match &mut self.inner {
             AnyEnvironment::Discrete(environment) => environment.reset(seed, &mut self.observation),
             AnyEnvironment::Continuous(environment) => environment.reset(seed, &mut self.observation),
@@ -47,22 +51,17 @@ impl Environment {
         Ok((PyArray1::from_slice(py, &self.observation), PyDict::new(py)))
     }
 
-    /// Takes an action; returns observation, reward, terminated, truncated and an empty dictionary.
+    /// Take a discrete action, or a continuous one of shape (dimensions,).
     fn step<'py>(&mut self, py: Python<'py>, action: &Bound<'py, PyAny>) -> PyResult<StepTuple<'py>> {
         let step = match &mut self.inner {
             AnyEnvironment::Discrete(environment) => {
-                let action = action.extract().map_err(|error: PyErr| {
-                    let n = environment.action_space().count;
-                    PyValueError::new_err(format!(
-                        "action is no whole number that can be taken ({error}); give one from 0 to {}",
-                        n - 1
-                    ))
-                })?;
-                environment.step(&discrete(action), &mut self.observation)
+                let last = environment.action_space().count - 1;
+                environment.step(&whole("action", action, 0..=last)?, &mut self.observation)
             }
             AnyEnvironment::Continuous(environment) => {
                 let given = read("action", action)?;
                 check_shape("action", &given, &[environment.action_space().width()])?;
+                check_numbers("action", &given)?;
                 environment.step(given.as_slice()?, &mut self.observation)
             }
         }
@@ -72,9 +71,34 @@ impl Environment {
     }
 }
 
+/// How long episodes may be.
+pub(crate) enum Limit {
+    /// As long as Gymnasium's.
+    Registered,
+    /// So many steps.
+    Steps(u32),
+    /// As long as the task itself allows.
+    None,
+}
+
+/// Gymnasium's argument: -1 lifts the limit.
+pub(crate) fn limit(max_episode_steps: Option<&Bound<'_, PyAny>>) -> PyResult<Limit> {
+    let Some(given) = max_episode_steps else { return Ok(Limit::Registered) };
+    match whole("max_episode_steps", given, -1..=i64::from(u32::MAX))? {
+        -1 => Ok(Limit::None),
+        0 => Err(PyValueError::new_err("max_episode_steps is 0 and must be at least 1, or -1 for no limit")),
+        steps => Ok(Limit::Steps(steps as u32)),
+    }
+}
+
 /// The environment of that name, or an error that lists the names.
-pub(crate) fn named(id: &str) -> PyResult<AnyEnvironment> {
-    torchforge_env::make(id).ok_or_else(|| {
+pub(crate) fn named(id: &str, limit: Limit) -> PyResult<AnyEnvironment> {
+    let made = match limit {
+        Limit::Registered => torchforge_env::make(id),
+        Limit::Steps(steps) => torchforge_env::make_with_limit(id, Some(steps)),
+        Limit::None => torchforge_env::make_with_limit(id, None),
+    };
+    made.ok_or_else(|| {
         let known: Vec<_> = ids().collect();
         PyValueError::new_err(format!("there is no environment {id:?}; use one of {}", known.join(", ")))
     })
@@ -88,9 +112,4 @@ pub(crate) fn error(error: Error) -> PyErr {
         }
         _ => PyValueError::new_err(error.to_string()),
     }
-}
-
-/// What no `u32` can be is no action: made one that every environment refuses.
-pub(crate) fn discrete(action: i64) -> u32 {
-    u32::try_from(action).unwrap_or(u32::MAX)
 }

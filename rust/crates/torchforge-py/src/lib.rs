@@ -1,12 +1,13 @@
-//! The Python module `torchforge`: NumPy arrays in, NumPy arrays out.
+//! The compiled half of the Python package `torchforge`: NumPy arrays in, NumPy arrays out.
 //!
 //! Large arrays are never copied; an environment's observations are, so that each step's is the caller's own.
 //!
-//! Its Python face, with shapes and errors, is described in `torchforge.pyi`.
+//! `python/torchforge` holds the other half, and the stub `_torchforge.pyi` that says shapes and errors.
 
 #![forbid(unsafe_code)]
 #![allow(missing_debug_implementations, reason = "Python shows its objects itself")]
 
+mod arguments;
 mod arrays;
 mod environment;
 mod gymnasium;
@@ -34,7 +35,7 @@ type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// Fast, exactly reproducible reinforcement learning.
 #[pymodule]
-mod torchforge {
+mod _torchforge {
     use super::*;
 
     #[pymodule_export]

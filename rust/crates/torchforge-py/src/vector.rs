@@ -1,7 +1,7 @@
 //! Several environments for Python, as Gymnasium's `SyncVectorEnv`.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::PyValueError;
+use numpy::{Element, PyArray1, PyArray2, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use torchforge_env::{
@@ -9,35 +9,58 @@ use torchforge_env::{
     Error, StepBatch, VectorEnv,
 };
 
-use crate::arrays::{cast, check_shape, read};
-use crate::environment::{discrete, error, named};
+use crate::arguments::{seeds, whole};
+use crate::arrays::{cast, check_shape, read, write};
+use crate::environment::{error, limit, named};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;
 type Flags<'py> = Bound<'py, PyArray1<bool>>;
 type StepTuple<'py> =
     (Observations<'py>, Bound<'py, PyArray1<f64>>, Flags<'py>, Flags<'py>, Bound<'py, PyDict>);
+type Filled<'py, T> = Bound<'py, PyArrayDyn<T>>;
+/// The four arrays of a rollout, what is seen after it, and which episodes ended with which observations.
+type RolloutTuple<'py> = (
+    (Filled<'py, f32>, Filled<'py, f64>, Filled<'py, bool>, Filled<'py, bool>),
+    Observations<'py>,
+    Bound<'py, PyArray2<i64>>,
+    Observations<'py>,
+);
+type Out<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// Environments, at most: a slip of the keyboard must not fill the memory.
+const MOST_ENVIRONMENTS: usize = 1 << 20;
+/// Values of a rollout's observations, at most: more than a terabyte.
+const MOST_VALUES: usize = 1 << 38;
 
 enum Kind {
     Discrete(VectorEnv<DiscreteEnvironment>),
     Continuous(VectorEnv<ContinuousEnvironment>),
 }
 
-/// Environments of one kind that take their steps together, with Gymnasium's reset and step.
+/// Environments of one kind that take their steps together, as Gymnasium's `SyncVectorEnv`; made by `make_vec`.
 #[pyclass(module = "torchforge")]
 pub struct VectorEnvironment {
     kind: Kind,
-    same_step: bool,
+    mode: AutoresetMode,
     /// What is seen now, of which a reset of some environments writes some rows.
     observations: Vec<f32>,
     final_observations: Vec<f32>,
-    actions: Vec<u32>,
+    /// Which environments were ever reset.
+    begun: Vec<bool>,
     n: usize,
+    len: usize,
 }
 
-/// num_envs environments of the name that Gymnasium registers; autoreset_mode is NextStep, SameStep or Disabled.
+/// `num_envs` environments of one name. The modes are the values of Gymnasium's `AutoresetMode`.
 #[pyfunction]
-#[pyo3(signature = (id, num_envs, autoreset_mode="NextStep"))]
-pub fn make_vec(id: &str, num_envs: usize, autoreset_mode: &str) -> PyResult<VectorEnvironment> {
+#[pyo3(signature = (id, num_envs, autoreset_mode="NextStep", *, max_episode_steps=None))]
+pub fn make_vec(
+    id: &str,
+    num_envs: &Bound<'_, PyAny>,
+    autoreset_mode: &str,
+    max_episode_steps: Option<&Bound<'_, PyAny>>,
+) -> PyResult<VectorEnvironment> {
+    let n = whole("num_envs", num_envs, 1..=MOST_ENVIRONMENTS)?;
     let mode = match autoreset_mode {
         "NextStep" => AutoresetMode::NextStep,
         "SameStep" => AutoresetMode::SameStep,
@@ -48,10 +71,9 @@ pub fn make_vec(id: &str, num_envs: usize, autoreset_mode: &str) -> PyResult<Vec
             )));
         }
     };
-    let all: Vec<_> = (0..num_envs).map(|_| named(id)).collect::<PyResult<_>>()?;
     let (mut discrete, mut continuous) = (Vec::new(), Vec::new());
-    for each in all {
-        match each {
+    for _ in 0..n {
+        match named(id, limit(max_episode_steps)?)? {
             AnyEnvironment::Discrete(environment) => discrete.push(environment),
             AnyEnvironment::Continuous(environment) => continuous.push(environment),
         }
@@ -68,38 +90,57 @@ pub fn make_vec(id: &str, num_envs: usize, autoreset_mode: &str) -> PyResult<Vec
     };
     Ok(VectorEnvironment {
         kind,
-        same_step: mode == AutoresetMode::SameStep,
-        observations: vec![0.0; num_envs * len],
-        final_observations: vec![0.0; num_envs * len],
-        actions: vec![0; num_envs],
-        n: num_envs,
+        mode,
+        observations: vec![0.0; n * len],
+        final_observations: vec![0.0; n * len],
+        begun: vec![false; n],
+        n,
+        len,
     })
 }
 
 #[pymethods]
 impl VectorEnvironment {
-    /// Begins an episode everywhere, or where reset_mask is true; returns all observations and an empty dictionary.
+    /// Begin an episode everywhere, or where `reset_mask`, (n,), is true.
     #[pyo3(signature = (*, seed=None, reset_mask=None))]
     fn reset<'py>(
         &mut self,
         py: Python<'py>,
-        seed: Option<u64>,
+        seed: Option<&Bound<'py, PyAny>>,
         reset_mask: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Observations<'py>, Bound<'py, PyDict>)> {
+        let seeds = seeds(seed, self.n)?;
         let mask = reset_mask.map(|mask| flags("reset_mask", mask, self.n)).transpose()?;
-        let mask = mask.as_deref();
+        let reset = |i: usize| mask.as_ref().is_none_or(|mask| mask[i]);
+        if (0..self.n).any(|i| reset(i) && seeds[i].is_none() && !self.begun[i]) {
+            return Err(error(Error::Unseeded));
+        }
         match &mut self.kind {
-            Kind::Discrete(environments) => reset(environments, seed, mask, &mut self.observations),
-            Kind::Continuous(environments) => reset(environments, seed, mask, &mut self.observations),
+            Kind::Discrete(environments) => {
+                environments.reset_each(&seeds, mask.as_deref(), &mut self.observations)
+            }
+            Kind::Continuous(environments) => {
+                environments.reset_each(&seeds, mask.as_deref(), &mut self.observations)
+            }
         }
         .map_err(error)?;
-        Ok((matrix(py, &self.observations, self.n)?, PyDict::new(py)))
+        for i in (0..self.n).filter(|&i| reset(i)) {
+            self.begun[i] = true;
+        }
+        Ok((matrix(py, &self.observations, self.n, self.len)?, PyDict::new(py)))
     }
 
-    /// Takes a step everywhere; returns observations, rewards, terminations, truncations and a dictionary.
+    /// What is seen now, (n, values).
+    #[getter]
+    fn observations<'py>(&self, py: Python<'py>) -> PyResult<Observations<'py>> {
+        matrix(py, &self.observations, self.n, self.len)
+    }
+
+    /// Take discrete actions, (n,) of int64, or continuous ones, (n, dimensions) of float32.
     fn step<'py>(&mut self, py: Python<'py>, actions: &Bound<'py, PyAny>) -> PyResult<StepTuple<'py>> {
         let (mut rewards, mut terminated, mut truncated) =
             (vec![0.0; self.n], vec![false; self.n], vec![false; self.n]);
+        let actions = self.actions(actions, None)?;
         let mut batch = StepBatch {
             observations: &mut self.observations,
             rewards: &mut rewards,
@@ -107,61 +148,249 @@ impl VectorEnvironment {
             truncated: &mut truncated,
             final_observations: &mut self.final_observations,
         };
-        match &mut self.kind {
-            Kind::Discrete(environments) => {
-                let given = read::<i64>("actions", actions)?;
-                check_shape("actions", &given, &[self.n])?;
-                let given = given.as_slice()?;
-                self.actions.clear();
-                self.actions.extend(given.iter().map(|&action| discrete(action)));
-                environments.step(&self.actions, &mut batch)
+        match (&mut self.kind, &actions) {
+            (Kind::Discrete(environments), Actions::Discrete(actions)) => {
+                environments.step(actions, &mut batch)
             }
-            Kind::Continuous(environments) => {
-                let given = read("actions", actions)?;
-                check_shape("actions", &given, &[self.n, environments.action_space().width()])?;
-                environments.step(given.as_slice()?, &mut batch)
+            (Kind::Continuous(environments), Actions::Continuous(actions)) => {
+                environments.step(actions, &mut batch)
             }
+            _ => unreachable!("actions are read as their environments take them"),
         }
         .map_err(error)?;
         let info = PyDict::new(py);
-        if self.same_step {
+        if self.mode == AutoresetMode::SameStep {
             let ended: Vec<bool> = terminated.iter().zip(&truncated).map(|(a, b)| a | b).collect();
             if ended.contains(&true) {
-                info.set_item("final_obs", matrix(py, &self.final_observations, self.n)?)?;
+                info.set_item("final_obs", matrix(py, &self.final_observations, self.n, self.len)?)?;
                 info.set_item("_final_obs", PyArray1::from_vec(py, ended))?;
             }
         }
         Ok((
-            matrix(py, &self.observations, self.n)?,
+            matrix(py, &self.observations, self.n, self.len)?,
             PyArray1::from_vec(py, rewards),
             PyArray1::from_vec(py, terminated),
             PyArray1::from_vec(py, truncated),
             info,
         ))
     }
-}
 
-fn reset<E: Environment>(
-    environments: &mut VectorEnv<E>,
-    seed: Option<u64>,
-    mask: Option<&[bool]>,
-    observations: &mut [f32],
-) -> Result<(), Error> {
-    match mask {
-        Some(mask) => environments.reset_where(mask, seed, observations),
-        None => environments.reset(seed, observations),
+    /// Take many steps in one call, with actions of shape (steps, n) or (steps, n, dimensions).
+    #[pyo3(signature = (actions, *, out=None))]
+    fn collect<'py>(
+        &mut self,
+        py: Python<'py>,
+        actions: &Bound<'py, PyAny>,
+        out: Option<Out<'py>>,
+    ) -> PyResult<RolloutTuple<'py>> {
+        if self.mode == AutoresetMode::Disabled {
+            return Err(PyRuntimeError::new_err(
+                "no episode begins by itself in the autoreset mode Disabled; collect with NextStep or SameStep",
+            ));
+        }
+        let shape = actions.getattr("shape").and_then(|shape| shape.extract::<Vec<usize>>());
+        let steps = shape.ok().and_then(|shape| shape.first().copied()).ok_or_else(|| {
+            PyTypeError::new_err(
+                "actions is no NumPy array of the shape (steps, n) or (steps, n, dimensions)",
+            )
+        })?;
+        let actions = self.actions(actions, Some(steps))?;
+        let (n, len) = (self.n, self.len);
+        let (seen, per_step) = ([steps, n, len], [steps, n]);
+        if steps.saturating_mul(n * len) > MOST_VALUES {
+            return Err(PyValueError::new_err(format!(
+                "actions has {steps} steps, for which no memory is large enough"
+            )));
+        }
+        let (observations, rewards, terminations, truncations) = match &out {
+            Some((observations, rewards, terminations, truncations)) => (
+                cast("out[0]", observations)?,
+                cast("out[1]", rewards)?,
+                cast("out[2]", terminations)?,
+                cast("out[3]", truncations)?,
+            ),
+            None => (zeros(py, &seen)?, zeros(py, &per_step)?, zeros(py, &per_step)?, zeros(py, &per_step)?),
+        };
+        let (mut ended, mut last) = (Vec::new(), Vec::new());
+        {
+            let mut observations = write("out[0]", &observations, &seen)?;
+            let mut rewards = write("out[1]", &rewards, &per_step)?;
+            let (terminations, truncations) = (as_bytes(&terminations)?, as_bytes(&truncations)?);
+            let mut terminations = write("out[2]", &terminations, &per_step)?;
+            let mut truncations = write("out[3]", &truncations, &per_step)?;
+            let rollout = Rollout {
+                observations: observations.as_slice_mut()?,
+                rewards: rewards.as_slice_mut()?,
+                terminations: terminations.as_slice_mut()?,
+                truncations: truncations.as_slice_mut()?,
+                ended: &mut ended,
+                last: &mut last,
+            };
+            // The actions are a copy, and `out` is for nobody else to touch until this returns.
+            py.detach(|| match (&mut self.kind, &actions) {
+                (Kind::Discrete(environments), Actions::Discrete(actions)) => rollout.collect(
+                    environments,
+                    actions,
+                    &mut self.observations,
+                    &mut self.final_observations,
+                ),
+                (Kind::Continuous(environments), Actions::Continuous(actions)) => rollout.collect(
+                    environments,
+                    actions,
+                    &mut self.observations,
+                    &mut self.final_observations,
+                ),
+                _ => unreachable!("actions are read as their environments take them"),
+            })
+            .map_err(error)?;
+        }
+        let episodes = ended.len() / 2;
+        let now = matrix(py, &self.observations, n, len)?;
+        let (ended, last) = (matrix(py, &ended, episodes, 2)?, matrix(py, &last, last.len() / len, len)?);
+        Ok(((observations, rewards, terminations, truncations), now, ended, last))
     }
 }
 
-/// A copy of `n` flags. To NumPy any byte but 0 is true, and one may come from a view; a `bool` is 0 or 1.
+/// What environments take: a copy, so that nobody changes it meanwhile.
+enum Actions {
+    Discrete(Vec<u32>),
+    Continuous(Vec<f32>),
+}
+
+impl VectorEnvironment {
+    /// Actions of one step, or of several steps: each is one that these environments have.
+    fn actions(&self, given: &Bound<'_, PyAny>, steps: Option<usize>) -> PyResult<Actions> {
+        if let Some(i) = self.begun.iter().position(|&begun| !begun) {
+            return Err(PyRuntimeError::new_err(format!(
+                "no episode is under way in environment {i}: call reset before step"
+            )));
+        }
+        let shape =
+            |width: Option<usize>| -> Vec<usize> { steps.into_iter().chain([self.n]).chain(width).collect() };
+        match &self.kind {
+            Kind::Discrete(environments) => {
+                let given = read::<i64>("actions", given)?;
+                check_shape("actions", &given, &shape(None))?;
+                let count = environments.action_space().count;
+                let each = |(place, &action): (usize, &i64)| {
+                    u32::try_from(action).ok().filter(|&action| action < count).ok_or_else(|| {
+                        let place = index(place, given.shape());
+                        PyValueError::new_err(format!(
+                            "actions{place} is {action} and must be a whole number from 0 to {}",
+                            count - 1
+                        ))
+                    })
+                };
+                given.as_slice()?.iter().enumerate().map(each).collect::<PyResult<_>>().map(Actions::Discrete)
+            }
+            Kind::Continuous(environments) => {
+                let given = read::<f32>("actions", given)?;
+                check_shape("actions", &given, &shape(Some(environments.action_space().width())))?;
+                check_numbers("actions", &given)?;
+                Ok(Actions::Continuous(given.as_slice()?.to_vec()))
+            }
+        }
+    }
+}
+
+/// The caller's memory for many steps, (steps, n), and the episodes that ended: step and environment of each.
+struct Rollout<'a> {
+    observations: &'a mut [f32],
+    rewards: &'a mut [f64],
+    terminations: &'a mut [u8],
+    truncations: &'a mut [u8],
+    ended: &'a mut Vec<i64>,
+    last: &'a mut Vec<f32>,
+}
+
+impl Rollout<'_> {
+    /// Begins at what is seen now, which is afterwards what is seen after the last step.
+    fn collect<E: Environment>(
+        self,
+        environments: &mut VectorEnv<E>,
+        actions: &[<E::ActionSpace as ActionSpace>::Value],
+        now: &mut [f32],
+        final_observations: &mut [f32],
+    ) -> Result<(), Error> {
+        let (n, len) = (environments.len(), environments.observation_len());
+        let width = environments.action_space().width();
+        let same_step = environments.mode() == AutoresetMode::SameStep;
+        let (mut terminated, mut truncated) = (vec![false; n], vec![false; n]);
+        for (step, actions) in actions.chunks_exact(n * width).enumerate() {
+            let rows = step * n..(step + 1) * n;
+            self.observations[rows.start * len..rows.end * len].copy_from_slice(now);
+            environments.step(
+                actions,
+                &mut StepBatch {
+                    observations: now,
+                    rewards: &mut self.rewards[rows.clone()],
+                    terminated: &mut terminated,
+                    truncated: &mut truncated,
+                    final_observations,
+                },
+            )?;
+            let flags = self.terminations[rows.clone()].iter_mut().zip(&mut self.truncations[rows]);
+            for ((terminated, truncated), (a, b)) in flags.zip(terminated.iter().zip(&truncated)) {
+                (*terminated, *truncated) = (u8::from(*a), u8::from(*b));
+            }
+            for i in (0..n).filter(|&i| terminated[i] || truncated[i]) {
+                self.ended.extend([step as i64, i as i64]);
+                let from = if same_step { &*final_observations } else { &*now };
+                self.last.extend_from_slice(&from[i * len..(i + 1) * len]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An error where an array of actions holds what is no number. Infinity is beyond the bounds, where it is clipped.
+pub(crate) fn check_numbers(name: &str, array: &numpy::PyReadonlyArrayDyn<'_, f32>) -> PyResult<()> {
+    match array.as_slice()?.iter().position(|value| value.is_nan()) {
+        Some(place) => Err(PyValueError::new_err(format!(
+            "{name}{} is nan and must be a number",
+            index(place, array.shape())
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// A place in an array, as Python writes it.
+fn index(place: usize, shape: &[usize]) -> String {
+    let mut strides = 1;
+    let mut index: Vec<_> = Vec::new();
+    for &len in shape.iter().rev() {
+        index.push(place / strides % len);
+        strides *= len;
+    }
+    index.reverse();
+    format!("{index:?}")
+}
+
+/// The same memory as bytes. To NumPy any byte but 0 is true, and one may come from a view; a `bool` is 0 or 1.
+fn as_bytes<'py>(flags: &Bound<'py, PyArrayDyn<bool>>) -> PyResult<Filled<'py, u8>> {
+    Ok(flags.call_method1("view", ("uint8",))?.cast_into()?)
+}
+
+/// A copy of `n` flags.
 fn flags(name: &str, value: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<bool>> {
-    cast::<bool>(name, value)?;
-    let bytes = read::<u8>(name, &value.call_method1("view", ("uint8",))?)?;
+    let bytes = as_bytes(&cast::<bool>(name, value)?)?;
+    let bytes = read::<u8>(name, bytes.as_any())?;
     check_shape(name, &bytes, &[n])?;
     Ok(bytes.as_slice()?.iter().map(|&byte| byte != 0).collect())
 }
 
 /// A copy of (rows, values) for Python.
-fn matrix<'py>(py: Python<'py>, values: &[f32], rows: usize) -> PyResult<Observations<'py>> {
-    PyArray1::from_slice(py, values).reshape([rows, values.len() / rows])
+fn matrix<'py, T: Element>(
+    py: Python<'py>,
+    values: &[T],
+    rows: usize,
+    len: usize,
+) -> PyResult<Bound<'py, PyArray2<T>>> {
+    PyArray1::from_slice(py, values).reshape([rows, len])
+}
+
+/// A new array; NumPy's own error where there is no memory for it.
+fn zeros<'py, T: Element>(py: Python<'py>, shape: &[usize]) -> PyResult<Filled<'py, T>> {
+    let zeros = py.import("numpy")?.call_method1("zeros", (shape.to_vec(), T::get_dtype(py)))?;
+    Ok(zeros.cast_into()?)
 }

@@ -1,10 +1,24 @@
 """Fast, exactly reproducible reinforcement learning, written in Rust."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, TypeAlias, final, overload
 
 import numpy
 from numpy.typing import NDArray
+
+__all__ = [
+    "Environment",
+    "VectorEnvironment",
+    "__version__",
+    "compute_gae",
+    "compute_gae_batched",
+    "dqn_in",
+    "group_advantages",
+    "make",
+    "make_vec",
+    "token_kl",
+    "token_kl_k3",
+]
 
 __version__: str
 
@@ -99,6 +113,7 @@ def token_kl_k3(policy: NDArray[numpy.float32], reference: NDArray[numpy.float32
     Arguments, results and errors are those of `token_kl`, in float32.
     """
 
+@final
 class Environment:
     """One environment with the episodes of Gymnasium's, to the bit; made by `make`."""
 
@@ -109,6 +124,7 @@ class Environment:
 
         Raises:
             RuntimeError: the first reset came without a seed.
+            TypeError, ValueError: `seed` is not a whole number from 0 to 2**64 - 1.
         """
 
     def step(
@@ -121,22 +137,32 @@ class Environment:
 
         Raises:
             RuntimeError: no episode is under way.
-            ValueError: there is no such action, or it has another type, layout or shape.
+            TypeError, ValueError: there is no such action, or it has another type, layout or shape, or holds NaN.
         """
 
+@final
 class VectorEnvironment:
     """Environments of one kind that take their steps together, as Gymnasium's `SyncVectorEnv`; made by `make_vec`."""
 
+    @property
+    def observations(self) -> NDArray[numpy.float32]:
+        """What is seen now, (n, values)."""
+
     def reset(
-        self, *, seed: int | None = None, reset_mask: NDArray[numpy.bool_] | None = None
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        reset_mask: NDArray[numpy.bool_] | None = None,
     ) -> tuple[NDArray[numpy.float32], dict[str, Any]]:
         """Begin an episode everywhere, or where `reset_mask`, (n,), is true.
 
-        Environment i gets the seed `seed + i`. Returns all observations, (n, values), and an empty dictionary.
+        Environment i gets the seed `seed + i`, or `seed[i]`. Returns all observations, (n, values), and an empty
+        dictionary.
 
         Raises:
-            RuntimeError: the first reset came without a seed.
-            ValueError: `reset_mask` has another type, layout or shape.
+            RuntimeError: the first reset of an environment came without a seed.
+            TypeError, ValueError: a seed is not a whole number from 0 to 2**64 - 1, there is not one for each
+                environment, or `reset_mask` has another type, layout or shape.
         """
 
     def step(
@@ -156,25 +182,57 @@ class VectorEnvironment:
 
         Raises:
             RuntimeError: no episode is under way; in the mode Disabled also where one ended and was not begun anew.
-            ValueError: there is no such action, or they have another type, layout or shape; none are converted.
+            ValueError: there is no such action, or they have another type, layout or shape, or hold NaN; none are
+                converted. Then no environment took a step.
         """
 
-def make(id: str) -> Environment:  # noqa: A002 - Gymnasium's name
-    """The environment that Gymnasium registers as `id`, its limit of steps included.
+    def collect(
+        self,
+        actions: NDArray[numpy.int64] | NDArray[numpy.float32],
+        *,
+        out: tuple[NDArray[numpy.float32], NDArray[numpy.float64], NDArray[numpy.bool_], NDArray[numpy.bool_]]
+        | None = None,
+    ) -> tuple[
+        tuple[NDArray[numpy.float32], NDArray[numpy.float64], NDArray[numpy.bool_], NDArray[numpy.bool_]],
+        NDArray[numpy.float32],
+        NDArray[numpy.int64],
+        NDArray[numpy.float32],
+    ]:
+        """Take many steps in one call, with actions of shape (steps, n) or (steps, n, dimensions).
+
+        Returns four arrays: what was seen before each step, (steps, n, values), rewards, terminations and truncations,
+        (steps, n) each, written into `out` if it is given. Then what is seen after the last step, (n, values); step
+        and environment of each end of an episode, (ends, 2); the last observations of these episodes, (ends, values).
+
+        The interpreter lock is released meanwhile: no other thread may touch `out`.
+
+        Raises:
+            RuntimeError: no episode is under way, or the mode is Disabled.
+            TypeError, ValueError: as of a step; or an array of `out` has another type, layout or shape, or shares memory
+                with another.
+            MemoryError: there is no memory for so many steps.
+        """
+
+def make(id: str, *, max_episode_steps: int | None = None) -> Environment:  # noqa: A002 - Gymnasium's name
+    """The environment that Gymnasium registers as `id`.
+
+    `max_episode_steps` is the limit of an episode's steps: Gymnasium's by default, and none with -1.
 
     Raises:
-        ValueError: there is no such environment here; the names that there are are in the message.
+        TypeError, ValueError: there is no such environment here, and the message lists the names; or no such limit.
     """
 
 def make_vec(
     id: str,  # noqa: A002 - Gymnasium's name
     num_envs: int,
-    autoreset_mode: Literal["NextStep", "SameStep", "Disabled"] = "NextStep",
+    autoreset_mode: str = "NextStep",
+    *,
+    max_episode_steps: int | None = None,
 ) -> VectorEnvironment:
-    """`num_envs` environments of one name. The modes are the values of Gymnasium's `AutoresetMode`.
+    """`num_envs` environments of one name, at most 1,048,576. The modes are the values of Gymnasium's `AutoresetMode`.
 
     Raises:
-        ValueError: there is no such environment or mode, or `num_envs` is 0.
+        TypeError, ValueError: as of `make`; or there is no such mode, or no such number of environments.
     """
 
 def dqn_in(make: Callable[[str], Any], words: Sequence[str], age: float) -> int:

@@ -1,0 +1,32 @@
+"""Fast, exactly reproducible reinforcement learning, written in Rust.
+
+This package needs NumPy alone. `torchforge.envs` needs Gymnasium and registers the environments with it.
+"""
+
+from torchforge._torchforge import (
+    Environment,
+    VectorEnvironment,
+    __version__,
+    compute_gae,
+    compute_gae_batched,
+    dqn_in,
+    group_advantages,
+    make,
+    make_vec,
+    token_kl,
+    token_kl_k3,
+)
+
+__all__ = [
+    "Environment",
+    "VectorEnvironment",
+    "__version__",
+    "compute_gae",
+    "compute_gae_batched",
+    "dqn_in",
+    "group_advantages",
+    "make",
+    "make_vec",
+    "token_kl",
+    "token_kl_k3",
+]
