@@ -15,6 +15,8 @@ from packaging.utils import canonicalize_name
 from runner.cli.words.introduction import INTRODUCTION
 from runner.matrix import load_matrix
 
+PACKAGE = "rust/crates/torchforge-py"
+
 
 def test_docker_run_with_a_benchmark_prints_its_table_on_stdout_and_the_log_on_stderr(images):
     result = docker("run", "--rm", "--network", "none", "forge-bench", "dqn", "--profile", "smoke")
@@ -202,11 +204,11 @@ def test_the_baselines_own_tests_and_the_modules_pass_inside_the_image(images, p
     result = docker(
         "run", "--rm", "--network", "none", "--entrypoint", "python3",
         "-v", f"{packages_for_the_image}:/pytest:ro", "-v", f"{ROOT / 'tests'}:/checkout/tests:ro",
-        "-v", f"{ROOT / 'rust/crates/torchforge-py/tests'}:/checkout/module:ro",
+        "-v", f"{ROOT / PACKAGE}:/checkout/{PACKAGE}:ro",
         "-e", "PYTHONPATH=/opt/forge-bench:/opt/forge-bench/site-packages:/pytest",
         image, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", "/checkout", "--confcutdir", "/checkout",
         *(f"--ignore=/checkout/tests/image/baselines/{each}" for each in left_out),
-        "/checkout/tests/image", "/checkout/module",
+        "/checkout/tests/image", f"/checkout/{PACKAGE}/tests",
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
     assert "skipped" not in result.stdout

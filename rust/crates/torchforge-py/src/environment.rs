@@ -22,6 +22,11 @@ pub struct Environment {
 }
 
 /// The environment that Gymnasium registers as `id`.
+///
+/// `max_episode_steps` is the limit of an episode's steps: Gymnasium's by default, and none with -1.
+///
+/// Raises:
+///     TypeError, ValueError: there is no such environment here, and the message lists the names; or no such limit.
 #[pyfunction]
 #[pyo3(signature = (id, *, max_episode_steps=None))]
 pub fn make(id: &str, max_episode_steps: Option<&Bound<'_, PyAny>>) -> PyResult<Environment> {
@@ -36,6 +41,12 @@ pub fn make(id: &str, max_episode_steps: Option<&Bound<'_, PyAny>>) -> PyResult<
 #[pymethods]
 impl Environment {
     /// Begin an episode; returns its first observation, (values,), and an empty dictionary.
+    ///
+    /// A seed below 2**64 starts the environment's generator anew; without one it goes on where it is.
+    ///
+    /// Raises:
+    ///     RuntimeError: the first reset came without a seed.
+    ///     TypeError, ValueError: `seed` is not a whole number from 0 to 2**64 - 1.
     #[pyo3(signature = (*, seed=None))]
     fn reset<'py>(
         &mut self,
@@ -52,6 +63,13 @@ impl Environment {
     }
 
     /// Take a discrete action, or a continuous one of shape (dimensions,).
+    ///
+    /// Returns the observation, the reward, whether the task ended, whether the episode was cut off, and an empty
+    /// dictionary.
+    ///
+    /// Raises:
+    ///     RuntimeError: no episode is under way.
+    ///     TypeError, ValueError: there is no such action, or it has another type, layout or shape, or holds NaN.
     fn step<'py>(&mut self, py: Python<'py>, action: &Bound<'py, PyAny>) -> PyResult<StepTuple<'py>> {
         let step = match &mut self.inner {
             AnyEnvironment::Discrete(environment) => {

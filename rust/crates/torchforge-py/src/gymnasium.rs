@@ -4,7 +4,7 @@
 //! the observation is read where NumPy has it. Nothing is allocated on this side. (The limited API of Python 3.11
 //! has no vectorcall; with a tuple at hand there is nothing left for it to save.)
 
-use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
@@ -12,25 +12,33 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use torchforge_bench::{Command, Failure, run_dqn_in};
-use torchforge_env::{Discrete, Environment, Error, Step};
+use torchforge_env::{ActionSpace, Continuous, Discrete, Environment, Error, Step};
 
-/// Trains DQN as `torchforge dqn` does, with the same lines on stdout, in the environment make(name).
+/// Train DQN as the command `torchforge dqn` does, in an environment of Gymnasium.
 ///
-/// words are the command's options; age is how many seconds ago the process began. Returns the exit code, after a
-/// line on stderr if it is not 0. What the environment raises in its episodes is raised.
+/// Args:
+///     make: gives the environment by the name in the case's parameters: discrete actions, and observations of float32
+///         with one axis.
+///     words: the command's options, as `torchforge --help` lists them for dqn. `--simd` holds for all that this module
+///         does from then on, in this process.
+///     age: seconds since the process began, from which `wall_seconds` is counted.
+///
+/// Prints the measurement on stdout and returns the exit code, after one line on stderr if it is not 0. What the
+/// environment raises in its episodes is raised.
 #[pyfunction]
 pub fn dqn_in(make: &Bound<'_, PyAny>, words: Vec<String>, age: f64) -> PyResult<u8> {
     let now = Instant::now();
     let age =
         Duration::try_from_secs_f64(age).map_err(|error| PyValueError::new_err(format!("age: {error}")))?;
     let started = now.checked_sub(age).unwrap_or(now);
-    let raised = RefCell::new(None);
+    let raised = Raised::default();
     let done = Command::parse(std::iter::once("dqn".to_owned()).chain(words)).and_then(|command| {
         let Command::Dqn(arguments) = command else {
             return Err(Failure::Usage("give --case ID --parameters JSON; see `torchforge --help`".into()));
         };
         run_dqn_in(&arguments, started, |case, name| {
-            Gymnasium::new(make, name, &raised).map_err(|error| {
+            let made = make.call1((name,)).and_then(|made| Gymnasium::<Discrete>::new(&made, &raised));
+            made.map_err(|error| {
                 Failure::Usage(format!("the environment of case {:?} cannot be used: {error}", case.id))
             })
         })
@@ -45,61 +53,125 @@ pub fn dqn_in(make: &Bound<'_, PyAny>, words: Vec<String>, age: f64) -> PyResult
     }
 }
 
-/// A Gymnasium environment with a flat `f32` observation and discrete actions from 0.
-struct Gymnasium<'a, 'py> {
-    reset: Bound<'py, PyAny>,
-    step: Bound<'py, PyAny>,
-    /// The arguments of a step, one tuple for each action.
-    actions: Vec<Bound<'py, PyTuple>>,
-    space: Discrete,
-    observation_len: usize,
-    /// Where an exception waits for whoever started this.
-    raised: &'a RefCell<Option<PyErr>>,
-}
+/// Where an exception of an environment waits for what started the training.
+#[derive(Clone, Default)]
+pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
 
-impl<'a, 'py> Gymnasium<'a, 'py> {
-    fn new(make: &Bound<'py, PyAny>, name: &str, raised: &'a RefCell<Option<PyErr>>) -> PyResult<Self> {
-        let py = make.py();
-        let environment = make.call1((name,))?;
-        let (space, shape) =
-            (environment.getattr("action_space")?, environment.getattr("observation_space")?);
-        let unfit = |_| {
-            PyValueError::new_err(format!(
-                "{name} has not discrete actions and an observation of one axis; use an environment that has"
-            ))
-        };
-        let count: u32 = space.getattr("n").and_then(|n| n.extract()).map_err(unfit)?;
-        let (observation_len,) = shape.getattr("shape").and_then(|shape| shape.extract()).map_err(unfit)?;
-        let start: i64 = space.getattr("start")?.extract()?;
-        Ok(Self {
-            reset: environment.getattr("reset")?,
-            step: environment.getattr("step")?,
-            actions: (0..i64::from(count)).map(|k| PyTuple::new(py, [start + k])).collect::<PyResult<_>>()?,
-            space: Discrete { count },
-            observation_len,
-            raised,
-        })
-    }
-
+impl Raised {
     fn keep(&self, error: PyErr) -> Error {
-        self.raised.replace(Some(error));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         Error::Outside
     }
 
-    fn try_reset(&self, seed: Option<u64>, observation: &mut [f32]) -> PyResult<()> {
+    /// The exception, which then waits no more.
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// An environment of Gymnasium with an observation of one axis.
+pub(crate) struct Gymnasium<S> {
+    reset: Py<PyAny>,
+    step: Py<PyAny>,
+    space: S,
+    /// The arguments of a step, one tuple for each discrete action.
+    actions: Vec<Py<PyTuple>>,
+    observation_len: usize,
+    raised: Raised,
+}
+
+/// Actions that Gymnasium has too.
+pub(crate) trait Actions: ActionSpace + Sized {
+    /// What an environment must have.
+    const NAME: &str;
+
+    /// The space, and what each of its actions is to Python where they can be counted.
+    fn read(space: &Bound<'_, PyAny>) -> PyResult<(Self, Vec<Py<PyTuple>>)>;
+
+    /// The arguments of a step.
+    fn arguments<'py>(
+        &self,
+        py: Python<'py>,
+        actions: &[Py<PyTuple>],
+        action: &Self::Action,
+    ) -> Result<Bound<'py, PyTuple>, Error>;
+}
+
+impl Actions for Discrete {
+    const NAME: &str = "discrete actions";
+
+    fn read(space: &Bound<'_, PyAny>) -> PyResult<(Self, Vec<Py<PyTuple>>)> {
+        let count: u32 = space.getattr("n")?.extract()?;
+        let start: i64 = space.getattr("start")?.extract()?;
+        let tuple = |k| PyTuple::new(space.py(), [start + k]).map(Bound::unbind);
+        Ok((Self { count }, (0..i64::from(count)).map(tuple).collect::<PyResult<_>>()?))
+    }
+
+    fn arguments<'py>(
+        &self,
+        py: Python<'py>,
+        actions: &[Py<PyTuple>],
+        &action: &u32,
+    ) -> Result<Bound<'py, PyTuple>, Error> {
+        let made = actions.get(action as usize).ok_or(Error::Action { action, count: self.count })?;
+        Ok(made.bind(py).clone())
+    }
+}
+
+impl Actions for Continuous {
+    const NAME: &str = "continuous actions of one axis";
+
+    fn read(space: &Bound<'_, PyAny>) -> PyResult<(Self, Vec<Py<PyTuple>>)> {
+        let bound = |name| space.getattr(name)?.call_method0("tolist")?.extract::<Vec<f32>>();
+        Ok((Self { low: bound("low")?, high: bound("high")? }, Vec::new()))
+    }
+
+    fn arguments<'py>(
+        &self,
+        py: Python<'py>,
+        _: &[Py<PyTuple>],
+        action: &[f32],
+    ) -> Result<Bound<'py, PyTuple>, Error> {
+        PyTuple::new(py, [PyArray1::from_slice(py, action)]).map_err(|_| Error::Outside)
+    }
+}
+
+impl<S: Actions> Gymnasium<S> {
+    pub(crate) fn new(environment: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<Self> {
+        let shape = environment.getattr("observation_space")?.getattr("shape")?;
+        let (space, observation) = (environment.getattr("action_space")?, shape.extract::<(usize,)>());
+        let (Ok((space, actions)), Ok((observation_len,))) = (S::read(&space), observation) else {
+            return Err(PyValueError::new_err(format!(
+                "{} has not {} and an observation of one axis; use an environment that has",
+                environment.repr()?,
+                S::NAME
+            )));
+        };
+        Ok(Self {
+            reset: environment.getattr("reset")?.unbind(),
+            step: environment.getattr("step")?.unbind(),
+            space,
+            actions,
+            observation_len,
+            raised: raised.clone(),
+        })
+    }
+
+    fn try_reset(&self, py: Python<'_>, seed: Option<u64>, observation: &mut [f32]) -> PyResult<()> {
+        let reset = self.reset.bind(py);
         let result = match seed {
             Some(seed) => {
-                let keywords = PyDict::new(self.reset.py());
+                let keywords = PyDict::new(py);
                 keywords.set_item("seed", seed)?;
-                self.reset.call((), Some(&keywords))?
+                reset.call((), Some(&keywords))?
             }
-            None => self.reset.call0()?,
+            None => reset.call0()?,
         };
         read(&*result.cast::<PyTuple>()?.get_borrowed_item(0)?, observation)
     }
 
-    fn try_step(&self, action: &Bound<'py, PyTuple>, observation: &mut [f32]) -> PyResult<Step> {
-        let result = self.step.call1(action)?;
+    fn try_step(&self, action: &Bound<'_, PyTuple>, observation: &mut [f32]) -> PyResult<Step> {
+        let result = self.step.bind(action.py()).call1(action)?;
         let result = result.cast::<PyTuple>()?;
         read(&*result.get_borrowed_item(0)?, observation)?;
         Ok(Step {
@@ -110,32 +182,40 @@ impl<'a, 'py> Gymnasium<'a, 'py> {
     }
 }
 
-impl Environment for Gymnasium<'_, '_> {
-    type Action = u32;
-    type ActionSpace = Discrete;
+impl<S: Actions> Environment for Gymnasium<S> {
+    type Action = S::Action;
+    type ActionSpace = S;
 
     fn observation_len(&self) -> usize {
         self.observation_len
     }
 
-    fn action_space(&self) -> &Discrete {
+    fn action_space(&self) -> &S {
         &self.space
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), Error> {
-        self.try_reset(seed, observation).map_err(|error| self.keep(error))
+        Python::attach(|py| self.try_reset(py, seed, observation)).map_err(|error| self.raised.keep(error))
     }
 
-    fn step(&mut self, &action: &u32, observation: &mut [f32]) -> Result<Step, Error> {
-        let count = self.space.count;
-        let arguments = self.actions.get(action as usize).ok_or(Error::Action { action, count })?;
-        self.try_step(arguments, observation).map_err(|error| self.keep(error))
+    fn step(&mut self, action: &S::Action, observation: &mut [f32]) -> Result<Step, Error> {
+        Python::attach(|py| {
+            let arguments = self.space.arguments(py, &self.actions, action)?;
+            self.try_step(&arguments, observation).map_err(|error| self.raised.keep(error))
+        })
     }
 }
 
-/// Copies a NumPy observation out.
-fn read(array: &Bound<'_, PyAny>, observation: &mut [f32]) -> PyResult<()> {
-    let array = array.cast::<PyArray1<f32>>()?;
+/// Copies a NumPy observation out. One of another type becomes `f32`, which networks take.
+fn read(value: &Bound<'_, PyAny>, observation: &mut [f32]) -> PyResult<()> {
+    let converted;
+    let array = match value.cast::<PyArray1<f32>>() {
+        Ok(array) => array,
+        Err(_) => {
+            converted = value.call_method1("astype", ("float32",))?;
+            converted.cast::<PyArray1<f32>>()?
+        }
+    };
     if array.len() != observation.len() {
         let (found, expected) = (array.len(), observation.len());
         let message = format!("an observation has {found} values and the observation space says {expected}");

@@ -12,6 +12,7 @@ mod arrays;
 mod environment;
 mod gymnasium;
 mod post_training;
+mod trainer;
 mod vector;
 
 use numpy::{PyArrayDyn, PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -45,6 +46,8 @@ mod _torchforge {
     #[pymodule_export]
     use crate::post_training::{group_advantages, token_kl, token_kl_k3};
     #[pymodule_export]
+    use crate::trainer::{Policy, Trainer};
+    #[pymodule_export]
     use crate::vector::{VectorEnvironment, make_vec};
 
     #[pymodule_init]
@@ -53,10 +56,22 @@ mod _torchforge {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
-    /// Advantages and returns of one trajectory by generalised advantage estimation.
+    /// Advantages and returns of one trajectory (Schulman et al., 2016).
     ///
-    /// rewards, values and dones have shape (length,); dones[t] = 1 where the episode ended with step t.
-    /// Returns (advantages, returns), written into out if it is given.
+    /// Args:
+    ///     rewards: the reward of each step, (length,).
+    ///     values: the estimated value of the state before each step, (length,).
+    ///     dones: 1 where the episode ended with this step, otherwise 0, (length,).
+    ///     last_value: the estimated value of the state after the last step.
+    ///     gamma: the discount of a step.
+    ///     lam: the weight of longer estimates.
+    ///     out: arrays to write the advantages and returns into, (length,) each.
+    ///
+    /// All arrays are float64 and C-contiguous, and none is copied. The bytes of the result are the same on every machine.
+    /// Long results are the two halves of one array, so that either keeps the other's memory.
+    ///
+    /// Raises:
+    ///     ValueError: an array has another type, layout or shape, or `out` shares memory with another argument.
     #[pyfunction]
     #[pyo3(signature = (rewards, values, dones, last_value, gamma, lam, *, out=None))]
     #[expect(clippy::too_many_arguments, reason = "the Python signature")]
@@ -74,10 +89,9 @@ mod _torchforge {
         inputs.compute(py, &[last_value], GaeOptions { gamma, lambda: lam }, out)
     }
 
-    /// Advantages and returns of several trajectories of one length.
+    /// Advantages and returns of several trajectories: `compute_gae` for every row of (batch, length) arrays.
     ///
-    /// rewards, values and dones have shape (batch, length), last_values (batch,).
-    /// Returns (advantages, returns), written into out if it is given.
+    /// `last_values` has shape (batch,); `out` holds arrays of shape (batch, length).
     #[pyfunction]
     #[pyo3(signature = (rewards, values, dones, last_values, gamma, lam, *, out=None))]
     #[expect(clippy::too_many_arguments, reason = "the Python signature")]

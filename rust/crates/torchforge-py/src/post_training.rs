@@ -9,9 +9,18 @@ use torchforge_nn::Error;
 use crate::DETACH_VALUES;
 use crate::arrays::{cast, check_shape, read, write};
 
-/// Each reward less its group's mean, over the group's standard deviation plus epsilon.
+/// Advantages within groups of answers (GRPO: Shao et al., 2024).
 ///
-/// rewards has shape (groups, size). Returns advantages of that shape, written into out if it is given.
+/// Args:
+///     rewards: the reward of each answer, (groups, size).
+///     epsilon: what is added to a group's standard deviation, which divides by the group's size.
+///     out: an array to write the advantages into, (groups, size).
+///
+/// Each reward less its group's mean, over the deviation plus `epsilon`; 0 where that is 0. No array is copied. The bytes
+/// of the result are the same on every machine.
+///
+/// Raises:
+///     ValueError: an array has another type, layout or shape, or `out` is `rewards`.
 #[pyfunction]
 #[pyo3(signature = (rewards, epsilon=1e-8, *, out=None))]
 pub(crate) fn group_advantages<'py>(
@@ -44,9 +53,16 @@ pub(crate) fn group_advantages<'py>(
     Ok(advantages)
 }
 
-/// The sum over tokens of p (ln p - ln q), in float64.
+/// The sum over tokens of p (ln p - ln q).
 ///
-/// policy and reference hold ln p and ln q: (tokens,) gives a number, (batch, tokens) an array (batch,).
+/// Args:
+///     policy: ln p of each token, (tokens,) or (batch, tokens), float64.
+///     reference: ln q of each token, in the same shape.
+///
+/// Returns a number for (tokens,), and an array (batch,) for several sequences. The bytes are the same on every machine.
+///
+/// Raises:
+///     ValueError: an array has another type, layout or shape.
 #[pyfunction]
 pub(crate) fn token_kl<'py>(
     py: Python<'py>,
@@ -63,9 +79,9 @@ pub(crate) fn token_kl<'py>(
     })
 }
 
-/// The sum over tokens of Schulman's estimator k3, q/p - 1 - ln(q/p), in float32.
+/// The sum over tokens of Schulman's estimator k3, q/p - 1 - ln(q/p) ("Approximating KL Divergence", 2020).
 ///
-/// policy and reference hold ln p and ln q: (tokens,) gives a number, (batch, tokens) an array (batch,).
+/// Arguments, results and errors are those of `token_kl`, in float32.
 #[pyfunction]
 pub(crate) fn token_kl_k3<'py>(
     py: Python<'py>,

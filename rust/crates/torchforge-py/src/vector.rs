@@ -51,7 +51,10 @@ pub struct VectorEnvironment {
     len: usize,
 }
 
-/// `num_envs` environments of one name. The modes are the values of Gymnasium's `AutoresetMode`.
+/// `num_envs` environments of one name, at most 1,048,576. The modes are the values of Gymnasium's `AutoresetMode`.
+///
+/// Raises:
+///     TypeError, ValueError: as of `make`; or there is no such mode, or no such number of environments.
 #[pyfunction]
 #[pyo3(signature = (id, num_envs, autoreset_mode="NextStep", *, max_episode_steps=None))]
 pub fn make_vec(
@@ -102,6 +105,14 @@ pub fn make_vec(
 #[pymethods]
 impl VectorEnvironment {
     /// Begin an episode everywhere, or where `reset_mask`, (n,), is true.
+    ///
+    /// Environment i gets the seed `seed + i`, or `seed[i]`. Returns all observations, (n, values), and an empty
+    /// dictionary.
+    ///
+    /// Raises:
+    ///     RuntimeError: the first reset of an environment came without a seed.
+    ///     TypeError, ValueError: a seed is not a whole number from 0 to 2**64 - 1, there is not one for each
+    ///         environment, or `reset_mask` has another type, layout or shape.
     #[pyo3(signature = (*, seed=None, reset_mask=None))]
     fn reset<'py>(
         &mut self,
@@ -137,6 +148,15 @@ impl VectorEnvironment {
     }
 
     /// Take discrete actions, (n,) of int64, or continuous ones, (n, dimensions) of float32.
+    ///
+    /// Returns observations, (n, values), rewards, terminations and truncations, (n,) each, and a dictionary. In
+    /// the mode SameStep, where episodes ended, it has `final_obs`, (n, values), whose rows `_final_obs`, (n,), are
+    /// true hold last observations; the other rows mean nothing.
+    ///
+    /// Raises:
+    ///     RuntimeError: no episode is under way; in the mode Disabled also where one ended and was not begun anew.
+    ///     ValueError: there is no such action, or they have another type, layout or shape, or hold NaN; none are
+    ///         converted. Then no environment took a step.
     fn step<'py>(&mut self, py: Python<'py>, actions: &Bound<'py, PyAny>) -> PyResult<StepTuple<'py>> {
         let (mut rewards, mut terminated, mut truncated) =
             (vec![0.0; self.n], vec![false; self.n], vec![false; self.n]);
@@ -176,6 +196,18 @@ impl VectorEnvironment {
     }
 
     /// Take many steps in one call, with actions of shape (steps, n) or (steps, n, dimensions).
+    ///
+    /// Returns four arrays: what was seen before each step, (steps, n, values), rewards, terminations and truncations,
+    /// (steps, n) each, written into `out` if it is given. Then what is seen after the last step, (n, values); step
+    /// and environment of each end of an episode, (ends, 2); the last observations of these episodes, (ends, values).
+    ///
+    /// The interpreter lock is released meanwhile: no other thread may touch `out`.
+    ///
+    /// Raises:
+    ///     RuntimeError: no episode is under way, or the mode is Disabled.
+    ///     TypeError, ValueError: as of a step; or an array of `out` has another type, layout or shape, or shares memory
+    ///         with another.
+    ///     MemoryError: there is no memory for so many steps.
     #[pyo3(signature = (actions, *, out=None))]
     fn collect<'py>(
         &mut self,

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Environment",
+    "Policy",
+    "Trainer",
     "VectorEnvironment",
     "__version__",
     "compute_gae",
@@ -234,6 +236,76 @@ def make_vec(
     Raises:
         TypeError, ValueError: as of `make`; or there is no such mode, or no such number of environments.
     """
+
+@final
+class Trainer:
+    """What learns in Rust: the agents of `torchforge.agents` are made of it."""
+
+    @staticmethod
+    def dqn(environment: Any, seed: int, options: dict[str, Any], weights: bytes | None) -> Trainer:
+        """DQN in one environment, from these weights or from fresh ones."""
+
+    @staticmethod
+    def ppo(environments: list[Any], seed: int, options: dict[str, Any], weights: bytes | None) -> Trainer:
+        """PPO in several environments, from these weights or from fresh ones."""
+
+    @staticmethod
+    def sac(environment: Any, seed: int, options: dict[str, Any], weights: bytes | None) -> Trainer:
+        """SAC in one environment, from these weights or from fresh ones."""
+
+    def advance(self, steps: int) -> list[tuple[int, int, float]]:
+        """Take steps, of PPO as many whole iterations as hold them, with the interpreter lock released.
+
+        Returns of each episode that ended its last step, its length and its return.
+
+        Raises:
+            RuntimeError: the training diverged, or its schedule is over. What an environment raises is raised.
+        """
+
+    @property
+    def environment_steps(self) -> int:
+        """Environment steps taken, of all environments."""
+
+    @property
+    def gradient_steps(self) -> int:
+        """Gradient steps taken, of SAC those of the critics."""
+
+    @property
+    def loss(self) -> float | None:
+        """The loss before the last gradient step; None before the first."""
+
+    def weights(self) -> bytes:
+        """A safetensors file of all networks, as the command `torchforge` writes it."""
+
+    def policy(self, epsilon: float, seed: int) -> Policy:
+        """The policy as it is now. Of DQN, `epsilon` is the probability of any action where it is not deterministic."""
+
+    def save_checkpoint(self, path: str, words: list[tuple[str, str]]) -> None:
+        """Write the whole state, and words that say what the training is.
+
+        Raises:
+            RuntimeError: the file cannot be written, or an environment cannot take down its state.
+        """
+
+    def load_checkpoint(self, path: str, words: list[tuple[str, str]]) -> None:
+        """Take up the whole state of a training of which the same words were written.
+
+        Raises:
+            ValueError: the file is not a whole checkpoint of this training; the state is as it was.
+        """
+
+@final
+class Policy:
+    """What only acts, with weights of a training; made by `Trainer.policy`."""
+
+    def act(
+        self, observations: NDArray[numpy.float32], deterministic: bool
+    ) -> NDArray[numpy.int64] | NDArray[numpy.float32]:
+        """Actions for observations (n, values): int64 of shape (n,), or float32 of shape (n, dimensions).
+
+        Raises:
+            ValueError: `observations` has another type, layout or shape, or the networks give what is no number.
+        """
 
 def dqn_in(make: Callable[[str], Any], words: Sequence[str], age: float) -> int:
     """Train DQN as the command `torchforge dqn` does, in an environment of Gymnasium.

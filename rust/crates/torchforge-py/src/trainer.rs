@@ -1,0 +1,492 @@
+//! The agents of `torchforge-rl` for Python: what learns, and what only acts.
+//!
+//! Options, loops and words are Python's (`python/torchforge/agents.py`); what takes time is here.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use numpy::{PyArray1, PyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+use torchforge_env::{
+    ActionSpace as _, AnyEnvironment, AutoresetMode, Continuous, ContinuousEnvironment, Discrete,
+    DiscreteEnvironment, Environment as _, VectorEnv,
+};
+use torchforge_nn::{
+    Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Mlp, PpoLossOptions, SacLossOptions, SacNetworks,
+    Temperature, TensorReader, TensorWriter,
+};
+use torchforge_rl::{
+    Dqn, DqnOptions, DqnPolicy, Episode, GaeOptions, Policy as _, Ppo, PpoOptions, PpoPolicy, Sac,
+    SacOptions, SacPolicy, State, TrainingError, cleanrl, load_checkpoint, save_checkpoint,
+};
+
+use crate::arrays::{check_shape, read};
+use crate::environment::{Limit, named};
+use crate::gymnasium::{Gymnasium, Raised};
+
+enum Agent {
+    Dqn(Dqn<DiscreteEnvironment, DenseDqn>),
+    Ppo(Ppo<DiscreteEnvironment, DensePpo>),
+    Sac(Sac<ContinuousEnvironment, DenseSac>),
+}
+
+/// What learns in Rust: the agents of `torchforge.agents` are made of it.
+#[pyclass(module = "torchforge")]
+pub struct Trainer {
+    /// Never locked: what Python may see from every thread must say that it can be.
+    agent: Mutex<Agent>,
+    raised: Raised,
+    observation_len: usize,
+    actions: Space,
+}
+
+enum Space {
+    Discrete(usize),
+    Continuous(Continuous),
+}
+
+#[pymethods]
+impl Trainer {
+    /// DQN in one environment, from these weights or from fresh ones.
+    #[staticmethod]
+    fn dqn(
+        py: Python<'_>,
+        environment: &Bound<'_, PyAny>,
+        seed: u64,
+        options: &Bound<'_, PyDict>,
+        weights: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        let raised = Raised::default();
+        let environment = discrete(environment, &raised)?;
+        let gamma = option(options, "gamma")?;
+        let adam = AdamOptions { learning_rate: option(options, "learning_rate")?, ..AdamOptions::default() };
+        let options = DqnOptions {
+            steps: option(options, "total_steps")?,
+            learning_starts: option(options, "learning_starts")?,
+            train_frequency: option(options, "train_frequency")?,
+            target_frequency: option(options, "target_frequency")?,
+            tau: option(options, "tau")?,
+            buffer_capacity: option(options, "buffer_size")?,
+            batch: option(options, "batch_size")?,
+            start_epsilon: option(options, "start_epsilon")?,
+            end_epsilon: option(options, "end_epsilon")?,
+            exploration_fraction: option(options, "exploration_fraction")?,
+            trace: false,
+        };
+        let (len, actions) = (environment.observation_len(), environment.action_space().count as usize);
+        Self::made(py, raised, len, Space::Discrete(actions), || {
+            let network = match weights {
+                Some(weights) => dqn_network(weights, len, actions)?,
+                None => cleanrl::dqn_network(len, actions, seed)?,
+            };
+            let network = DenseDqn::from_networks(network.clone(), network, options.batch, gamma, adam)?;
+            Dqn::new(environment, network, options, seed).map(Agent::Dqn)
+        })
+    }
+
+    /// PPO in several environments, from these weights or from fresh ones.
+    #[staticmethod]
+    fn ppo(
+        py: Python<'_>,
+        environments: Vec<Bound<'_, PyAny>>,
+        seed: u64,
+        options: &Bound<'_, PyDict>,
+        weights: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        let raised = Raised::default();
+        let environments: Vec<_> =
+            environments.iter().map(|each| discrete(each, &raised)).collect::<PyResult<_>>()?;
+        let loss = PpoLossOptions {
+            clip: option(options, "clip")?,
+            entropy_weight: option(options, "entropy_weight")?,
+            value_weight: option(options, "value_weight")?,
+            largest_gradient_norm: option(options, "largest_gradient_norm")?,
+            ..PpoLossOptions::default()
+        };
+        let rollout_steps: usize = option(options, "rollout_steps")?;
+        let total: u64 = option(options, "total_steps")?;
+        let options = PpoOptions {
+            iterations: total / (rollout_steps as u64).saturating_mul(environments.len() as u64).max(1),
+            rollout_steps,
+            minibatches: option(options, "minibatches")?,
+            epochs: option(options, "epochs")?,
+            learning_rate: option(options, "learning_rate")?,
+            anneal_learning_rate: option(options, "anneal_learning_rate")?,
+            target_kl: option(options, "target_kl")?,
+            gae: GaeOptions { gamma: option(options, "gamma")?, lambda: option(options, "gae_lambda")? },
+            trace: false,
+        };
+        let count = environments.len();
+        let environments =
+            VectorEnv::new(environments, AutoresetMode::SameStep).map_err(crate::environment::error)?;
+        let (len, actions) = (environments.observation_len(), environments.action_space().count as usize);
+        Self::made(py, raised, len, Space::Discrete(actions), || {
+            let [actor, critic] = match weights {
+                Some(weights) => ppo_networks(weights, len, actions)?,
+                None => cleanrl::ppo_networks(len, actions, seed)?,
+            };
+            let adam = AdamOptions { learning_rate: options.learning_rate, ..cleanrl::ppo_adam() };
+            let networks = DensePpo::new(actor, critic, count, options.minibatch_rows(count)?, loss, adam)?;
+            Ppo::new(environments, networks, options, seed).map(Agent::Ppo)
+        })
+    }
+
+    /// SAC in one environment, from these weights or from fresh ones.
+    #[staticmethod]
+    fn sac(
+        py: Python<'_>,
+        environment: &Bound<'_, PyAny>,
+        seed: u64,
+        options: &Bound<'_, PyDict>,
+        weights: Option<&[u8]>,
+    ) -> PyResult<Self> {
+        let raised = Raised::default();
+        let environment = continuous(environment, &raised)?;
+        let adam = |rate| AdamOptions { learning_rate: rate, ..AdamOptions::default() };
+        let loss = SacLossOptions {
+            gamma: option(options, "gamma")?,
+            tau: option(options, "tau")?,
+            policy_adam: adam(option(options, "policy_learning_rate")?),
+            critic_adam: adam(option(options, "critic_learning_rate")?),
+            temperature: option::<Option<f64>>(options, "alpha")?
+                .map_or(Temperature::Learnt, Temperature::Fixed),
+        };
+        let options = SacOptions {
+            steps: option(options, "total_steps")?,
+            learning_starts: option(options, "learning_starts")?,
+            buffer_capacity: option(options, "buffer_size")?,
+            batch: option(options, "batch_size")?,
+            policy_frequency: option(options, "policy_frequency")?,
+            trace: false,
+        };
+        let (len, space) = (environment.observation_len(), environment.action_space().clone());
+        Self::made(py, raised, len, Space::Continuous(space.clone()), || {
+            let networks = match weights {
+                Some(weights) => sac_networks(weights, len, space.width())?,
+                None => cleanrl::sac_networks(len, space.width(), seed)?,
+            };
+            let networks = DenseSac::new(networks, cleanrl::action_range(&space), options.batch, loss)?;
+            Sac::new(environment, networks, options, seed).map(Agent::Sac)
+        })
+    }
+
+    /// Take steps, of PPO as many whole iterations as hold them, with the interpreter lock released.
+    ///
+    /// Returns of each episode that ended its last step, its length and its return.
+    ///
+    /// Raises:
+    ///     RuntimeError: the training diverged, or its schedule is over. What an environment raises is raised.
+    fn advance(&mut self, py: Python<'_>, steps: u64) -> PyResult<Vec<(u64, u64, f64)>> {
+        let mut episodes = Vec::new();
+        let done = py.detach(|| match self.agent() {
+            Agent::Dqn(agent) => {
+                (0..steps).try_for_each(|_| agent.step().map(|ended| episodes.extend(ended)))
+            }
+            Agent::Sac(agent) => {
+                (0..steps).try_for_each(|_| agent.step().map(|ended| episodes.extend(ended)))
+            }
+            Agent::Ppo(agent) => {
+                let last = agent.environment_steps().saturating_add(steps);
+                while agent.environment_steps() < last {
+                    agent.iterate(&mut episodes)?;
+                }
+                Ok(())
+            }
+        });
+        done.map_err(|error| stopped(error, &self.raised))?;
+        Ok(episodes
+            .iter()
+            .map(|&Episode { step, length, total_reward }| (step, length, total_reward))
+            .collect())
+    }
+
+    /// Environment steps taken, of all environments.
+    #[getter]
+    fn environment_steps(&mut self) -> u64 {
+        match self.agent() {
+            Agent::Dqn(agent) => agent.environment_steps(),
+            Agent::Ppo(agent) => agent.environment_steps(),
+            Agent::Sac(agent) => agent.environment_steps(),
+        }
+    }
+
+    /// Gradient steps taken, of SAC those of the critics.
+    #[getter]
+    fn gradient_steps(&mut self) -> u64 {
+        match self.agent() {
+            Agent::Dqn(agent) => agent.gradient_steps(),
+            Agent::Ppo(agent) => agent.gradient_steps(),
+            Agent::Sac(agent) => agent.gradient_steps(),
+        }
+    }
+
+    /// The loss before the last gradient step; None before the first.
+    #[getter]
+    fn loss(&mut self) -> Option<f32> {
+        match self.agent() {
+            Agent::Dqn(agent) => agent.last_loss(),
+            Agent::Ppo(agent) => agent.last_loss().map(|loss| loss.total),
+            Agent::Sac(agent) => agent.last_critic_loss().map(|loss| loss.sum),
+        }
+    }
+
+    /// A safetensors file of all networks, as the command `torchforge` writes it.
+    fn weights<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let mut tensors = TensorWriter::new();
+        match self.agent() {
+            Agent::Dqn(agent) => {
+                let online = agent.network().online();
+                online.write("", online.parameters(), &mut tensors);
+            }
+            Agent::Ppo(agent) => {
+                let (actor, critic) = (agent.networks().actor(), agent.networks().critic());
+                actor.write("actor.", actor.parameters(), &mut tensors);
+                critic.write("critic.", critic.parameters(), &mut tensors);
+            }
+            Agent::Sac(agent) => agent.networks().write("", &mut tensors),
+        }
+        PyBytes::new(py, &tensors.into_bytes())
+    }
+
+    /// The policy as it is now. Of DQN, `epsilon` is the probability of any action where it is not deterministic.
+    fn policy(&mut self, py: Python<'_>, epsilon: f64, seed: u64) -> PyResult<Policy> {
+        let weights = self.weights(py);
+        let (weights, len) = (weights.as_bytes(), self.observation_len);
+        let acting = match (&self.actions, self.agent.get_mut().unwrap_or_else(PoisonError::into_inner)) {
+            (Space::Discrete(actions), Agent::Ppo(_)) => Acting::ppo(weights, len, *actions, seed),
+            (Space::Discrete(actions), _) => Acting::dqn(weights, len, *actions, epsilon, seed),
+            (Space::Continuous(space), _) => Acting::sac(weights, len, space, seed),
+        };
+        Ok(Policy { acting: Mutex::new(acted(acting)?), observation_len: len })
+    }
+
+    /// Write the whole state, and words that say what the training is.
+    ///
+    /// Raises:
+    ///     RuntimeError: the file cannot be written, or an environment cannot take down its state.
+    fn save_checkpoint(
+        &mut self,
+        py: Python<'_>,
+        path: PathBuf,
+        words: Vec<(String, String)>,
+    ) -> PyResult<()> {
+        let words: Vec<_> = words.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        py.detach(|| save_checkpoint(&path, &words, self.state()))
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
+
+    /// Take up the whole state of a training of which the same words were written.
+    ///
+    /// Raises:
+    ///     ValueError: the file is not a whole checkpoint of this training; the state is as it was.
+    fn load_checkpoint(
+        &mut self,
+        py: Python<'_>,
+        path: PathBuf,
+        words: Vec<(String, String)>,
+    ) -> PyResult<()> {
+        let words: Vec<_> = words.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        py.detach(|| load_checkpoint(&path, &words, self.state()))
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+impl Trainer {
+    fn made(
+        py: Python<'_>,
+        raised: Raised,
+        observation_len: usize,
+        actions: Space,
+        make: impl FnOnce() -> Result<Agent, TrainingError> + Send,
+    ) -> PyResult<Self> {
+        match py.detach(make) {
+            Ok(agent) => Ok(Self { agent: Mutex::new(agent), raised, observation_len, actions }),
+            Err(error) => Err(raised.take().unwrap_or_else(|| PyValueError::new_err(error.to_string()))),
+        }
+    }
+
+    fn agent(&mut self) -> &mut Agent {
+        self.agent.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn state(&mut self) -> &mut dyn State {
+        match self.agent() {
+            Agent::Dqn(agent) => agent,
+            Agent::Ppo(agent) => agent,
+            Agent::Sac(agent) => agent,
+        }
+    }
+}
+
+/// What only acts, with weights of a training; made by `Trainer.policy`.
+#[pyclass(module = "torchforge")]
+pub struct Policy {
+    /// Never locked, as a trainer's agent.
+    acting: Mutex<Acting>,
+    observation_len: usize,
+}
+
+/// Each way to act has networks of its own.
+struct Both<P> {
+    deterministic: P,
+    stochastic: P,
+}
+
+enum Acting {
+    Dqn(Both<DqnPolicy<DenseDqn>>),
+    Ppo(Both<PpoPolicy<DensePpo>>),
+    Sac(Both<SacPolicy<DenseSac>>),
+}
+
+impl Acting {
+    /// DQN's: greedy, or with probability `epsilon` any action.
+    fn dqn(
+        weights: &[u8],
+        observation_len: usize,
+        actions: usize,
+        epsilon: f64,
+        seed: u64,
+    ) -> Result<Self, TrainingError> {
+        let policy = |epsilon| {
+            let network = dqn_network(weights, observation_len, actions)?;
+            let (gamma, adam) = (cleanrl::DQN_GAMMA, AdamOptions::default());
+            DqnPolicy::new(DenseDqn::from_networks(network.clone(), network, 1, gamma, adam)?, epsilon, seed)
+        };
+        Ok(Self::Dqn(Both { deterministic: policy(0.0)?, stochastic: policy(epsilon)? }))
+    }
+
+    /// PPO's: the most probable action, or one drawn.
+    fn ppo(weights: &[u8], observation_len: usize, actions: usize, seed: u64) -> Result<Self, TrainingError> {
+        let networks = || -> Result<_, TrainingError> {
+            let [actor, critic] = ppo_networks(weights, observation_len, actions)?;
+            // Nothing is learnt, but of less than two rows no update could be.
+            Ok(DensePpo::new(actor, critic, 1, 2, PpoLossOptions::default(), AdamOptions::default())?)
+        };
+        Ok(Self::Ppo(Both {
+            deterministic: PpoPolicy::deterministic(networks()?),
+            stochastic: PpoPolicy::stochastic(networks()?, seed),
+        }))
+    }
+
+    /// SAC's: the squashed mean, or an action drawn.
+    fn sac(
+        weights: &[u8],
+        observation_len: usize,
+        space: &Continuous,
+        seed: u64,
+    ) -> Result<Self, TrainingError> {
+        let networks = || -> Result<_, TrainingError> {
+            let networks = sac_networks(weights, observation_len, space.width())?;
+            Ok(DenseSac::new(networks, cleanrl::action_range(space), 1, SacLossOptions::default())?)
+        };
+        Ok(Self::Sac(Both {
+            deterministic: SacPolicy::deterministic(networks()?),
+            stochastic: SacPolicy::stochastic(networks()?, seed),
+        }))
+    }
+}
+
+#[pymethods]
+impl Policy {
+    /// Actions for observations (n, values): int64 of shape (n,), or float32 of shape (n, dimensions).
+    ///
+    /// Raises:
+    ///     ValueError: `observations` has another type, layout or shape, or the networks give what is no number.
+    fn act<'py>(
+        &mut self,
+        py: Python<'py>,
+        observations: &Bound<'py, PyAny>,
+        deterministic: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let observations = read::<f32>("observations", observations)?;
+        let rows = observations.shape().first().copied().unwrap_or(0);
+        check_shape("observations", &observations, &[rows, self.observation_len])?;
+        let observations = observations.as_slice()?.chunks_exact(self.observation_len);
+        match self.acting.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            Acting::Dqn(both) => {
+                let policy = both.choose(deterministic);
+                let actions = observations.map(|each| policy.act(each).map(|&action| i64::from(action)));
+                Ok(PyArray1::from_vec(py, acted(actions.collect())?).into_any())
+            }
+            Acting::Ppo(both) => {
+                let policy = both.choose(deterministic);
+                let actions = observations.map(|each| policy.act(each).map(|&action| i64::from(action)));
+                Ok(PyArray1::from_vec(py, acted(actions.collect())?).into_any())
+            }
+            Acting::Sac(both) => {
+                let policy = both.choose(deterministic);
+                let actions = observations.map(|each| policy.act(each).map(<[f32]>::to_vec));
+                let actions: Vec<Vec<f32>> = acted(actions.collect())?;
+                let array = PyArray2::from_vec2(py, &actions);
+                Ok(array.map_err(|error| PyValueError::new_err(error.to_string()))?.into_any())
+            }
+        }
+    }
+}
+
+impl<P> Both<P> {
+    fn choose(&mut self, deterministic: bool) -> &mut P {
+        if deterministic { &mut self.deterministic } else { &mut self.stochastic }
+    }
+}
+
+fn acted<T>(done: Result<T, TrainingError>) -> PyResult<T> {
+    done.map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// What the environment raised, or why the training cannot go on.
+fn stopped(error: TrainingError, raised: &Raised) -> PyErr {
+    raised.take().unwrap_or_else(|| PyRuntimeError::new_err(error.to_string()))
+}
+
+fn option<T>(options: &Bound<'_, PyDict>, name: &str) -> PyResult<T>
+where
+    T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>,
+{
+    options.as_any().get_item(name)?.extract().map_err(Into::into)
+}
+
+/// One of ours by its name, or one of Gymnasium.
+fn discrete(given: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<DiscreteEnvironment> {
+    let Ok(id) = given.cast::<PyString>() else {
+        return Ok(Box::new(Gymnasium::<Discrete>::new(given, raised)?));
+    };
+    match named(&id.to_string(), Limit::Registered)? {
+        AnyEnvironment::Discrete(environment) => Ok(environment),
+        AnyEnvironment::Continuous(_) => Err(unfit(id, "continuous")),
+    }
+}
+
+/// One of ours by its name, or one of Gymnasium.
+fn continuous(given: &Bound<'_, PyAny>, raised: &Raised) -> PyResult<ContinuousEnvironment> {
+    let Ok(id) = given.cast::<PyString>() else {
+        return Ok(Box::new(Gymnasium::<Continuous>::new(given, raised)?));
+    };
+    match named(&id.to_string(), Limit::Registered)? {
+        AnyEnvironment::Continuous(environment) => Ok(environment),
+        AnyEnvironment::Discrete(_) => Err(unfit(id, "discrete")),
+    }
+}
+
+fn unfit(id: &Bound<'_, PyString>, kind: &str) -> PyErr {
+    PyValueError::new_err(format!("env is {id:?}, whose actions are {kind}; this agent takes the others"))
+}
+
+fn dqn_network(weights: &[u8], observation_len: usize, actions: usize) -> Result<Mlp, TrainingError> {
+    let tensors = TensorReader::new(weights)?;
+    Ok(Mlp::read(&cleanrl::dqn_sizes(observation_len, actions), Activation::Relu, "", &tensors)?)
+}
+
+fn ppo_networks(weights: &[u8], observation_len: usize, actions: usize) -> Result<[Mlp; 2], TrainingError> {
+    let tensors = TensorReader::new(weights)?;
+    let [actor, critic] = cleanrl::ppo_sizes(observation_len, actions);
+    let network = |sizes: [usize; 4], name| Mlp::read(&sizes, Activation::Tanh, name, &tensors);
+    Ok([network(actor, "actor.")?, network(critic, "critic.")?])
+}
+
+fn sac_networks(weights: &[u8], observation_len: usize, width: usize) -> Result<SacNetworks, TrainingError> {
+    let [actor, critic] = cleanrl::sac_sizes(observation_len, width);
+    Ok(SacNetworks::read(&actor, &critic, &TensorReader::new(weights)?)?)
+}
