@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PACKAGE = Path(__file__).parents[3] / "rust" / "crates" / "torchforge-py"
 
 
@@ -15,11 +17,15 @@ def run(*words: str) -> str:
     return done.stdout
 
 
-def test_the_first_example_of_the_packages_readme_runs() -> None:
+def test_the_examples_of_the_packages_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     text = (PACKAGE / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
-    assert found is not None
-    assert re.fullmatch(r"\d+ episodes ended; the mean return of a step is \d+\.\d\n", run("-c", found[1]))
+    environments, agent = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert re.fullmatch(
+        r"\d+ episodes ended; the mean return of a step is \d+\.\d\n", run("-c", environments)
+    )
+    assert run("-c", agent) in {"0\n", "1\n"}
+    assert (tmp_path / "cartpole.safetensors").exists()
 
 
 def test_ppo_in_pytorch_learns_in_our_environments() -> None:

@@ -92,6 +92,23 @@ pub fn make(id: &str) -> Option<AnyEnvironment> {
 }
 
 /// [`make`], whose episodes have at most `limit` steps, or as many as the task itself allows.
+///
+/// ```
+/// use torchforge_env::{Environment, Error};
+///
+/// let longest = |limit| -> Result<u32, Error> {
+///     let made = torchforge_env::make_with_limit("Pendulum-v1", limit).and_then(|made| made.continuous());
+///     let (mut environment, mut observation) = (made.unwrap(), [0.0; 3]);
+///     environment.reset(Some(1), &mut observation)?;
+///     let mut steps = 1;
+///     while steps < 300 && !environment.step(&[0.0], &mut observation)?.done() {
+///         steps += 1;
+///     }
+///     Ok(steps)
+/// };
+/// assert_eq!((longest(Some(7))?, longest(None)?), (7, 300));
+/// # Ok::<(), Error>(())
+/// ```
 pub fn make_with_limit(id: &str, limit: Option<u32>) -> Option<AnyEnvironment> {
     registered(id).map(|(_, _, make)| make(limit))
 }

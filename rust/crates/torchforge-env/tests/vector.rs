@@ -48,6 +48,27 @@ impl Memory {
     }
 }
 
+#[test]
+fn each_environment_gets_the_seed_that_is_listed_for_it_where_the_mask_says() {
+    let first = |seed| {
+        let mut observation = [0.0; LEN];
+        cart_pole().reset(Some(seed), &mut observation).unwrap();
+        observation
+    };
+    let mut environments = cart_poles(3, AutoresetMode::SameStep);
+    let mut observations = [UNWRITTEN; 3 * LEN];
+    environments.reset_each(&[Some(9), Some(2), Some(5)], None, &mut observations).unwrap();
+    assert_eq!(observations[..], [first(9), first(2), first(5)].concat()[..]);
+
+    let mut again = [UNWRITTEN; 3 * LEN];
+    environments.reset_each(&[Some(1), None, None], Some(&[true, false, false]), &mut again).unwrap();
+    assert_eq!(again[..], [first(1), [UNWRITTEN; LEN], [UNWRITTEN; LEN]].concat()[..]);
+    assert!(matches!(
+        environments.reset_each(&[None; 2], None, &mut again),
+        Err(Error::Len { what: "seeds", .. })
+    ));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

@@ -27,9 +27,9 @@ use crate::environment::{Limit, named};
 use crate::gymnasium::{Gymnasium, Raised};
 
 enum Agent {
-    Dqn(Dqn<DiscreteEnvironment, DenseDqn>),
-    Ppo(Ppo<DiscreteEnvironment, DensePpo>),
-    Sac(Sac<ContinuousEnvironment, DenseSac>),
+    Dqn(Box<Dqn<DiscreteEnvironment, DenseDqn>>),
+    Ppo(Box<Ppo<DiscreteEnvironment, DensePpo>>),
+    Sac(Box<Sac<ContinuousEnvironment, DenseSac>>),
 }
 
 /// What learns in Rust: the agents of `torchforge.agents` are made of it.
@@ -82,7 +82,7 @@ impl Trainer {
                 None => cleanrl::dqn_network(len, actions, seed)?,
             };
             let network = DenseDqn::from_networks(network.clone(), network, options.batch, gamma, adam)?;
-            Dqn::new(environment, network, options, seed).map(Agent::Dqn)
+            Dqn::new(environment, network, options, seed).map(|agent| Agent::Dqn(Box::new(agent)))
         })
     }
 
@@ -129,7 +129,7 @@ impl Trainer {
             };
             let adam = AdamOptions { learning_rate: options.learning_rate, ..cleanrl::ppo_adam() };
             let networks = DensePpo::new(actor, critic, count, options.minibatch_rows(count)?, loss, adam)?;
-            Ppo::new(environments, networks, options, seed).map(Agent::Ppo)
+            Ppo::new(environments, networks, options, seed).map(|agent| Agent::Ppo(Box::new(agent)))
         })
     }
 
@@ -168,7 +168,7 @@ impl Trainer {
                 None => cleanrl::sac_networks(len, space.width(), seed)?,
             };
             let networks = DenseSac::new(networks, cleanrl::action_range(&space), options.batch, loss)?;
-            Sac::new(environment, networks, options, seed).map(Agent::Sac)
+            Sac::new(environment, networks, options, seed).map(|agent| Agent::Sac(Box::new(agent)))
         })
     }
 
@@ -313,9 +313,9 @@ impl Trainer {
 
     fn state(&mut self) -> &mut dyn State {
         match self.agent() {
-            Agent::Dqn(agent) => agent,
-            Agent::Ppo(agent) => agent,
-            Agent::Sac(agent) => agent,
+            Agent::Dqn(agent) => agent.as_mut(),
+            Agent::Ppo(agent) => agent.as_mut(),
+            Agent::Sac(agent) => agent.as_mut(),
         }
     }
 }
@@ -335,9 +335,9 @@ struct Both<P> {
 }
 
 enum Acting {
-    Dqn(Both<DqnPolicy<DenseDqn>>),
-    Ppo(Both<PpoPolicy<DensePpo>>),
-    Sac(Both<SacPolicy<DenseSac>>),
+    Dqn(Box<Both<DqnPolicy<DenseDqn>>>),
+    Ppo(Box<Both<PpoPolicy<DensePpo>>>),
+    Sac(Box<Both<SacPolicy<DenseSac>>>),
 }
 
 impl Acting {
@@ -354,7 +354,7 @@ impl Acting {
             let (gamma, adam) = (cleanrl::DQN_GAMMA, AdamOptions::default());
             DqnPolicy::new(DenseDqn::from_networks(network.clone(), network, 1, gamma, adam)?, epsilon, seed)
         };
-        Ok(Self::Dqn(Both { deterministic: policy(0.0)?, stochastic: policy(epsilon)? }))
+        Ok(Self::Dqn(Box::new(Both { deterministic: policy(0.0)?, stochastic: policy(epsilon)? })))
     }
 
     /// PPO's: the most probable action, or one drawn.
@@ -364,10 +364,10 @@ impl Acting {
             // Nothing is learnt, but of less than two rows no update could be.
             Ok(DensePpo::new(actor, critic, 1, 2, PpoLossOptions::default(), AdamOptions::default())?)
         };
-        Ok(Self::Ppo(Both {
+        Ok(Self::Ppo(Box::new(Both {
             deterministic: PpoPolicy::deterministic(networks()?),
             stochastic: PpoPolicy::stochastic(networks()?, seed),
-        }))
+        })))
     }
 
     /// SAC's: the squashed mean, or an action drawn.
@@ -381,10 +381,10 @@ impl Acting {
             let networks = sac_networks(weights, observation_len, space.width())?;
             Ok(DenseSac::new(networks, cleanrl::action_range(space), 1, SacLossOptions::default())?)
         };
-        Ok(Self::Sac(Both {
+        Ok(Self::Sac(Box::new(Both {
             deterministic: SacPolicy::deterministic(networks()?),
             stochastic: SacPolicy::stochastic(networks()?, seed),
-        }))
+        })))
     }
 }
 
