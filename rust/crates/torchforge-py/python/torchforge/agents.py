@@ -256,8 +256,8 @@ class Agent:
                 `learn` with the same `total_steps` goes on.
             progress_bar: whether a line on stderr shows how far the training is.
 
-        The interpreter lock is released while Rust trains. Ctrl-C raises KeyboardInterrupt between two steps; `learn`
-        goes on from there.
+        The interpreter lock is released while Rust trains. In our environments Ctrl-C raises KeyboardInterrupt where the
+        callback would be called, and `learn` goes on from there.
 
         Raises:
             TypeError, ValueError: `total_steps` does not fit, or is another one than before.
