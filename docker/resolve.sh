@@ -1,7 +1,7 @@
 #!/bin/sh
 # Asks apt, of any Debian, which packages it would install now: for the images and for what builds them, on both
 # architectures, against an empty status file, so that what the asking system holds changes nothing.
-# Usage: SUITE=... MIRROR=... resolve.sh DIRECTORY, beside packages.txt and tools.txt. `runner lock` reads the result.
+# Usage: SUITE=... MIRROR=... resolve.sh DIRECTORY, beside the lists of packages. `runner lock` reads the result.
 set -eu
 
 here=$(dirname "$0")
@@ -36,9 +36,13 @@ for native in amd64 arm64; do
         amd64) foreign=arm64 cross=aarch64-linux-gnu ;;
         arm64) foreign=amd64 cross=x86-64-linux-gnu ;;
     esac
-    sed "s/@native@/$native/; s/@foreign@/$foreign/; s/@cross@/$cross/" "$here/tools.txt" > "$work/tools"
+    for kind in tools cpp; do
+        sed "s/@native@/$native/; s/@foreign@/$foreign/; s/@cross@/$cross/" "$here/$kind.txt" > "$work/$kind"
+    done
     # shellcheck disable=SC2046
     apt_for --print-uris install $(cat "$work/tools") > "$result/tools-$native"
+    # shellcheck disable=SC2046
+    apt_for --print-uris install $(cat "$work/tools" "$work/cpp") > "$result/cpp-$native"
     # An image holds one architecture: no package of the other one may satisfy anything.
     foreign=$native
     # shellcheck disable=SC2046

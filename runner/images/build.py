@@ -84,9 +84,10 @@ def ensure_image(
 
 def locks_of(spec: ImageSpec) -> tuple[tuple[str, str], ...]:
     """The kind and architecture of each lock that a build on this machine reads."""
-    if not isinstance(spec.target.source, Stage):
-        return ()
-    return (*((kind, spec.architecture) for kind in spec.target.packages), ("tools", machine.architecture()))
+    return (
+        *((kind, spec.architecture) for kind in spec.target.packages),
+        *((kind, machine.architecture()) for kind in spec.target.builders),
+    )
 
 
 def build_arguments(spec: ImageSpec, identity: Identity, base: str) -> list[str]:

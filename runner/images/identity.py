@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def _packages(spec: ImageSpec, root: Path) -> dict[str, list[str]]:
     """The locked packages of the image, and of what builds it on either architecture."""
     wanted = [
         *((kind, spec.architecture) for kind in spec.target.packages),
-        *(("tools", each) for each in ARCHITECTURES),
+        *product(spec.target.builders, ARCHITECTURES),
     ]
     locks = {each: read_lock(root, spec.toolchain.name, *each) for each in wanted}
     return {

@@ -1,9 +1,9 @@
 """Lock files: the exact Debian packages that an image is assembled from, and those that build it.
 
-``docker/lock/TOOLCHAIN/`` holds six files. ``image-ARCH.txt`` is for an image of that architecture.
+``docker/lock/TOOLCHAIN/`` holds eight files. ``image-ARCH.txt`` is for an image of that architecture.
 ``compile-ARCH.txt`` lists the additional packages of a compile image. ``tools-ARCH.txt`` is for the stage that
-compiles on a machine of that architecture. Each package has one line, so that git shows a change and a shell can read
-it. A build installs only these packages.
+compiles on a machine of that architecture, and ``cpp-ARCH.txt`` lists what it needs for C++ in addition. Each package
+has one line, so that git shows a change and a shell can read it. A build installs only these packages.
 """
 
 import re
@@ -16,9 +16,11 @@ from urllib.parse import unquote
 from runner.matrix.toolchain import Toolchain
 from runner.system.errors import PackagesDrifted
 
-KINDS = ("image", "compile", "tools")
+KINDS = ("image", "compile", "tools", "cpp")
 # The lists of packages that apt is asked for, by kind, relative to docker/.
-REQUESTS = {"image": "packages.txt", "compile": "compile.txt", "tools": "tools.txt"}
+REQUESTS = {"image": "packages.txt", "compile": "compile.txt", "tools": "tools.txt", "cpp": "cpp.txt"}
+# The kinds whose packages lie on top of another kind's.
+BELOW = {"compile": "image", "cpp": "tools"}
 _SHOWN = 20
 _HEADER = "# Written by `python -m runner lock`: review its changes in git, edit nothing by hand."
 _PACKAGE = re.compile(
@@ -165,16 +167,16 @@ def parse_uris(text: str, *, mirror: str) -> tuple[Package, ...]:
     return tuple(sorted(packages))
 
 
-def beyond(image: Iterable[Package], more: Iterable[Package]) -> tuple[Package, ...]:
-    """The packages of ``more`` that ``image`` lacks. They are unpacked on top of ``image``.
+def beyond(less: Iterable[Package], more: Iterable[Package]) -> tuple[Package, ...]:
+    """The packages of ``more`` that ``less`` lacks. They are unpacked on top of ``less``.
 
     Raises:
-        ValueError: ``more`` lacks one of ``image``, so that it cannot lie on top.
+        ValueError: ``more`` lacks one of ``less``, so that it cannot lie on top.
     """
-    below, above = set(image), set(more)
+    below, above = set(less), set(more)
     if not below <= above:
         names = ", ".join(sorted(each.name for each in below - above))
-        raise ValueError(f"with the packages of docker/compile.txt apt takes others instead of: {names}")
+        raise ValueError(f"asked for more packages, apt takes others instead of: {names}")
     return tuple(sorted(above - below))
 
 

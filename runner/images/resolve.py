@@ -4,12 +4,13 @@ import re
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 from runner.daemon.docker_command import builder, docker
 from runner.images.base import ensure_base
 from runner.images.diagnosis import diagnose
-from runner.images.lock import KINDS, Lock, asked_for, beyond, parse_uris
+from runner.images.lock import BELOW, KINDS, Lock, asked_for, beyond, parse_uris
 from runner.images.network import network_arguments
 from runner.matrix.toolchain import ARCHITECTURES, Toolchain
 from runner.system.errors import ForgeBenchError, ImageBuildFailed
@@ -24,7 +25,7 @@ _STEP = re.compile(r"#\d+ (\d+\.\d+ )?")
 def resolve(
     toolchain: Toolchain, *, root: Path, log_directory: Path, say: Callable[[str], None]
 ) -> dict[tuple[str, str], Lock]:
-    """The content of a lock written now, by kind (image, compile, tools) and architecture.
+    """The content of a lock written now, by kind and architecture.
 
     Raises:
         MirrorUnreachable: the archive does not answer, or has no such suite or moment.
@@ -59,10 +60,8 @@ def resolve(
         }
     try:
         packages = {key: parse_uris(text, mirror=toolchain.mirror) for key, text in found.items()}
-        for architecture in ARCHITECTURES:
-            packages["compile", architecture] = beyond(
-                packages["image", architecture], packages["compile", architecture]
-            )
+        for (kind, below), architecture in product(BELOW.items(), ARCHITECTURES):
+            packages[kind, architecture] = beyond(packages[below, architecture], packages[kind, architecture])
         return {
             (kind, architecture): Lock(
                 suite=toolchain.suite,
@@ -89,8 +88,8 @@ def _failure(toolchain: Toolchain, log: Path) -> ForgeBenchError:
         return known
     tail = "\n".join(f"    {line}" for line in (refused or lines)[-_TAIL_LINES:])
     if refused:
-        why = f"{toolchain.mirror} lacks a package that docker/packages.txt or docker/tools.txt names"
-        fix = f"correct those lists, or take another suite or moment; log: {log}"
+        why = f"{toolchain.mirror} lacks a package that a list in docker/ names"
+        fix = f"correct that list, or take another suite or moment; log: {log}"
     else:
         why, fix = "apt ended with an error", f"read {log}"
     return ImageBuildFailed(

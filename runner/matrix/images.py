@@ -13,10 +13,11 @@ from types import MappingProxyType
 class Stage:
     """The stage of docker/Dockerfile that has the target's name.
 
-    ``packages`` are the kinds of package locks that it installs.
+    ``packages`` are the kinds of package locks that it installs, ``builders`` those of what builds it.
     """
 
     packages: tuple[str, ...]
+    builders: tuple[str, ...] = ("tools",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +59,18 @@ class ImageTarget:
         """The kinds of package locks that the image installs; none for a competitor's image."""
         return self.source.packages if isinstance(self.source, Stage) else ()
 
+    @property
+    def builders(self) -> tuple[str, ...]:
+        """The kinds of package locks of what builds the image; none for a competitor's image."""
+        return self.source.builders if isinstance(self.source, Stage) else ()
 
-def _with_python(name: str, *more_packages: str, executable_tmp: bool = False) -> ImageTarget:
+
+def _with_python(
+    name: str, *more_packages: str, more_builders: tuple[str, ...] = (), executable_tmp: bool = False
+) -> ImageTarget:
     return ImageTarget(
         name=name,
-        source=Stage(packages=("image", *more_packages)),
+        source=Stage(packages=("image", *more_packages), builders=("tools", *more_builders)),
         versions=("python3", "-m", "baselines.versions"),
         pins=(("rust", "rust"), ("python", "python"), ("pytorch", "pytorch")),
         executable_tmp=executable_tmp,
@@ -77,7 +85,8 @@ OURS: Mapping[str, ImageTarget] = MappingProxyType(
         target.name: target
         for target in (
             CORE,
-            _with_python("peers"),
+            # The training in RLtools is compiled from C++.
+            _with_python("peers", more_builders=("cpp",)),
             _with_python("backends"),
             # torch.compile calls g++ and loads the compiled file.
             _with_python("compile", "compile", executable_tmp=True),

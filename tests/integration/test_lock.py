@@ -59,6 +59,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (copy / "docker" / "packages.txt").write_text("hello\n", encoding="utf-8")
     (copy / "docker" / "compile.txt").write_text("compiler\n", encoding="utf-8")
     (copy / "docker" / "tools.txt").write_text("compiler:@native@\n", encoding="utf-8")
+    (copy / "docker" / "cpp.txt").write_text("hello\n", encoding="utf-8")
     return copy
 
 
@@ -109,6 +110,7 @@ def test_a_day_gives_the_same_lock_whenever_it_is_asked_and_another_day_drifts_b
     ]
     assert [each.name for each in first["tools", HOST].packages] == ["compiler"]
     assert [each.name for each in first["compile", HOST].packages] == ["compiler"]
+    assert [each.name for each in first["cpp", HOST].packages] == ["hello", "hello-data"]
     second = resolved(root, toolchain(address, SECOND))
     found = {"image-amd64": changes(first["image", "amd64"].packages, second["image", "amd64"].packages)}
     assert "1 locked package of toolchain tiny" in drifted("tiny", found, why="").what

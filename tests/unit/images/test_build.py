@@ -13,7 +13,7 @@ from runner.daemon import docker_command as command
 from runner.daemon.endpoint import Endpoint
 from runner.images import base, build, inspected, resolve
 from runner.images.identity import identify
-from runner.images.lock import Lock, Package, lock_file, write_locks
+from runner.images.lock import BELOW, KINDS, Lock, Package, lock_file, write_locks
 from runner.images.spec import Image, ImageSpec
 from runner.matrix.images import OURS
 from runner.matrix.toolchain import Toolchain
@@ -80,8 +80,8 @@ class Daemon:
             "#5 1.0 E: Failed to fetch http://deb.debian.org/x  Could not connect to deb.debian.org:80\n"
         )
         # What a compiler takes stands beside what an image holds.
-        more = {"compile": served("14", "c", name="g++")}
-        for kind in ("image", "compile", "tools"):
+        more = dict.fromkeys(BELOW, served("14", "c", name="g++"))
+        for kind in KINDS:
             for architecture in ("amd64", "arm64"):
                 text = (self.served or "") + more.get(kind, "")
                 (Path(directory) / f"{kind}-{architecture}").write_text(text, encoding="utf-8")
@@ -115,6 +115,7 @@ def root(tmp_path: Path) -> Path:
         ("packages.txt", "libc6\n"),
         ("compile.txt", "g++\n"),
         ("tools.txt", "libc6\n"),
+        ("cpp.txt", "g++\n"),
     ):
         (tmp_path / "docker" / name).write_text(text, encoding="utf-8")
     locks = {(kind, architecture): LOCK for kind in ("image", "tools") for architecture in ("amd64", "arm64")}
@@ -261,15 +262,20 @@ def served(version: str, checksum: str, *, name: str = "libc6") -> str:
 
 
 @pytest.mark.parametrize(
-    ("target", "kinds"),
-    [("core", ["image"]), ("peers", ["image"]), ("edge", []), ("compile", ["image", "compile"])],
+    ("target", "kinds", "builders"),
+    [
+        ("core", ["image"], ["tools"]),
+        ("peers", ["image"], ["tools", "cpp"]),
+        ("edge", [], ["tools"]),
+        ("compile", ["image", "compile"], ["tools"]),
+    ],
 )
+@pytest.mark.usefixtures("daemon")
 def test_an_image_needs_the_locks_of_what_is_in_it_and_of_what_builds_it(
-    target: str, kinds: list[str]
+    target: str, kinds: list[str], builders: list[str]
 ) -> None:
-    locks = build.locks_of(spec(target, "arm64"))
-    assert locks[:-1] == tuple((kind, "arm64") for kind in kinds)
-    assert locks[-1][0] == "tools"
+    wanted = [*((kind, "arm64") for kind in kinds), *((kind, "amd64") for kind in builders)]
+    assert build.locks_of(spec(target, "arm64")) == tuple(wanted)
 
 
 def test_packages_that_are_no_longer_served_are_named_with_what_is_served_instead(
