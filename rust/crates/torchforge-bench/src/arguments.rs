@@ -19,7 +19,8 @@ Usage: torchforge gae|grpo|token-kl|env-step|update|act|dqn|ppo|sac --case ID --
        torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...] [--threads N]
                           [--metrics FILE.csv]
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
-                          dqn: [--tau SHARE]   sac: [--tau SHARE] [--no-autotune [--alpha A]]
+                          dqn: [--tau SHARE] [--n-step N] [--prioritised] [--alpha A] [--beta B]
+                          sac: [--tau SHARE] [--no-autotune [--alpha A]]
                           ppo: [--gamma G] [--learning-rate RATE] [--target-kl D] [--no-norm-adv] [--no-clip-vloss]
                                [--no-anneal-lr]
        torchforge evaluate --weights FILE --environment ID [--episodes N] [--seed N] [--epsilon P] [--stochastic]
@@ -34,6 +35,8 @@ a table. Where actions are continuous, as Pendulum-v1's are, ppo is CleanRL's pp
 from there, in a training of the same options, and ends with the bytes of one that was never stopped.
 --metrics writes losses, values and what else was found, a line for each gradient step or iteration of ppo.
 --tau, --target-kl and the like are CleanRL's options of these names; without them each has CleanRL's value.
+--n-step has dqn learn from returns over so many steps. --prioritised draws its transitions by their errors to the power
+of --alpha, 0.6; weights correct the draw to the power of --beta, which rises from 0.4 to 1. Either of the two implies it.
 evaluate plays episodes with final weights of any of the three: the greedy or likeliest action, unless --epsilon gives
 dqn a share of random actions, or --stochastic has ppo and sac draw theirs as in training.
 replay steps the environments again as a training's actions.safetensors says, and prints the episodes as JSON; with

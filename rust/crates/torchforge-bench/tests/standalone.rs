@@ -176,7 +176,17 @@ fn options_of_cleanrl_are_obeyed_by_the_algorithm_that_has_them() {
         outputs(&here)[1].clone()
     };
     for (plain, flags) in [
-        (vec!["dqn", "--steps", "11000"], vec![vec!["--tau", "0.5"]]),
+        (
+            vec!["dqn", "--steps", "11000"],
+            vec![
+                vec!["--tau", "0.5"],
+                vec!["--n-step", "3"],
+                vec!["--prioritised"],
+                vec!["--prioritised", "--n-step", "3"],
+                vec!["--alpha", "0.5"],
+                vec!["--beta", "1"],
+            ],
+        ),
         (
             vec!["ppo", "--steps", "1024"],
             vec![
@@ -215,6 +225,8 @@ fn options_of_cleanrl_are_obeyed_by_the_algorithm_that_has_them() {
         (vec!["ppo", "--tau", "0.5"], 2, "invalid option '--tau'"),
         (vec!["sac", "--alpha", "0.1"], 2, "give --no-autotune beside it"),
         (vec!["dqn", "--tau", "0"], 1, "tau is 0 and must be more than 0"),
+        (vec!["dqn", "--n-step", "0"], 1, "n-step is 0: give at least 1"),
+        (vec!["dqn", "--beta", "2"], 1, "beta is 2 and must be a number from 0 to 1"),
         (
             vec!["sac", "--no-autotune", "--alpha", "-1"],
             1,

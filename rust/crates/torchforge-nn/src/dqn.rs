@@ -1,5 +1,7 @@
 //! One update of deep Q-learning, the seam between algorithm and kernels.
 
+mod windows;
+
 use rand_core::Rng;
 
 use crate::debug::debug_sizes;
@@ -12,6 +14,8 @@ use crate::simd::{Simd, SimdPath, Work, dispatch};
 use crate::state::{NetworkState, Numbers, Visit};
 use crate::thread_pool::ThreadPool;
 use crate::{AdamOptions, Error, Mlp};
+
+pub use windows::{WindowedDqnUpdate, Windows};
 
 /// Transitions to learn from, borrowed. Row `i` of every field belongs to the same transition.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +64,12 @@ impl DqnSizes {
         check_len("terminations", self.batch, minibatch.terminations.len())?;
         check_actions(minibatch.actions, self.actions)
     }
+
+    fn check_windows(&self, windows: &Windows<'_>) -> Result<(), Error> {
+        check_len("discounts", self.batch, windows.discounts.len())?;
+        check_len("weights", self.batch, windows.weights.len())?;
+        check_len("errors", self.batch, windows.errors.len())
+    }
 }
 
 /// An action-value network that learns by whole updates.
@@ -104,6 +114,11 @@ pub trait DqnUpdate {
 
     /// The largest difference of a parameter of the target network and of the online one: zero right after a copy.
     fn largest_target_difference(&self) -> f32;
+
+    /// The same network where it learns from windows of several steps, weighed; none where the library has no such update.
+    fn windowed(&mut self) -> Option<&mut dyn WindowedDqnUpdate> {
+        None
+    }
 }
 
 /// [`DqnUpdate`] on an [`Mlp`] with [`Adam`](crate::Adam). After it is made, it allocates nothing.
@@ -200,7 +215,7 @@ impl DenseDqn {
     /// As of an update.
     pub fn compute_gradients(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
         self.sizes.check_minibatch(&minibatch)?;
-        Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch, step: false }))
+        Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch, windows: None, step: false }))
     }
 
     /// The second half of an update: one step of the optimiser with these gradients, laid out as [`Mlp::parameters`].
@@ -213,11 +228,17 @@ impl DenseDqn {
     }
 
     #[inline(always)]
-    fn update_with<S: Simd>(&mut self, simd: S, minibatch: &Minibatch<'_>, step: bool) -> f32 {
+    fn update_with<S: Simd>(
+        &mut self,
+        simd: S,
+        minibatch: &Minibatch<'_>,
+        windows: Option<Windows<'_>>,
+        step: bool,
+    ) -> f32 {
         let processor = Processor::new(simd, self.pool.as_ref());
         self.target.forward(processor, minibatch.next_observations, &mut self.target_activations);
         self.online.forward(processor, minibatch.observations);
-        let loss = self.loss(minibatch);
+        let loss = self.loss(minibatch, windows);
         self.online.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
         if step {
             self.online.step(simd);
@@ -235,7 +256,7 @@ impl DenseDqn {
     }
 
     /// Writes the loss's gradient with respect to the online outputs and returns the loss.
-    fn loss(&mut self, minibatch: &Minibatch<'_>) -> f32 {
+    fn loss(&mut self, minibatch: &Minibatch<'_>, mut windows: Option<Windows<'_>>) -> f32 {
         let width = self.online.activations.width();
         let scale = 2.0 / self.sizes.batch as f32;
         let mut sum = 0.0_f64;
@@ -245,10 +266,16 @@ impl DenseDqn {
         for row in 0..self.sizes.batch {
             let chosen = minibatch.actions[row] as usize * width + row;
             let best = largest(next_values[row..].iter().step_by(width));
-            let target = minibatch.rewards[row] + self.gamma * best * (1.0 - minibatch.terminations[row]);
+            let discount = windows.as_ref().map_or(self.gamma, |windows| windows.discounts[row]);
+            let target = minibatch.rewards[row] + discount * best * (1.0 - minibatch.terminations[row]);
             let difference = values[chosen] - target;
-            errors[chosen] = scale * difference;
-            sum += f64::from(difference * difference);
+            let mut weighed = difference;
+            if let Some(windows) = &mut windows {
+                windows.errors[row] = difference;
+                weighed *= windows.weights[row];
+            }
+            errors[chosen] = scale * weighed;
+            sum += f64::from(weighed * difference);
         }
         (sum / self.sizes.batch as f64) as f32
     }
@@ -276,7 +303,7 @@ impl DqnUpdate for DenseDqn {
 
     fn update(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
         self.sizes.check_minibatch(&minibatch)?;
-        Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch, step: true }))
+        Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch, windows: None, step: true }))
     }
 
     fn update_target(&mut self, tau: f64) {
@@ -289,6 +316,23 @@ impl DqnUpdate for DenseDqn {
 
     fn largest_target_difference(&self) -> f32 {
         largest_difference(self.target.parameters(), self.online().parameters())
+    }
+
+    fn windowed(&mut self) -> Option<&mut dyn WindowedDqnUpdate> {
+        Some(self)
+    }
+}
+
+impl WindowedDqnUpdate for DenseDqn {
+    fn gamma(&self) -> f32 {
+        self.gamma
+    }
+
+    fn update_windows(&mut self, minibatch: Minibatch<'_>, windows: Windows<'_>) -> Result<f32, Error> {
+        self.sizes.check_minibatch(&minibatch)?;
+        self.sizes.check_windows(&windows)?;
+        let windows = Some(windows);
+        Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch, windows, step: true }))
     }
 }
 
@@ -331,6 +375,8 @@ impl Work for MeanValue<'_> {
 struct Update<'a> {
     dqn: &'a mut DenseDqn,
     minibatch: &'a Minibatch<'a>,
+    /// What the minibatch's transitions span and count, where they are not single steps drawn uniformly.
+    windows: Option<Windows<'a>>,
     /// Whether the gradients are followed by a step.
     step: bool,
 }
@@ -340,7 +386,7 @@ impl Work for Update<'_> {
 
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) -> f32 {
-        self.dqn.update_with(simd, self.minibatch, self.step)
+        self.dqn.update_with(simd, self.minibatch, self.windows, self.step)
     }
 }
 

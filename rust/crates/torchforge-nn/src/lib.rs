@@ -63,7 +63,7 @@ pub use backends::burn::{BurnDqn, BurnPpo, BurnSac};
 #[cfg(feature = "candle")]
 pub use backends::candle::{CandleDqn, CandlePpo, CandleSac};
 pub use backends::{DqnBackend, PpoBackend, SacBackend};
-pub use dqn::{DenseDqn, DqnUpdate, Minibatch};
+pub use dqn::{DenseDqn, DqnUpdate, Minibatch, WindowedDqnUpdate, Windows};
 pub use error::Error;
 pub use kernels::{Adam, AdamOptions, fill_standard_normal};
 pub use mlp::{Activation, Mlp};

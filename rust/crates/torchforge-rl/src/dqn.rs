@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use torchforge_data::{NStep, PriorityOptions};
 use torchforge_env::{Discrete, Environment, Pcg64};
 use torchforge_nn::{DqnUpdate, Minibatch, NetworkState};
 
-use crate::experience::Experience;
+use crate::experience::{Beta, Experience, Memory, Sizes};
 use crate::metrics::Observer;
 use crate::stream::below;
 use crate::training::{finite, finite_weights, not_zero, same_batch, within};
@@ -34,6 +35,10 @@ pub struct DqnOptions {
     pub end_epsilon: f64,
     /// Share of all steps over which the probability falls linearly; with 0 it is `end_epsilon` from the first step on.
     pub exploration_fraction: f64,
+    /// Steps of reward that a transition spans: with 1 it is a step as it was made.
+    pub n_step: usize,
+    /// How transitions are drawn by their errors; none draws them uniformly.
+    pub priorities: Option<DqnPriorities>,
     /// Whether the training takes down what it did: a few numbers for each gradient step, for as long as it runs.
     pub trace: bool,
 }
@@ -51,8 +56,26 @@ impl Default for DqnOptions {
             start_epsilon: 1.0,
             end_epsilon: 0.05,
             exploration_fraction: 0.5,
+            n_step: 1,
+            priorities: None,
             trace: false,
         }
+    }
+}
+
+/// How transitions are drawn by priority (Schaul et al., 2016). The defaults are those of its proportional variant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DqnPriorities {
+    /// How errors become priorities.
+    pub of_errors: PriorityOptions,
+    /// How far weights correct the bias of the draw in the first step, 0 to 1. It rises linearly to 1, the whole of it, at
+    /// the last step.
+    pub first_beta: f64,
+}
+
+impl Default for DqnPriorities {
+    fn default() -> Self {
+        Self { of_errors: PriorityOptions::default(), first_beta: 0.4 }
     }
 }
 
@@ -63,12 +86,35 @@ impl DqnOptions {
             ("steps", self.steps),
             ("train frequency", self.train_frequency),
             ("target frequency", self.target_frequency),
+            ("n-step", self.n_step as u64),
         ])?;
+        if let Some(priorities) = self.priorities {
+            within("beta", priorities.first_beta, 0.0..=1.0, PROBABILITY)?;
+        }
         within("tau", self.tau, f64::MIN_POSITIVE..=1.0, "more than 0 and at most 1")?;
         within("the first epsilon", self.start_epsilon, 0.0..=1.0, PROBABILITY)?;
         within("the last epsilon", self.end_epsilon, 0.0..=1.0, PROBABILITY)?;
         within("the last epsilon", self.end_epsilon, ..=self.start_epsilon, "at most the first")?;
         within("the exploration fraction", self.exploration_fraction, 0.0..=1.0, PROBABILITY)
+    }
+
+    /// Where transitions are kept for a network, which says what a step discounts.
+    fn memory<A: Copy + Default>(
+        &self,
+        network: &mut impl DqnUpdate,
+        sizes: Sizes,
+    ) -> Result<Memory<A>, TrainingError> {
+        if self.n_step == 1 && self.priorities.is_none() {
+            return Memory::uniform(sizes);
+        }
+        let gamma = network.windowed().ok_or(TrainingError::NoWindows)?.gamma();
+        // With an exponent of 0 all priorities are equal.
+        let equal = PriorityOptions { alpha: 0.0, ..PriorityOptions::default() };
+        let priorities =
+            self.priorities.unwrap_or(DqnPriorities { of_errors: equal, ..DqnPriorities::default() });
+        let beta = Beta { first: priorities.first_beta, steps: self.steps };
+        let windows = NStep::new(self.n_step, f64::from(gamma))?;
+        Memory::prioritised(sizes, priorities.of_errors, windows, beta)
     }
 
     /// Probability of a random action in `step`.
@@ -124,7 +170,10 @@ where
     ) -> Result<Self, TrainingError> {
         options.validate()?;
         same_batch(network.batch(), options.batch)?;
-        let experience = Experience::new(environment, options.buffer_capacity, options.batch, seed)?;
+        let experience =
+            Experience::with_memory(environment, options.buffer_capacity, options.batch, seed, |sizes| {
+                options.memory(&mut network, sizes)
+            })?;
         let outputs = network.q_values(experience.observation())?.len();
         let actions = experience.action_space().count as usize;
         if outputs != actions {
@@ -192,7 +241,8 @@ where
         epsilon: f64,
         observer: Observer<'_, DqnMetrics>,
     ) -> Result<(), TrainingError> {
-        let batch = self.experience.sample()?;
+        self.experience.sample()?;
+        let (batch, windows) = self.experience.drawn();
         let minibatch = Minibatch {
             observations: batch.observations(),
             next_observations: batch.next_observations(),
@@ -201,10 +251,17 @@ where
             terminations: batch.terminations(),
         };
         let mean_value = if observer.is_some() { self.network.mean_value(minibatch)? } else { 0.0 };
-        let loss = self.network.update(minibatch)?;
+        let loss = match windows {
+            None => self.network.update(minibatch)?,
+            Some(windows) => {
+                let network = self.network.windowed().ok_or(TrainingError::NoWindows)?;
+                network.update_windows(minibatch, windows)?
+            }
+        };
         self.gradient_steps += 1;
         self.last_loss = Some(loss);
         finite(loss, self.gradient_steps, || self.network.first_not_finite())?;
+        self.experience.learnt()?;
         if let Some(observe) = observer {
             let gradient_steps = self.gradient_steps;
             observe(DqnMetrics { environment_step: global_step, gradient_steps, epsilon, loss, mean_value });

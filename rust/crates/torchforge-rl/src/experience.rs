@@ -1,9 +1,12 @@
 //! What agents with a replay buffer share: acting, and keeping what came of it.
 
-use torchforge_data::{Batch, ReplayBuffer, Transition};
-use torchforge_env::{ActionSpace, Environment, Pcg64};
+mod memory;
 
-use torchforge_nn::Element;
+use torchforge_data::{Batch, Transition};
+use torchforge_env::{ActionSpace, Environment, Pcg64};
+use torchforge_nn::{Element, Windows};
+
+pub(crate) use memory::{Beta, Memory, Sizes};
 
 use crate::training::Unfinished;
 use crate::{Archive, Episode, Stream, TrainingError, TruncationTrace};
@@ -14,8 +17,7 @@ type Value<E> = <<E as Environment>::ActionSpace as ActionSpace>::Value;
 /// An environment, the episode under way in it, and the transitions that came of it.
 pub(crate) struct Experience<E: Environment> {
     environment: E,
-    replay: ReplayBuffer<Value<E>>,
-    batch: Batch<Value<E>>,
+    memory: Memory<Value<E>>,
     sampling: Pcg64,
     observation: Vec<f32>,
     next_observation: Vec<f32>,
@@ -28,19 +30,30 @@ impl<E: Environment> Experience<E>
 where
     Value<E>: Copy + Default,
 {
-    /// Takes all memory and begins the first episode: the environment is reset with `seed`.
+    /// Takes all memory, drawn uniformly, and begins the first episode: the environment is reset with `seed`.
     pub(crate) fn new(
-        mut environment: E,
+        environment: E,
         capacity: usize,
         batch: usize,
         seed: u64,
     ) -> Result<Self, TrainingError> {
-        let (width, action_len) = (environment.observation_len(), environment.action_space().width());
-        let mut observation = vec![0.0; width];
+        Self::with_memory(environment, capacity, batch, seed, Memory::uniform)
+    }
+
+    /// The same with the memory that `memory` makes.
+    pub(crate) fn with_memory(
+        mut environment: E,
+        capacity: usize,
+        batch: usize,
+        seed: u64,
+        memory: impl FnOnce(Sizes) -> Result<Memory<Value<E>>, TrainingError>,
+    ) -> Result<Self, TrainingError> {
+        let (observation, action) = (environment.observation_len(), environment.action_space().width());
+        let sizes = Sizes { capacity, batch, observation, action };
+        let mut observation = vec![0.0; observation];
         environment.reset(Some(seed), &mut observation)?;
         Ok(Self {
-            replay: ReplayBuffer::new(capacity, width, action_len)?,
-            batch: Batch::new(batch, width, action_len)?,
+            memory: memory(sizes)?,
             sampling: Stream::Replay.of(seed),
             next_observation: observation.clone(),
             observation,
@@ -58,7 +71,7 @@ where
     pub(crate) fn step(&mut self, action: &[Value<E>]) -> Result<Option<Episode>, TrainingError> {
         let taken = self.environment.action_space().action(action, 0);
         let step = self.environment.step(taken, &mut self.next_observation)?;
-        self.replay.push(Transition {
+        self.memory.push(Transition {
             observation: &self.observation,
             next_observation: &self.next_observation,
             action,
@@ -67,7 +80,7 @@ where
             truncated: step.truncated,
         })?;
         if step.truncated && !step.terminated {
-            self.truncations.look(self.replay.newest(), &self.next_observation);
+            self.truncations.look(self.memory.newest(), &self.next_observation);
         }
         let episode = self.episode.add(self.steps, step.reward, step.done());
         self.steps += 1;
@@ -89,30 +102,28 @@ where
         self.episode.visit(archive, "episode", steps);
         archive.generator("random.replay", &mut self.sampling);
         self.truncations.visit(archive, steps);
-        let mut place = [self.replay.len() as u64, self.replay.next_row() as u64];
-        archive.numbers("replay.place", &mut place);
-        let [len, next] = place.map(|row| usize::try_from(row).unwrap_or(usize::MAX));
-        if let Err(error) = self.replay.resume_at(len, next) {
-            archive.refuse(error);
-        }
-        let rows = self.replay.rows_mut();
-        archive.numbers("replay.observations", rows.observations);
-        archive.numbers("replay.next_observations", rows.next_observations);
-        archive.numbers("replay.actions", rows.actions);
-        archive.numbers("replay.rewards", rows.rewards);
-        archive.numbers("replay.terminations", rows.terminations);
-        archive.numbers("replay.truncations", rows.truncations);
+        self.memory.visit(archive);
     }
 
     /// Draws a minibatch of all transitions that are kept.
     pub(crate) fn sample(&mut self) -> Result<&Batch<Value<E>>, TrainingError> {
-        self.replay.sample(&mut self.sampling, &mut self.batch)?;
-        Ok(&self.batch)
+        self.memory.sample(&mut self.sampling, self.steps)?;
+        Ok(self.memory.batch())
+    }
+
+    /// What was drawn last, with what an update of windows needs and answers.
+    pub(crate) fn drawn(&mut self) -> (&Batch<Value<E>>, Option<Windows<'_>>) {
+        self.memory.drawn()
+    }
+
+    /// What was drawn last was learnt from.
+    pub(crate) fn learnt(&mut self) -> Result<(), TrainingError> {
+        Ok(self.memory.learnt()?)
     }
 
     /// What was drawn last.
     pub(crate) fn batch(&self) -> &Batch<Value<E>> {
-        &self.batch
+        self.memory.batch()
     }
 
     /// What the next action answers.
@@ -132,12 +143,12 @@ where
 
     /// Transitions held now.
     pub(crate) fn rows(&self) -> u64 {
-        self.replay.len() as u64
+        self.memory.len() as u64
     }
 
     /// Transitions held at most.
     pub(crate) fn capacity(&self) -> usize {
-        self.replay.capacity()
+        self.memory.capacity()
     }
 
     /// What became of transitions whose episode was cut off.

@@ -52,7 +52,7 @@ mod training;
 
 pub use advantage::{GaeError, GaeOptions, Trajectory, gae, gae_batched};
 pub use checkpoint::{Archive, CheckpointError, State, load_checkpoint, save_checkpoint};
-pub use dqn::{Dqn, DqnOptions};
+pub use dqn::{Dqn, DqnOptions, DqnPriorities};
 pub use evaluation::{DqnPolicy, NormalPpoPolicy, Policy, PpoPolicy, Returns, SacPolicy, evaluate};
 pub use metrics::{DqnMetrics, PpoMetrics, SacMetrics};
 pub use ppo::{Drawn, ObservationStatistics, Ppo, PpoActor, PpoOptions, Rollout, advantages_and_returns};

@@ -54,6 +54,11 @@ pub enum TrainingError {
         /// Rows that the agent draws.
         agent: usize,
     },
+    /// The network does not learn from windows of several steps, nor from transitions that count more or less.
+    #[error(
+        "the network learns from single transitions alone: give n-step 1 and no priorities, or take a DenseDqn"
+    )]
+    NoWindows,
     /// The environments do not begin the next episode in the step that ends one.
     #[error("the environments' autoreset mode is {mode:?}: PPO needs SameStep")]
     Autoreset {

@@ -11,7 +11,7 @@ use torchforge_nn::{
     ActionRange, Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Mlp, PpoLossOptions, SacLossOptions,
     SacNetworks,
 };
-use torchforge_rl::{Dqn, DqnOptions, Ppo, PpoOptions, Sac, SacOptions, Stream};
+use torchforge_rl::{Dqn, DqnOptions, DqnPriorities, Ppo, PpoOptions, Sac, SacOptions, Stream};
 
 /// What the names of worker threads begin with.
 const WORKER: &[u8] = b"torchforge-";
@@ -68,6 +68,12 @@ fn workers() -> usize {
 #[test]
 fn a_step_that_acts_learns_copies_and_resets_allocates_nothing() {
     let options = DqnOptions { steps: 2_000, learning_starts: 200, trace: true, ..DqnOptions::default() };
+    steps_of_dqn_allocate_nothing(options);
+    let priorities = Some(DqnPriorities::default());
+    steps_of_dqn_allocate_nothing(DqnOptions { n_step: 3, priorities, ..options });
+}
+
+fn steps_of_dqn_allocate_nothing(options: DqnOptions) {
     let adam = AdamOptions::default();
     let mut weights = Stream::Weights.of(1);
     let network = DenseDqn::new(&[4, 120, 84, 2], options.batch, 0.99, adam, &mut weights).unwrap();

@@ -12,8 +12,8 @@ use torchforge_nn::{
     SacNetworks, TensorWriter,
 };
 use torchforge_rl::{
-    Archive, CheckpointError, Dqn, DqnOptions, DqnTrace, Episode, GaeOptions, Ppo, PpoOptions, PpoTrace, Sac,
-    SacOptions, SacTrace, State, Stream, load_checkpoint, save_checkpoint,
+    Archive, CheckpointError, Dqn, DqnOptions, DqnPriorities, DqnTrace, Episode, GaeOptions, Ppo, PpoOptions,
+    PpoTrace, Sac, SacOptions, SacTrace, State, Stream, load_checkpoint, save_checkpoint,
 };
 
 fn file(name: &str) -> PathBuf {
@@ -82,13 +82,23 @@ const DQN: DqnOptions = DqnOptions {
     start_epsilon: 1.0,
     end_epsilon: 0.05,
     exploration_fraction: 0.5,
+    n_step: 1,
+    priorities: None,
     trace: true,
 };
 
 fn dqn<E: Environment<Action = u32, ActionSpace = Discrete>>(environment: E) -> Dqn<E, DenseDqn> {
+    dqn_with(environment, DQN)
+}
+
+fn dqn_with<E: Environment<Action = u32, ActionSpace = Discrete>>(
+    environment: E,
+    options: DqnOptions,
+) -> Dqn<E, DenseDqn> {
     let mut weights = Stream::Weights.of(1);
-    let network = DenseDqn::new(&[4, 16, 2], DQN.batch, 0.99, AdamOptions::default(), &mut weights).unwrap();
-    Dqn::new(environment, network, DQN, 1).unwrap()
+    let adam = AdamOptions::default();
+    let network = DenseDqn::new(&[4, 16, 2], options.batch, 0.99, adam, &mut weights).unwrap();
+    Dqn::new(environment, network, options, 1).unwrap()
 }
 
 fn cart_pole() -> TimeLimit<CartPole> {
@@ -97,6 +107,16 @@ fn cart_pole() -> TimeLimit<CartPole> {
 
 #[test]
 fn dqn_goes_on_before_learning_within_an_episode_and_with_a_full_buffer() {
+    dqn_goes_on("dqn", DQN);
+}
+
+#[test]
+fn dqn_goes_on_with_the_priorities_that_it_had() {
+    let priorities = Some(DqnPriorities::default());
+    dqn_goes_on("dqn_prioritised", DqnOptions { n_step: 3, priorities, ..DQN });
+}
+
+fn dqn_goes_on(name: &str, options: DqnOptions) {
     let told = |run: &Run<Dqn<TimeLimit<CartPole>, DenseDqn>>| {
         let DqnTrace { update_steps, epsilons, buffer_rows, batch_rows, copy_steps, copy_remainders, .. } =
             run.agent.trace().clone();
@@ -106,7 +126,8 @@ fn dqn_goes_on_before_learning_within_an_episode_and_with_a_full_buffer() {
         (bits, counts, trace, run.episodes.clone())
     };
     let advance = |run: &mut Run<Dqn<_, _>>| run.episodes.extend(run.agent.step().unwrap());
-    same_end("dqn", || dqn(cart_pole()), advance, DQN.steps, &[0, 1, 299, 301, 650, 701, 1_203, 1_499], told);
+    let stops = &[0, 1, 299, 301, 650, 701, 1_203, 1_499];
+    same_end(name, || dqn_with(cart_pole(), options), advance, options.steps, stops, told);
 }
 
 #[test]

@@ -15,6 +15,8 @@ const OPTIONS: DqnOptions = DqnOptions {
     start_epsilon: 1.0,
     end_epsilon: 0.05,
     exploration_fraction: 0.5,
+    n_step: 1,
+    priorities: None,
     trace: true,
 };
 

@@ -1,12 +1,13 @@
 //! What would be learnt wrongly, or not at all, is refused with its reason before it costs anything.
 
+use torchforge_data::PriorityOptions;
 use torchforge_env::{AutoresetMode, CartPole, Environment, Pendulum, TimeLimit, VectorEnv};
 use torchforge_nn::{
     Activation, AdamOptions, DenseDqn, DensePpo, DqnUpdate, Mlp, PpoLossOptions, TensorReader, TensorWriter,
 };
 use torchforge_rl::{
-    Dqn, DqnOptions, DqnPolicy, GaeOptions, Policy, Ppo, PpoOptions, Sac, SacOptions, Stream, TrainingError,
-    cleanrl, evaluate,
+    Dqn, DqnOptions, DqnPolicy, DqnPriorities, GaeOptions, Policy, Ppo, PpoOptions, Sac, SacOptions, Stream,
+    TrainingError, cleanrl, evaluate,
 };
 
 fn cart_pole() -> TimeLimit<CartPole> {
@@ -24,6 +25,8 @@ fn dqn_error(options: DqnOptions) -> String {
 #[test]
 fn an_option_of_dqn_that_is_out_of_its_range_is_named_with_what_it_must_be() {
     let of = DqnOptions::default();
+    let priorities = DqnPriorities::default();
+    let of_errors = PriorityOptions { alpha: -1.0, ..priorities.of_errors };
     for (options, told) in [
         (DqnOptions { steps: 0, ..of }, "steps is 0: give at least 1"),
         (
@@ -38,6 +41,15 @@ fn an_option_of_dqn_that_is_out_of_its_range_is_named_with_what_it_must_be() {
         (DqnOptions { tau: 1.5, ..of }, "tau is 1.5 and must be more than 0 and at most 1"),
         (DqnOptions { end_epsilon: -0.1, ..of }, "the last epsilon is -0.1 and must be a number from 0 to 1"),
         (DqnOptions { start_epsilon: 0.0, ..of }, "the last epsilon is 0.05 and must be at most the first"),
+        (DqnOptions { n_step: 0, ..of }, "n-step is 0: give at least 1"),
+        (
+            DqnOptions { priorities: Some(DqnPriorities { first_beta: 1.5, ..priorities }), ..of },
+            "beta is 1.5 and must be a number from 0 to 1",
+        ),
+        (
+            DqnOptions { priorities: Some(DqnPriorities { of_errors, ..priorities }), ..of },
+            "alpha is -1: give 0 to 1",
+        ),
         (
             DqnOptions { exploration_fraction: f64::INFINITY, ..of },
             "the exploration fraction is inf and must be a number from 0 to 1",

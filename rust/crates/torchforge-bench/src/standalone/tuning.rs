@@ -45,6 +45,15 @@ impl Tuning {
     pub(super) fn obey(&mut self, flag: &str, parser: &mut lexopt::Parser) -> Result<bool, Failure> {
         match (self, flag) {
             (Self::Dqn(options), "tau") => options.tau = parsed(parser)?,
+            (Self::Dqn(options), "n-step") => options.n_step = parsed(parser)?,
+            (Self::Dqn(DqnOptions { priorities, .. }), "prioritised" | "alpha" | "beta") => {
+                let priorities = priorities.get_or_insert_default();
+                match flag {
+                    "alpha" => priorities.of_errors.alpha = parsed(parser)?,
+                    "beta" => priorities.first_beta = parsed(parser)?,
+                    _ => {}
+                }
+            }
             (Self::Ppo(tuning), "gamma") => tuning.gamma = Some(parsed(parser)?),
             (Self::Ppo(tuning), "learning-rate") => tuning.learning_rate = Some(parsed(parser)?),
             (Self::Ppo(tuning), "target-kl") => tuning.target_kl = Some(parsed(parser)?),

@@ -162,6 +162,11 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
         self.ring.next_row()
     }
 
+    /// The transition that was stored last.
+    pub fn newest(&self) -> Option<Transition<'_, A>> {
+        self.ring.newest()
+    }
+
     /// Stores a transition with the highest priority so far; when the buffer is full it replaces the oldest.
     ///
     /// # Errors
