@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.contract import protocol
-from baselines.inputs import env_step, gae, machine, post_training, trainings
+from baselines.inputs import env_step, gae, machine, post_training, trainings, transitions
 
 # A generator reads the parameters that its data depend on and lets the others be: it is handed the same
 # object as an implementation, with or without the profile's part.
@@ -18,6 +18,8 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
     "gae": gae.write,
     "grpo": post_training.write_grpo,
     "token-kl": post_training.write_token_kl,
+    "buffer-push": transitions.write_push,
+    "buffer-sample": transitions.write_sample,
     "env-step": env_step.write,
     "dqn": trainings.write_dqn,
     "ppo": trainings.write_ppo,

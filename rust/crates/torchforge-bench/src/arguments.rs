@@ -13,7 +13,8 @@ use crate::backend::{Kernels, Library};
 use crate::{Algorithm, Backend, Evaluation, Failure, Replay, Standalone};
 
 pub(crate) const USAGE: &str = "\
-Usage: torchforge gae|grpo|token-kl|env-step|update|act|dqn|ppo|sac --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
+Usage: torchforge gae|grpo|token-kl|buffer-push|buffer-sample|env-step|update|act|dqn|ppo|sac
+                          --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
                           --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--threads N]
                           [--backend candle|burn] [--referee]
        torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...] [--threads N]
@@ -72,6 +73,10 @@ pub enum Command {
     Ppo(Arguments),
     /// SAC training.
     Sac(Arguments),
+    /// Transitions into a replay buffer.
+    BufferPush(Arguments),
+    /// Minibatches out of a replay buffer.
+    BufferSample(Arguments),
     /// Steps of environments.
     EnvStep(Arguments),
     /// Single updates.
@@ -165,6 +170,10 @@ impl Command {
             "gae" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Gae)),
             "grpo" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Grpo)),
             "token-kl" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::TokenKl)),
+            "buffer-push" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::BufferPush)),
+            "buffer-sample" => {
+                Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::BufferSample))
+            }
             "update" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Update)),
             "env-step" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::EnvStep)),
             "act" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Act)),
@@ -174,7 +183,7 @@ impl Command {
             "evaluate" => Evaluation::parse(parser).map(|found| found.map_or(Self::Help, Self::Evaluate)),
             "replay" => Replay::parse(parser).map(|found| found.map_or(Self::Help, Self::Replay)),
             _ => Err(Failure::Usage(format!(
-                "there is no benchmark {command:?}; the benchmarks are gae, grpo, token-kl, env-step, update, act, dqn, ppo and sac, see `torchforge --help`"
+                "there is no benchmark {command:?}; the benchmarks are gae, grpo, token-kl, buffer-push, buffer-sample, env-step, update, act, dqn, ppo and sac, see `torchforge --help`"
             ))),
         }
     }

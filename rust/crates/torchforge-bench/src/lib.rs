@@ -20,6 +20,8 @@ mod act;
 mod action_log;
 mod arguments;
 mod backend;
+mod buffer_push;
+mod buffer_sample;
 mod continuous_ppo;
 mod conversation;
 mod dqn;
@@ -45,6 +47,7 @@ mod table;
 mod tape;
 mod token_kl;
 mod training;
+mod transitions;
 mod update;
 mod version;
 
@@ -70,6 +73,8 @@ pub fn run(
         Command::Gae(arguments) => gae::run(&arguments),
         Command::Grpo(arguments) => grpo::run(&arguments),
         Command::TokenKl(arguments) => token_kl::run(&arguments),
+        Command::BufferPush(arguments) => buffer_push::run(&arguments),
+        Command::BufferSample(arguments) => buffer_sample::run(&arguments),
         Command::EnvStep(arguments) => env_step::run(&arguments),
         Command::Update(arguments) => update::run(&arguments),
         Command::Act(arguments) => act::run(&arguments),

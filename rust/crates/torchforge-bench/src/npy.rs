@@ -4,8 +4,8 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// The data begins at a multiple of this.
 const ALIGNMENT: usize = 64;
 
-/// The values of a little-endian f64 array of exactly this shape, row after row.
-pub(crate) fn decode(bytes: &[u8], shape: &[usize]) -> Result<Vec<f64>, String> {
+/// The values of a little-endian array of this type and of exactly this shape, row after row.
+pub(crate) fn decode<T: Number>(bytes: &[u8], shape: &[usize]) -> Result<Vec<T>, String> {
     let rest = bytes.strip_prefix(MAGIC).ok_or("it is not a .npy file")?;
     let (version, rest) = rest.split_at_checked(2).ok_or("its header is cut off")?;
     let (header_len, rest) = match version[0] {
@@ -18,7 +18,7 @@ pub(crate) fn decode(bytes: &[u8], shape: &[usize]) -> Result<Vec<f64>, String> 
     let header = std::str::from_utf8(header).map_err(|_| "its header is no text")?;
 
     let wanted = [
-        ("'descr':", "'<f8'".to_owned(), "type"),
+        ("'descr':", format!("'{}'", T::NAME), "type"),
         ("'fortran_order':", "False".to_owned(), "Fortran order"),
         ("'shape':", tuple(shape), "shape"),
     ];
@@ -33,35 +33,40 @@ pub(crate) fn decode(bytes: &[u8], shape: &[usize]) -> Result<Vec<f64>, String> 
             return Err(format!("its {what} is {} and must be {value}", &found[..end]));
         }
     }
-    let (values, remainder) = data.as_chunks::<8>();
-    let expected = shape.iter().product::<usize>();
-    if values.len() != expected || !remainder.is_empty() {
-        return Err(format!("it holds {} bytes of data and must hold {}", data.len(), expected * 8));
+    let expected = shape.iter().product::<usize>() * size_of::<T>();
+    if data.len() != expected {
+        return Err(format!("it holds {} bytes of data and must hold {expected}", data.len()));
     }
-    Ok(values.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect())
+    Ok(data.chunks_exact(size_of::<T>()).map(T::parse).collect())
 }
 
-/// A type of numbers that is written.
+/// A type of numbers that is read and written.
 pub(crate) trait Number: Copy {
     /// NumPy's name of its little-endian type.
     const NAME: &'static str;
     /// Appends its bytes.
     fn append(self, bytes: &mut Vec<u8>);
+    /// The number that has these bytes, which are as many as it has.
+    fn parse(bytes: &[u8]) -> Self;
 }
 
-impl Number for f64 {
-    const NAME: &'static str = "<f8";
-    fn append(self, bytes: &mut Vec<u8>) {
-        bytes.extend(self.to_le_bytes());
-    }
+macro_rules! number {
+    ($type:ty, $name:literal) => {
+        impl Number for $type {
+            const NAME: &'static str = $name;
+            fn append(self, bytes: &mut Vec<u8>) {
+                bytes.extend(self.to_le_bytes());
+            }
+            fn parse(bytes: &[u8]) -> Self {
+                Self::from_le_bytes(bytes.try_into().expect("as many bytes as a number has"))
+            }
+        }
+    };
 }
 
-impl Number for f32 {
-    const NAME: &'static str = "<f4";
-    fn append(self, bytes: &mut Vec<u8>) {
-        bytes.extend(self.to_le_bytes());
-    }
-}
+number!(f64, "<f8");
+number!(f32, "<f4");
+number!(u64, "<u8");
 
 /// The file that `numpy.save` writes for this array.
 pub(crate) fn encode<T: Number>(values: &[T], shape: &[usize]) -> Vec<u8> {
@@ -100,8 +105,10 @@ mod tests {
         for shape in [vec![3], vec![1, 3], vec![3, 1]] {
             let bytes = encode(&[1.5, -2.0, f64::MIN_POSITIVE], &shape);
             assert_eq!(bytes.len() % ALIGNMENT, 24);
-            assert_eq!(decode(&bytes, &shape).unwrap(), [1.5, -2.0, f64::MIN_POSITIVE]);
+            assert_eq!(decode::<f64>(&bytes, &shape).unwrap(), [1.5, -2.0, f64::MIN_POSITIVE]);
         }
+        assert_eq!(decode::<f32>(&encode(&[0.5_f32, -1.0], &[2]), &[2]).unwrap(), [0.5, -1.0]);
+        assert_eq!(decode::<u64>(&encode(&[u64::MAX], &[1]), &[1]).unwrap(), [u64::MAX]);
     }
 
     #[test]
@@ -115,16 +122,16 @@ mod tests {
     #[test]
     fn another_shape_or_type_is_named() {
         let bytes = encode(&[0.0; 6], &[2, 3]);
-        assert_eq!(decode(&bytes, &[3, 2]).unwrap_err(), "its shape is (2, 3) and must be (3, 2)");
+        assert_eq!(decode::<f64>(&bytes, &[3, 2]).unwrap_err(), "its shape is (2, 3) and must be (3, 2)");
         let single: Vec<u8> = bytes.iter().map(|&byte| if byte == b'8' { b'4' } else { byte }).collect();
-        assert_eq!(decode(&single, &[2, 3]).unwrap_err(), "its type is '<f4' and must be '<f8'");
+        assert_eq!(decode::<f64>(&single, &[2, 3]).unwrap_err(), "its type is '<f4' and must be '<f8'");
     }
 
     #[test]
     fn a_damaged_file_is_an_error_wherever_it_is_cut() {
         let bytes = encode(&[1.0, 2.0], &[2]);
         for len in 0..bytes.len() {
-            assert!(decode(&bytes[..len], &[2]).is_err(), "cut to {len} bytes");
+            assert!(decode::<f64>(&bytes[..len], &[2]).is_err(), "cut to {len} bytes");
         }
     }
 }

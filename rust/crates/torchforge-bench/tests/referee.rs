@@ -185,6 +185,35 @@ fn group_advantages_are_led_by_a_referee() {
 }
 
 #[test]
+fn pushes_are_led_by_a_referee() {
+    let folder = folder("referee-buffer-push");
+    transitions_input(&folder, "small", 5, 3);
+    let parameters = r#"{"capacity":13,"observation":3,"rows":5,"calls":9,"warmup":1,"repetitions":3}"#;
+    let done =
+        is_led("buffer-push", "small", parameters, &folder, |files| of_arrays(&[&files.join("sums.npy")]));
+    assert_eq!(done["counts"], serde_json::json!({"values": 10}));
+}
+
+#[test]
+fn draws_are_led_by_a_referee_and_are_transitions_of_the_tape() {
+    let folder = folder("referee-buffer-sample");
+    transitions_input(&folder, "small", 64, 4);
+    let parameters = r#"{"capacity":64,"observation":4,"batch":32,"calls":40,"warmup":1,"repetitions":3}"#;
+    let fields = ["observations", "next_observations", "actions", "rewards", "terminated"];
+    let done = is_led("buffer-sample", "small", parameters, &folder, |files| {
+        let paths = fields.map(|name| files.join(format!("{name}.npy")));
+        of_arrays(&paths.each_ref().map(|path| path.as_path()))
+    });
+    assert_eq!(done["counts"], serde_json::json!({"transitions": 32}));
+    let written = folder.join("small/5");
+    let members = fs::read(written.join("members.npy")).unwrap();
+    assert!(members[128..].as_chunks().0.iter().all(|&count| u64::from_le_bytes(count) == 32));
+    let shares = values(&written.join("shares.npy"));
+    assert!(shares.len() == 16 && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+    assert!(shares.iter().all(|share| (share - 0.0625).abs() < 0.04), "{shares:?}");
+}
+
+#[test]
 fn divergences_are_led_by_a_referee() {
     // Three sequences of f32 end within a word.
     for (k3, batch) in [(false, 1), (true, 3)] {

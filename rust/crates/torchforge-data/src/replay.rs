@@ -104,8 +104,7 @@ pub struct ReplayBuffer<A> {
     len: usize,
 }
 
-/// All rows that a buffer holds, borrowed, one slice a field, in the order of memory: for whoever stops a run and goes on
-/// with it on the same device.
+/// Transitions as arrays of somebody's own, borrowed, one slice a field: what a buffer holds, or where a minibatch goes.
 #[derive(Debug)]
 pub struct Rows<'a, A> {
     /// (rows, observation length).
@@ -156,16 +155,7 @@ impl<A: Copy + Default> ReplayBuffer<A> {
 
     /// The rows held now.
     pub fn rows_mut(&mut self) -> Rows<'_, A> {
-        let (len, columns) = (self.len, &mut self.columns);
-        let values = len * columns.observation_len;
-        Rows {
-            observations: &mut columns.observations[..values],
-            next_observations: &mut columns.next_observations[..values],
-            actions: &mut columns.actions[..len * columns.action_len],
-            rewards: &mut columns.rewards[..len],
-            terminations: &mut columns.terminations[..len],
-            truncations: &mut columns.truncations[..len],
-        }
+        self.columns.rows(self.len)
     }
 
     /// Holds `len` rows from now on, whatever is in them ([`rows_mut`](Self::rows_mut) fills them), and writes row `next`
@@ -211,10 +201,14 @@ impl<A: Copy + Default> ReplayBuffer<A> {
 
     /// The transition that was stored last.
     pub fn newest(&self) -> Option<Transition<'_, A>> {
-        if self.is_empty() {
+        self.row(if self.next == 0 { self.capacity - 1 } else { self.next - 1 })
+    }
+
+    /// The transition in a row of memory; none where the row holds none.
+    pub fn row(&self, row: usize) -> Option<Transition<'_, A>> {
+        if row >= self.len {
             return None;
         }
-        let row = if self.next == 0 { self.capacity - 1 } else { self.next - 1 };
         let columns = &self.columns;
         let (width, action_len) = (columns.observation_len, columns.action_len);
         Some(Transition {
@@ -234,12 +228,46 @@ impl<A: Copy + Default> ReplayBuffer<A> {
     /// [`Error::Empty`] where nothing was pushed yet, and [`Error::Len`] where the batch has other lengths than the buffer.
     pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch<A>) -> Result<(), Error> {
         self.check_batch(batch)?;
-        for row in 0..batch.size() {
+        self.sample_into(rng, batch.columns.rows(batch.size()))
+    }
+
+    /// Fills arrays of the caller's own with as many transitions as there are rewards, drawn as
+    /// [`sample`](Self::sample) draws them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Empty`] where nothing was pushed yet, and [`Error::Len`] for a field of another length.
+    pub fn sample_into(&self, rng: &mut impl Rng, into: Rows<'_, A>) -> Result<(), Error> {
+        let (size, columns) = (into.rewards.len(), &self.columns);
+        if self.is_empty() {
+            return Err(Error::Empty);
+        }
+        for (what, values, found) in [
+            ("observations", columns.observation_len, into.observations.len()),
+            ("next observations", columns.observation_len, into.next_observations.len()),
+            ("actions", columns.action_len, into.actions.len()),
+            ("terminations", 1, into.terminations.len()),
+            ("truncations", 1, into.truncations.len()),
+        ] {
+            check_len(what, size * values, found)?;
+        }
+        let rows = (into.observations.chunks_exact_mut(columns.observation_len))
+            .zip(into.next_observations.chunks_exact_mut(columns.observation_len))
+            .zip(into.actions.chunks_exact_mut(columns.action_len))
+            .zip(into.rewards.iter_mut().zip(into.terminations).zip(into.truncations));
+        for (((observation, next_observation), action), ((reward, terminated), truncated)) in rows {
             let from = index_below(rng, self.len);
-            batch.columns.copy_row(row, &self.columns, from);
+            let values = from * columns.observation_len..(from + 1) * columns.observation_len;
+            observation.copy_from_slice(&columns.observations[values.clone()]);
+            next_observation.copy_from_slice(&columns.next_observations[values]);
+            action.copy_from_slice(&columns.actions[from * columns.action_len..][..columns.action_len]);
+            *reward = columns.rewards[from];
+            *terminated = columns.terminations[from];
+            *truncated = columns.truncations[from];
         }
         Ok(())
     }
+
     /// Transitions that were stored after the one in `row`.
     #[inline]
     fn age(&self, row: usize) -> usize {

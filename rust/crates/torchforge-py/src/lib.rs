@@ -12,6 +12,7 @@ mod arrays;
 mod environment;
 mod gymnasium;
 mod post_training;
+mod replay;
 mod trainer;
 mod vector;
 
@@ -45,6 +46,8 @@ mod _torchforge {
     use crate::gymnasium::dqn_in;
     #[pymodule_export]
     use crate::post_training::{group_advantages, token_kl, token_kl_k3};
+    #[pymodule_export]
+    use crate::replay::{Minibatch, ReplayBuffer};
     #[pymodule_export]
     use crate::trainer::{Policy, Trainer};
     #[pymodule_export]

@@ -23,8 +23,18 @@ GAE = {
         "dones.npy": "0f500f0c55aabfbea2efa6aedaa050dcc2e13b027378728264983b7c65067fa0",
     },
 }
+_TRANSITIONS = {
+    "actions.npy": "413a2108a47b0801606dd623176ccf4f6d34cad6a3445fc15bcebc103036e3e1",
+    "next_observations.npy": "62d7ab51492271b79df33fcb044d2d795e36a5d1cc6d1b9d739047682f6f418c",
+    "observations.npy": "04d1ba08d77b2c970f01d67e30f9e79c5c07b35aa650d6cd922c0589a80fdcfd",
+    "rewards.npy": "17e61a3b1dad89c1797cd04769242eeec0cb9c0b9ec22bec5622a899d4dd0676",
+    "terminated.npy": "1d8162890545e6448c2cb5c317e574cf6d3403f98a74ce782cc689ef2007b64b",
+    "truncated.npy": "fc97c6cb2ff8005e1fedc33e48120de5edcdb5835eebdf9d9cb5be2fb22729ec",
+}
 TAPES = {
     "grpo": {"rewards.npy": "128317065ec5b5095bd5216f7089caa096d3413a3b2023c2e473ae5497244f38"},
+    "buffer-push": _TRANSITIONS,
+    "buffer-sample": _TRANSITIONS,
     "token-kl": {
         "policy.npy": "23dd7a858d7aef56dc339cce581428a75d68766014b3a06afc3489d5f066f727",
         "reference.npy": "3985a38fc2df342dc2932ded2fc7c2e6fd540a8c24834ecfb22752bb7a90592a",
@@ -80,10 +90,11 @@ def test_gae_inputs_are_the_same_bytes_as_ever(
 
 
 @pytest.mark.parametrize("benchmark", TAPES)
-def test_tapes_of_post_training_are_the_same_bytes_as_ever(
+def test_tapes_are_the_same_bytes_as_ever(
     benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parameters = json.dumps({"groups": 16, "size": 4, "batch": 1, "length": 128})
+    sizes = {"groups": 16, "size": 4, "batch": 1, "length": 128, "rows": 8, "capacity": 8, "observation": 4}
+    parameters = json.dumps(sizes)
     generate(monkeypatch, tmp_path, benchmark, "--case", "small", "--parameters", parameters)
     assert hashes(tmp_path / "small") == TAPES[benchmark]
 

@@ -42,10 +42,15 @@ pub fn lines(output: &Output) -> Vec<Value> {
 }
 
 pub fn npy(values: &[f64], shape: &str) -> Vec<u8> {
-    let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+    npy_of("<f8", values.iter().flat_map(|value| value.to_le_bytes()), shape)
+}
+
+/// A file of NumPy's name of a type, and of the bytes of its values.
+fn npy_of(kind: &str, values: impl Iterator<Item = u8>, shape: &str) -> Vec<u8> {
+    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
     let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     bytes.extend(format!("{header:<117}\n").as_bytes());
-    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+    bytes.extend(values);
     bytes
 }
 
@@ -64,6 +69,28 @@ pub fn tape_input(folder: &Path, case: &str, name: &str, count: usize) {
     let len = count + 4096;
     let values: Vec<f64> = (0..len).map(|i| (i % 7) as f64 * -0.25).collect();
     fs::write(folder.join(case).join(format!("{name}.npy")), npy(&values, &format!("({len},)"))).unwrap();
+}
+
+/// So many transitions of observations of `width` values; a reward is the number of its row.
+pub fn transitions_input(folder: &Path, case: &str, rows: usize, width: usize) {
+    fs::create_dir_all(folder.join(case)).unwrap();
+    let matrix = |width: usize| (format!("({rows}, {width})"), rows * width);
+    let vector = (format!("({rows},)"), rows);
+    type Value = fn(usize) -> f32;
+    let fields: [(&str, (String, usize), Value); 6] = [
+        ("observations", matrix(width), |i| i as f32),
+        ("next_observations", matrix(width), |i| -(i as f32)),
+        ("actions", matrix(1), |i| i as f32 / 2.0),
+        ("rewards", vector.clone(), |i| i as f32),
+        ("terminated", vector.clone(), |i| f32::from(u8::from(i % 4 == 1))),
+        ("truncated", vector, |i| f32::from(u8::from(i % 4 == 2))),
+    ];
+    for (name, (shape, len), value) in fields {
+        let values: Vec<f32> = (0..len).map(value).collect();
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes());
+        let file = npy_of("<f4", bytes, &shape);
+        fs::write(folder.join(case).join(format!("{name}.npy")), file).unwrap();
+    }
 }
 
 /// The values of an f64 file, whose header is 128 bytes long.

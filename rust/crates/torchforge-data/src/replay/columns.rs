@@ -1,6 +1,6 @@
 //! Memory of transitions, and of whatever else has a value for each of them.
 
-use super::Error;
+use super::{Error, Rows};
 
 /// One array per field, so that a minibatch is copied from, and into, contiguous memory.
 #[derive(Debug, Clone)]
@@ -51,6 +51,19 @@ impl<A: Copy + Default> Columns<A> {
             terminations: touched(terminations, rows),
             truncations: touched(truncations, rows),
         })
+    }
+
+    /// The first `len` rows, borrowed.
+    pub fn rows(&mut self, len: usize) -> Rows<'_, A> {
+        let values = len * self.observation_len;
+        Rows {
+            observations: &mut self.observations[..values],
+            next_observations: &mut self.next_observations[..values],
+            actions: &mut self.actions[..len * self.action_len],
+            rewards: &mut self.rewards[..len],
+            terminations: &mut self.terminations[..len],
+            truncations: &mut self.truncations[..len],
+        }
     }
 
     /// Copies the transition in row `from` of another storage.

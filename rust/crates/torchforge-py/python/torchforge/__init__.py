@@ -5,6 +5,8 @@ This package needs NumPy alone. `torchforge.envs` needs Gymnasium and registers 
 
 from torchforge._torchforge import (
     Environment,
+    Minibatch,
+    ReplayBuffer,
     VectorEnvironment,
     __version__,
     compute_gae,
@@ -19,6 +21,8 @@ from torchforge._torchforge import (
 
 __all__ = [
     "Environment",
+    "Minibatch",
+    "ReplayBuffer",
     "VectorEnvironment",
     "__version__",
     "compute_gae",

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Environment",
+    "Minibatch",
     "Policy",
+    "ReplayBuffer",
     "Trainer",
     "VectorEnvironment",
     "__version__",
@@ -24,6 +26,7 @@ __all__ = [
 
 __version__: str
 
+_Float32Array: TypeAlias = NDArray[numpy.float32]
 _Float64Array: TypeAlias = NDArray[numpy.float64]
 
 def compute_gae(
@@ -320,3 +323,103 @@ def dqn_in(make: Callable[[str], Any], words: Sequence[str], age: float) -> int:
     Prints the measurement on stdout and returns the exit code, after one line on stderr if it is not 0. What the
     environment raises in its episodes is raised.
     """
+
+@final
+class Minibatch:
+    """Transitions that were drawn: float32 arrays, which are views into one block of memory.
+
+    Row i of every field belongs to the same transition. `ReplayBuffer.sample` writes it anew where it is given as `out`.
+    PyTorch takes the arrays without a copy: `torch.from_numpy(minibatch.observations)`.
+    """
+
+    @property
+    def observations(self) -> _Float32Array:
+        """(batch_size, observation_len)."""
+
+    @property
+    def next_observations(self) -> _Float32Array:
+        """(batch_size, observation_len)."""
+
+    @property
+    def actions(self) -> _Float32Array:
+        """(batch_size, action_len)."""
+
+    @property
+    def rewards(self) -> _Float32Array:
+        """(batch_size,)."""
+
+    @property
+    def terminated(self) -> _Float32Array:
+        """1 where the task ended with the step, otherwise 0; (batch_size,)."""
+
+    @property
+    def truncated(self) -> _Float32Array:
+        """1 where the episode was cut off at the step, otherwise 0; (batch_size,)."""
+
+    def __len__(self) -> int: ...
+
+@final
+class ReplayBuffer:
+    """A ring of the latest transitions, all float32, drawn uniformly with replacement.
+
+    All memory is taken when it is made. Draws with the same seed are the same on every machine.
+    """
+
+    def __new__(
+        cls, capacity: int, observation_len: int, action_len: int = 1, *, seed: int = 0
+    ) -> ReplayBuffer:
+        """An empty ring.
+
+        Args:
+            capacity: transitions that it holds at most.
+            observation_len: values in an observation.
+            action_len: values in an action.
+            seed: begins the generator that draws.
+
+        Raises:
+            ValueError: a number is out of its range, or there is no memory for so much.
+        """
+
+    @property
+    def capacity(self) -> int:
+        """Transitions held at most."""
+
+    def push(
+        self,
+        observation: _Float32Array,
+        next_observation: _Float32Array,
+        action: float | _Float32Array,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+    ) -> None:
+        """Keep one transition, in place of the oldest where the ring is full.
+
+        Args:
+            observation: what was seen before the action, (observation_len,).
+            next_observation: what was really seen after it, (observation_len,): at an episode's end the last observation.
+            action: (action_len,), or a number where action_len is 1.
+            reward: the reward received.
+            terminated: the task itself ended.
+            truncated: the episode was cut off.
+
+        Raises:
+            ValueError: an array has another type, layout or shape.
+        """
+
+    def sample(self, batch_size: int, *, out: Minibatch | None = None) -> Minibatch:
+        """Draw transitions; into `out`, if it is given, without taking memory.
+
+        Raises:
+            ValueError: nothing was pushed yet, or `out` is of other sizes.
+        """
+
+    def seed(self, seed: int) -> None:
+        """Begin the draws that follow anew."""
+
+    def rows(
+        self, start: int, stop: int
+    ) -> tuple[_Float32Array, _Float32Array, _Float32Array, _Float32Array, _Float32Array, _Float32Array]:
+        """Copies of the rows of memory from start to before stop, a field each, in the order of `push`."""
+
+    def __len__(self) -> int: ...

@@ -1,0 +1,169 @@
+"""What every implementation of the benchmark `buffer-push` shares: its parameters, its files and its course.
+
+Transitions are pushed one by one into a ring that is full: observation, next observation, action, reward and the two
+flags of an ended episode, all f32. They come from a tape that begins again at its end. The referee draws for each
+repetition with which row it begins, and that row's reward.
+
+What is compared is a sum of each transition that was pushed, read back from the ring: of the 64-bit words of each field,
+times the field's number from 1 on, modulo 2**64.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.contract import protocol
+from baselines.contract.numbers import Numbers
+from baselines.contract.operation import Operation, serve
+from baselines.inputs.transitions import Fields, Values
+
+Sums = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(protocol.Repetitions):
+    """One case: `calls` pushes, of a tape of `rows` transitions whose observations have `observation` values."""
+
+    capacity: int
+    observation: int
+    rows: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("capacity", "observation", "rows"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name!r} must be at least 1")
+        if self.calls > self.capacity:
+            raise ValueError("'calls' must be at most 'capacity': what was pushed is read back")
+
+
+class Ring(Protocol):
+    """A ring of transitions, empty at first.
+
+    Attributes:
+        push: keeps one transition, which is what `laid_out` gives. This is what is timed.
+    """
+
+    push: Callable[..., Any]
+
+    def laid_out(self, row: Fields) -> Sequence[Any]:
+        """One transition, whose fields are (1, ...), as the arguments of `push`. Not timed."""
+
+    def read(self, rows: slice) -> Fields:
+        """What lies in these rows of memory. Not timed."""
+
+
+# Makes a ring for so many transitions of observations of so many values.
+Make = Callable[[int, int], Ring]
+
+
+def run(options: argparse.Namespace, make: Make) -> None:
+    """Serve every case: fill the ring, and push as the referee says."""
+
+    def operation(
+        request: protocol.Request, case: protocol.Case, sizes: Parameters
+    ) -> Operation[Sequence[Any], None]:
+        tape = Tape(make(sizes.capacity, sizes.observation), read_tape(request, case))
+        course = Pushes(tape, sizes)
+
+        def write(_: Sequence[Any], __: None, folder: Path) -> None:
+            np.save(folder / "sums.npy", course.sums())
+
+        return Operation(
+            calls=sizes.calls,
+            inputs=course.drawn,
+            run=course.push_all,
+            digested=lambda _: [course.sums()],
+            write=write,
+            counts={"values": 2 * sizes.observation + 4},
+        )
+
+    serve(options, Parameters, operation)
+
+
+def read_tape(request: protocol.Request, case: protocol.Case) -> Fields:
+    """The transitions of the input files."""
+    return Fields(*(protocol.input_file(request, case, f"{name}.npy", np.load) for name in Fields._fields))
+
+
+class Tape:
+    """Transitions as a ring takes them; one has a reward of its own."""
+
+    def __init__(self, ring: Ring, fields: Fields) -> None:
+        self.ring = ring
+        self._fields = Fields(*(field.copy() for field in fields))
+        self.transitions = [self._laid_out(row) for row in range(len(fields.rewards))]
+        self._changed = 0
+
+    def change(self, row: int, reward: float) -> None:
+        """Undo the last change, and give a row this reward."""
+        for place, value in ((self._changed, self._changed), (row, reward)):
+            self._fields.rewards[place] = value
+            self.transitions[place] = self._laid_out(place)
+        self._changed = row
+
+    def _laid_out(self, row: int) -> Sequence[Any]:
+        return self.ring.laid_out(Fields(*(field[row : row + 1] for field in self._fields)))
+
+
+class Pushes:
+    """The repetitions of one case, on a ring that is full from the first on."""
+
+    def __init__(self, tape: Tape, sizes: Parameters) -> None:
+        self._tape, self._sizes = tape, sizes
+        self._pushed = 0
+        self._push_from(0, sizes.capacity)
+
+    def drawn(self, numbers: Numbers) -> Sequence[Any]:
+        """The transitions of a repetition. Its first number's high 24 bits are the changed row's reward."""
+        number, rows = int(numbers[0]), self._sizes.rows
+        first = number % rows
+        self._tape.change(first, (number >> 40) * 2.0**-24)
+        return self._from(first, self._sizes.calls)
+
+    def push_all(self, transitions: Sequence[Any]) -> None:
+        """Push them. This is what is timed."""
+        push = self._tape.ring.push
+        for transition in transitions:
+            push(*transition)
+        self._pushed += len(transitions)
+
+    def sums(self) -> Sums:
+        """Of what the last repetition pushed, in its order."""
+        return np.concatenate([transition_sums(self._tape.ring.read(rows)) for rows in self._newest()])
+
+    def _push_from(self, first: int, count: int) -> None:
+        self.push_all(self._from(first, count))
+
+    def _from(self, first: int, count: int) -> Sequence[Any]:
+        rows = self._tape.transitions
+        return (rows[first:] + rows * (count // len(rows) + 1))[:count]
+
+    def _newest(self) -> Iterator[slice]:
+        capacity, calls = self._sizes.capacity, self._sizes.calls
+        first = (self._pushed - calls) % capacity
+        yield slice(first, min(first + calls, capacity))
+        if first + calls > capacity:
+            yield slice(0, first + calls - capacity)
+
+
+def transition_sums(fields: Fields) -> Sums:
+    """The sum of each transition."""
+    total = np.zeros(len(fields.rewards), np.uint64)
+    for number, field in enumerate(fields, start=1):
+        total += np.uint64(number) * _words(field)
+    return total
+
+
+def _words(field: Values) -> Sums:
+    """The sum of the 64-bit words of each row, of which zeros fill the last."""
+    rows = np.ascontiguousarray(field, np.float32).reshape(len(field), -1)
+    width = rows.shape[1]
+    whole = rows if width % 2 == 0 else np.ascontiguousarray(rows[:, : width - 1])
+    words: Sums = whole.view(np.uint64).sum(axis=1, dtype=np.uint64)
+    return words if width % 2 == 0 else words + rows[:, -1].view(np.uint32)

@@ -1,0 +1,146 @@
+"""What every implementation of the benchmark `buffer-sample` shares: its parameters, its files and its course.
+
+Minibatches are drawn from a ring that is full: observations, next observations, actions, rewards and whether the task
+ended, all f32. The ring holds the tape, whose rewards are the numbers of its rows. The referee draws the seed of each
+repetition; which rows follow from it is the implementation's own.
+
+So what is compared is whether each drawn transition is one of the tape, in all its fields, and how large a share of all
+draws each of sixteen equal parts of the ring has. The digest covers every value that was drawn.
+"""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from baselines.benchmarks import buffer_push
+from baselines.contract import protocol
+from baselines.contract.numbers import Numbers
+from baselines.contract.operation import Operation, serve
+from baselines.inputs.transitions import Fields
+
+# Equal parts of the ring, whose shares of all draws show how they are distributed.
+PARTS = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(protocol.Repetitions):
+    """One case: `calls` minibatches of `batch` transitions, from a ring of `capacity`."""
+
+    capacity: int
+    observation: int
+    batch: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("capacity", "observation", "batch"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name!r} must be at least 1")
+
+
+class Drawn(NamedTuple):
+    """Transitions that were drawn: arrays or tensors (n, ...), or a stack of such."""
+
+    observations: Any
+    next_observations: Any
+    actions: Any
+    rewards: Any
+    terminated: Any
+
+
+class Sampler(Protocol):
+    """A full ring that minibatches are drawn from.
+
+    Attributes:
+        sample: draws a minibatch of a size, in any form. This is what is timed. The second argument is for a draw that
+            has a seed of its own.
+    """
+
+    sample: Callable[[int, int], Any]
+
+    def fill(self, fields: Fields) -> None:
+        """Hold these transitions, which are as many as it has room for. Not timed."""
+
+    def seed(self, number: int) -> None:
+        """Begin the draws of a repetition. Not timed."""
+
+    def gathered(self, batches: list[Any]) -> list[Drawn]:
+        """Minibatches as NumPy arrays f32. Not timed."""
+
+
+# Makes what holds so many transitions of observations of so many values.
+Make = Callable[[int, int], Sampler]
+
+
+def run(options: argparse.Namespace, make: Make) -> None:
+    """Serve every case: fill the ring, and draw as the referee says."""
+
+    def operation(
+        request: protocol.Request, case: protocol.Case, sizes: Parameters
+    ) -> Operation[Sequence[int], list[Any]]:
+        tape = buffer_push.read_tape(request, case)
+        sampler = make(sizes.capacity, sizes.observation)
+        sampler.fill(tape)
+        sample, batch = sampler.sample, sizes.batch
+
+        def begin(numbers: Numbers) -> Sequence[int]:
+            sampler.seed(int(numbers[0]))
+            seeds: list[int] = (numbers >> np.uint64(1)).tolist()
+            return seeds
+
+        def write(_: Sequence[int], batches: list[Any], folder: Path) -> None:
+            drawn = stacked(sampler.gathered(batches), sizes)
+            for name, values in drawn._asdict().items():
+                np.save(folder / f"{name}.npy", values)
+            members = membership(drawn, tape)
+            np.save(folder / "members.npy", (members >= 0).sum(axis=1))
+            np.save(folder / "shares.npy", shares(members[members >= 0], sizes))
+
+        return Operation(
+            calls=sizes.calls,
+            inputs=begin,
+            run=lambda seeds: [sample(batch, seed) for seed in seeds],
+            digested=lambda batches: [field for each in sampler.gathered(batches) for field in each],
+            write=write,
+            counts={"transitions": batch},
+        )
+
+    serve(options, Parameters, operation)
+
+
+def stacked(batches: Sequence[Drawn], sizes: Parameters) -> Drawn:
+    """The minibatches of a repetition as one, the call as the first axis."""
+    fields = [np.stack(field) for field in zip(*batches, strict=True)]
+    if any(field.dtype != np.float32 for field in fields):
+        raise TypeError(
+            f"the fields that were drawn are {[str(f.dtype) for f in fields]} and must be float32"
+        )
+    observations, next_observations, actions, rewards, terminated = fields
+    shape = (len(batches), sizes.batch)
+    return Drawn(
+        observations.reshape(*shape, -1),
+        next_observations.reshape(*shape, -1),
+        actions.reshape(*shape, 1),
+        rewards.reshape(shape),
+        terminated.reshape(shape),
+    )
+
+
+def membership(drawn: Drawn, tape: Fields) -> NDArray[np.int64]:
+    """The row of the tape that each transition is, or -1 where it is none of them in all its fields."""
+    rows: NDArray[np.int64] = np.clip(np.nan_to_num(drawn.rewards), 0, len(tape.rewards) - 1).astype(np.int64)
+    same = np.ones(rows.shape, np.bool_)
+    for field, of_tape in zip(drawn, tape[: len(drawn)], strict=True):
+        equal = field == of_tape[rows]
+        same &= equal.reshape(*rows.shape, -1).all(axis=-1)
+    return np.where(same, rows, -1)
+
+
+def shares(rows: NDArray[np.int64], sizes: Parameters) -> NDArray[np.float64]:
+    """How large a share of all draws each part of the ring has."""
+    counts = np.bincount(rows * PARTS // sizes.capacity, minlength=PARTS)
+    return counts / (sizes.calls * sizes.batch)

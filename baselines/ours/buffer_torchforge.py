@@ -1,0 +1,55 @@
+"""`buffer-push` and `buffer-sample` by the Rust ring as a Python user gets it: the module's `ReplayBuffer`.
+
+    python3 -m baselines.ours.buffer_torchforge push|sample --case ID --parameters JSON ...
+
+Each draw makes a minibatch of its own, as the others do.
+"""
+
+from typing import Any
+
+import torchforge
+
+from baselines.benchmarks import buffer_sample, buffers
+from baselines.inputs.transitions import Fields
+
+
+class Ring:
+    """The module's ring, and what its minibatches are written into."""
+
+    def __init__(self, capacity: int, width: int) -> None:
+        self._ring = torchforge.ReplayBuffer(capacity, width)
+        self.push = self._ring.push
+
+    def laid_out(self, row: Fields) -> tuple[Any, ...]:
+        """Arrays of one axis, and plain numbers."""
+        observation, next_observation, action, reward, terminated, truncated = row
+        flags = bool(terminated[0]), bool(truncated[0])
+        return (observation[0], next_observation[0], action[0], float(reward[0]), *flags)
+
+    def read(self, rows: slice) -> Fields:
+        """Copies of these rows."""
+        return Fields(*self._ring.rows(rows.start, rows.stop))
+
+    def fill(self, fields: Fields) -> None:
+        """Hold these transitions, which are as many as it has room for."""
+        for row in range(len(fields.rewards)):
+            self.push(*self.laid_out(Fields(*(field[row : row + 1] for field in fields))))
+
+    def seed(self, number: int) -> None:
+        """Begin the draws that follow."""
+        self._ring.seed(number)
+
+    def sample(self, size: int, _: int) -> Any:
+        """A minibatch of its own."""
+        return self._ring.sample(size)
+
+    def gathered(self, batches: list[Any]) -> list[buffer_sample.Drawn]:
+        """Its arrays."""
+        return [
+            buffer_sample.Drawn(b.observations, b.next_observations, b.actions, b.rewards, b.terminated)
+            for b in batches
+        ]
+
+
+if __name__ == "__main__":
+    buffers.main(__doc__, Ring)

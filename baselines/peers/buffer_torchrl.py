@@ -1,0 +1,76 @@
+"""`buffer-push` and `buffer-sample` by TorchRL 0.14.1: its `ReplayBuffer` on a `LazyTensorStorage`.
+
+    python3 -m baselines.peers.buffer_torchrl push|sample --case ID --parameters JSON ...
+
+A transition is a tensordict, which is made outside the clock, as a collector makes it.
+"""
+
+from typing import Any
+
+import torch
+from tensordict import TensorDict
+from torchrl.data import LazyTensorStorage, ReplayBuffer
+
+from baselines.benchmarks import buffer_sample, buffers
+from baselines.contract import protocol
+from baselines.inputs.transitions import Fields
+
+
+class Ring:
+    """Its ring."""
+
+    def __init__(self, capacity: int, _: int) -> None:
+        torch.set_num_threads(protocol.threads())
+        self._ring = ReplayBuffer(storage=LazyTensorStorage(capacity))
+        self.push = self._ring.add
+
+    def laid_out(self, row: Fields) -> tuple[TensorDict]:
+        """One tensordict."""
+        return (_tensordict(row)[0],)
+
+    def read(self, rows: slice) -> Fields:
+        """Views of these rows."""
+        return _fields(self._ring[rows])
+
+    def fill(self, fields: Fields) -> None:
+        """Hold these transitions, which are as many as it has room for."""
+        self._ring.extend(_tensordict(fields))
+
+    def seed(self, number: int) -> None:
+        """Begin the draws that follow."""
+        torch.manual_seed(number)
+
+    def sample(self, size: int, _: int) -> Any:
+        """A minibatch of its own."""
+        return self._ring.sample(size)
+
+    def gathered(self, batches: list[Any]) -> list[buffer_sample.Drawn]:
+        """Its tensors as arrays."""
+        return [buffer_sample.Drawn(*_fields(batch)[: len(buffer_sample.Drawn._fields)]) for batch in batches]
+
+
+def _tensordict(fields: Fields) -> TensorDict:
+    """Transitions under TorchRL's own names."""
+    observations, next_observations, actions, rewards, terminated, truncated = map(torch.from_numpy, fields)
+    following = {
+        "observation": next_observations,
+        "reward": rewards.unsqueeze(-1),
+        "terminated": terminated.unsqueeze(-1),
+        "truncated": truncated.unsqueeze(-1),
+    }
+    names = {"observation": observations, "action": actions, "next": following}
+    return TensorDict(names, batch_size=[len(rewards)])
+
+
+def _fields(found: TensorDict) -> Fields:
+    after = found["next"]
+    return Fields(
+        found["observation"].numpy(),
+        after["observation"].numpy(),
+        found["action"].numpy(),
+        *(after[name].squeeze(-1).numpy() for name in ("reward", "terminated", "truncated")),
+    )
+
+
+if __name__ == "__main__":
+    buffers.main(__doc__, Ring)

@@ -1,0 +1,95 @@
+"""The replay buffer. Run: python -m unittest discover -s tests (with torchforge importable)."""
+
+import unittest
+
+import numpy as np
+import torchforge
+
+WIDTH = 3
+
+
+def observation(row):
+    return np.full(WIDTH, row, np.float32)
+
+
+def filled(capacity=100, pushes=100, **options):
+    buffer = torchforge.ReplayBuffer(capacity, WIDTH, **options)
+    for row in range(pushes):
+        buffer.push(observation(row), observation(row + 1), -row, row / 2, row % 3 == 0, row % 3 == 1)
+    return buffer
+
+
+class ReplayBuffer(unittest.TestCase):
+    def test_what_is_drawn_was_pushed_whole(self):
+        drawn = filled().sample(64)
+        self.assertEqual(len(drawn), 64)
+        rows = drawn.observations[:, 0]
+        self.assertGreater(len(set(rows.tolist())), 20)
+        np.testing.assert_array_equal(drawn.observations, np.repeat(rows[:, None], WIDTH, axis=1))
+        np.testing.assert_array_equal(drawn.next_observations, drawn.observations + 1)
+        np.testing.assert_array_equal(drawn.actions[:, 0], -rows)
+        np.testing.assert_array_equal(drawn.rewards, rows / 2)
+        np.testing.assert_array_equal(drawn.terminated, rows % 3 == 0)
+        np.testing.assert_array_equal(drawn.truncated, rows % 3 == 1)
+
+    def test_a_full_ring_keeps_the_latest(self):
+        buffer = filled(capacity=10, pushes=14)
+        self.assertEqual((len(buffer), buffer.capacity), (10, 10))
+        rows = buffer.rows(0, 10)[0][:, 0]
+        self.assertEqual(rows.tolist(), [10, 11, 12, 13, 4, 5, 6, 7, 8, 9])
+
+    def test_a_seed_repeats_the_draws(self):
+        buffer = filled(seed=5)
+        first, second = buffer.sample(32).rewards, buffer.sample(32).rewards
+        buffer.seed(5)
+        np.testing.assert_array_equal(buffer.sample(32).rewards, first)
+        np.testing.assert_array_equal(filled(seed=5).sample(32).rewards, first)
+        self.assertFalse(np.array_equal(first, second))
+
+    def test_out_is_written_where_it_lies(self):
+        buffer = filled(seed=5)
+        out = buffer.sample(32)
+        views = out.observations, out.rewards
+        self.assertIs(buffer.sample(32, out=out), out)
+        buffer.seed(5)
+        buffer.sample(32)
+        again = buffer.sample(32)
+        for view, drawn in zip(views, (again.observations, again.rewards), strict=True):
+            np.testing.assert_array_equal(view, drawn)
+        self.assertTrue(np.shares_memory(views[0], out.observations))
+
+    def test_an_action_has_several_values_or_is_a_number(self):
+        buffer = torchforge.ReplayBuffer(4, WIDTH, 2)
+        buffer.push(observation(0), observation(1), np.array([1, 2], np.float32), 0.0, False, False)
+        self.assertEqual(buffer.sample(1).actions.tolist(), [[1, 2]])
+        with self.assertRaisesRegex(ValueError, "action is not a NumPy array of float32"):
+            buffer.push(observation(0), observation(1), 1.0, 0.0, False, False)
+
+    def test_what_does_not_fit_is_named_and_changes_nothing(self):
+        buffer = filled(capacity=10, pushes=2)
+        good = [observation(0), observation(1), 0.0, 0.0, False, False]
+        for place, wrong, said in (
+            (0, np.ones(WIDTH + 1, np.float32), r"observation has shape \[4\] and must have \[3\]"),
+            (1, np.ones(WIDTH), "next_observation is not a NumPy array of float32"),
+            (2, np.ones(2, np.float32), r"action has shape \[2\]"),
+        ):
+            with self.assertRaisesRegex(ValueError, said):
+                buffer.push(*good[:place], wrong, *good[place + 1 :])
+        self.assertEqual(len(buffer), 2)
+        out = buffer.sample(2)
+        with self.assertRaisesRegex(ValueError, "out is a minibatch of 2 transitions .* must be of 3"):
+            buffer.sample(3, out=out)
+        with self.assertRaisesRegex(ValueError, "push a transition before sampling"):
+            torchforge.ReplayBuffer(4, WIDTH).sample(1)
+        with self.assertRaisesRegex(ValueError, "batch_size is 0 and must be a whole number from 1"):
+            buffer.sample(0)
+        with self.assertRaisesRegex(ValueError, "capacity is -1"):
+            torchforge.ReplayBuffer(-1, WIDTH)
+        with self.assertRaisesRegex(ValueError, "there is no memory for"):
+            torchforge.ReplayBuffer(2**60, WIDTH)
+        with self.assertRaisesRegex(ValueError, "stop is 3 and must be a whole number from 1 to 2"):
+            buffer.rows(1, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

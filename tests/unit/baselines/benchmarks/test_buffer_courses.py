@@ -1,0 +1,94 @@
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from baselines.benchmarks import buffer_push, buffer_sample
+from baselines.contract import protocol
+from baselines.contract.numbers import numbers
+from baselines.inputs.transitions import Fields, made, write_push, write_sample
+from baselines.references import buffer as reference
+from baselines.tuned import buffer as tuned
+
+REPEATED = {"warmup": 1, "repetitions": 3}
+# A repetition goes round the ring, and the tape is shorter than one.
+PUSH = {"capacity": 13, "observation": 4, "rows": 5, "calls": 9, **REPEATED}
+SAMPLE = {"capacity": 64, "observation": 3, "batch": 32, "calls": 40, **REPEATED}
+NONCE = f"{1:016x}"
+RINGS = pytest.mark.parametrize("ring", [reference.Ring, tuned.Ring])
+
+
+def served(folder: Path, parameters: dict[str, Any]) -> argparse.Namespace:
+    words = ["--case", "small", "--parameters", json.dumps(parameters), "--seed", "1"]
+    words += ["--input", str(folder), "--output", str(folder / "out")]
+    return protocol.parser("").parse_args(words)
+
+
+def sums_of(tape: Fields, rows: list[int]) -> list[int]:
+    """The sums by their definition, in Python's own numbers."""
+    sums = []
+    for row in rows:
+        fields = [np.atleast_1d(field[row]).astype("<f4").tobytes() for field in tape]
+        words = [
+            sum(int.from_bytes(field[at : at + 8], "little") for at in range(0, len(field), 8))
+            for field in fields
+        ]
+        sums.append(sum(place * word for place, word in enumerate(words, start=1)) % 2**64)
+    return sums
+
+
+@RINGS
+@pytest.mark.parametrize("width", [4, 3])
+def test_a_push_keeps_the_tape_from_where_the_number_says(tmp_path: Path, ring: Any, width: int) -> None:
+    parameters = {**PUSH, "observation": width}
+    (tmp_path / "small").mkdir()
+    write_push(parameters, 42, tmp_path / "small")
+    buffer_push.run(served(tmp_path, parameters), ring)
+    number = int(numbers(NONCE, 0, 1)[0])
+    first, tape = number % 5, made(5, width, 42)
+    tape.rewards[first] = (number >> 40) * 2.0**-24
+    wanted = sums_of(tape, [(first + call) % 5 for call in range(9)])
+    assert np.load(tmp_path / "out" / "small" / "sums.npy").tolist() == wanted
+
+
+@RINGS
+def test_what_is_drawn_is_of_the_tape_and_drawn_everywhere(tmp_path: Path, ring: Any) -> None:
+    (tmp_path / "small").mkdir()
+    write_sample(SAMPLE, 42, tmp_path / "small")
+    buffer_sample.run(served(tmp_path, SAMPLE), ring)
+    out = tmp_path / "out" / "small"
+    assert np.load(out / "members.npy").tolist() == [32] * 40
+    shares = np.load(out / "shares.npy")
+    assert shares.sum() == pytest.approx(1)
+    assert np.abs(shares - 1 / 16).max() < 0.04
+    assert np.load(out / "observations.npy").shape == (40, 32, 3)
+
+
+@pytest.mark.parametrize("field", buffer_sample.Drawn._fields)
+def test_a_transition_that_is_wrong_in_one_field_is_no_member(field: str) -> None:
+    tape = made(8, 3, 1)
+    rows = np.array([[1, 5]])
+    drawn = buffer_sample.Drawn(*(values[rows].copy() for values in tape[:5]))
+    assert buffer_sample.membership(drawn, tape).tolist() == [[1, 5]]
+    getattr(drawn, field)[0, 1] += 0.5
+    assert buffer_sample.membership(drawn, tape).tolist() == [[1, -1]]
+
+
+def test_a_draw_from_half_of_the_ring_shows_in_the_shares() -> None:
+    sizes = buffer_sample.Parameters(**SAMPLE)  # type: ignore[arg-type]
+    half = np.arange(sizes.calls * sizes.batch) % 32
+    assert np.abs(buffer_sample.shares(half, sizes) - 1 / 16).max() > 0.0125
+
+
+@pytest.mark.parametrize("name", ["capacity", "observation", "rows"])
+def test_a_ring_of_nothing_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"'{name}' must be at least 1"):
+        buffer_push.Parameters(**{**PUSH, name: 0})  # type: ignore[arg-type]
+
+
+def test_more_pushes_than_the_ring_keeps_are_refused() -> None:
+    with pytest.raises(ValueError, match="'calls' must be at most 'capacity'"):
+        buffer_push.Parameters(**{**PUSH, "calls": 14})  # type: ignore[arg-type]
