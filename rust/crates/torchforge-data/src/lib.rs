@@ -15,7 +15,7 @@ pub use dataset::{
     Column, Dataset, DatasetError, DatasetWriter, ElementType, Item, MmapDataset, Schema, Value, Values,
 };
 #[cfg(feature = "dataset")]
-pub use loader::{Batches, DataLoader, LoaderConfig, LoaderState, RowBatch};
+pub use loader::{Batches, DataLoader, LoaderConfig, LoaderState, RowBatch, SharedBatches};
 #[cfg(feature = "dataset")]
 pub use replay::DiskReplayBuffer;
 pub use replay::{

@@ -168,7 +168,16 @@ impl<D: Dataset + 'static> DataLoader<D> {
 
     /// Begins the next epoch, or goes on where the loader was resumed.
     pub fn iter(&self) -> Batches<'_, D> {
-        Batches { loader: self, round: self.pipeline.begin(), superseded: false }
+        Batches { loader: self, epoch: self.begin() }
+    }
+
+    /// The same for an owner of a part of the loader, whose iterator lives as long as it wants.
+    pub fn iter_shared(self: &Arc<Self>) -> SharedBatches<D> {
+        SharedBatches { epoch: self.begin(), loader: Arc::clone(self) }
+    }
+
+    fn begin(&self) -> Epoch {
+        Epoch { round: self.pipeline.begin(), superseded: false }
     }
 
     fn order(&self, epoch: u64) -> Order {
@@ -204,13 +213,42 @@ impl<D> fmt::Debug for DataLoader<D> {
 /// The batches of one epoch. A batch that cannot be made is an error in its place; the others still follow.
 pub struct Batches<'a, D> {
     loader: &'a DataLoader<D>,
+    epoch: Epoch,
+}
+
+/// [`Batches`] that keep their loader alive.
+pub struct SharedBatches<D> {
+    loader: Arc<DataLoader<D>>,
+    epoch: Epoch,
+}
+
+/// An iteration under way.
+#[derive(Debug)]
+struct Epoch {
     round: u64,
     superseded: bool,
 }
 
+impl Epoch {
+    fn next<D: Dataset>(&mut self, loader: &DataLoader<D>) -> Option<Result<RowBatch<D>, DatasetError>> {
+        if self.superseded {
+            return None;
+        }
+        let batch = loader.pipeline.next(self.round);
+        self.superseded = matches!(batch, Some(Err(DatasetError::Superseded)));
+        batch
+    }
+}
+
 impl<D> fmt::Debug for Batches<'_, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batches").field("round", &self.round).finish_non_exhaustive()
+        f.debug_struct("Batches").field("epoch", &self.epoch).finish_non_exhaustive()
+    }
+}
+
+impl<D> fmt::Debug for SharedBatches<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedBatches").field("epoch", &self.epoch).finish_non_exhaustive()
     }
 }
 
@@ -218,11 +256,14 @@ impl<D: Dataset + 'static> Iterator for Batches<'_, D> {
     type Item = Result<RowBatch<D>, DatasetError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.superseded {
-            return None;
-        }
-        let batch = self.loader.pipeline.next(self.round);
-        self.superseded = matches!(batch, Some(Err(DatasetError::Superseded)));
-        batch
+        self.epoch.next(self.loader)
+    }
+}
+
+impl<D: Dataset + 'static> Iterator for SharedBatches<D> {
+    type Item = Result<RowBatch<D>, DatasetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.epoch.next(&self.loader)
     }
 }

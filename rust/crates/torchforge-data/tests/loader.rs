@@ -153,6 +153,53 @@ fn a_sequential_batch_points_into_the_mapped_file() {
 }
 
 #[test]
+fn a_lent_batch_lies_in_the_file_where_its_place_says() {
+    let (_folder, path) = file("places", 64);
+    let bytes = fs::read(&path).unwrap();
+    let dataset = MmapDataset::open_shards([&path, &path]).unwrap();
+    let mapped = DataLoader::new(dataset, CONFIG).unwrap();
+    for (number, batch) in mapped.iter().enumerate() {
+        let batch = batch.unwrap();
+        assert_eq!(batch.first_lent(), Some(number * 8));
+        for column in 0..3 {
+            let (shard, start) = mapped.dataset().place(column, number * 8);
+            assert_eq!(shard, number / 8);
+            assert_eq!(batch.bytes(column), &bytes[start..][..batch.bytes(column).len()]);
+        }
+        assert!(batch.into_memory().is_none(), "the rows are the file's");
+    }
+}
+
+#[test]
+fn the_memory_of_a_copied_batch_is_given_away_whole_unless_another_view_is_left() {
+    let (_folder, path) = file("given", 100);
+    for workers in [0, 2] {
+        let shuffled = Arc::new(loader(&path, LoaderConfig { shuffle: true, workers, ..CONFIG }));
+        let mut kept = Vec::new();
+        for batch in shuffled.iter_shared() {
+            let batch = batch.unwrap();
+            assert_eq!(batch.first_lent(), None);
+            assert!(batch.clone().into_memory().is_none());
+            let expected: Vec<Vec<u8>> = (0..3).map(|column| batch.bytes(column).to_vec()).collect();
+            kept.push((expected, batch.into_memory().unwrap()));
+        }
+        assert_eq!(kept.len(), 13);
+        for (expected, (memory, columns)) in kept {
+            let found: Vec<Vec<u8>> = columns.into_iter().map(|range| memory[range].to_vec()).collect();
+            assert_eq!(found, expected);
+        }
+    }
+}
+
+#[test]
+fn a_shared_iteration_keeps_its_loader_alive() {
+    let (_folder, path) = file("alive", 40);
+    let mut batches = Arc::new(loader(&path, CONFIG)).iter_shared();
+    assert_eq!(batches.by_ref().map(|batch| numbers(&batch.unwrap()).len()).sum::<usize>(), 40);
+    assert!(batches.next().is_none());
+}
+
+#[test]
 fn a_batch_stays_as_it_was_however_many_come_after_it() {
     let (_folder, path) = file("kept", 100);
     for workers in [0, 2] {

@@ -1,7 +1,7 @@
 //! What the replay buffer promises.
 
 use proptest::prelude::*;
-use torchforge_data::{Batch, Error, ReplayBuffer, Transition};
+use torchforge_data::{Batch, Error, ReplayBuffer, Rows, Transition};
 use torchforge_env::Pcg64;
 
 fn push_numbered(buffer: &mut ReplayBuffer<u32>, number: u32, width: usize) {
@@ -47,6 +47,47 @@ proptest! {
             prop_assert_eq!(batch.truncations()[row], (number % 3 == 1) as u8 as f32);
         }
     }
+}
+
+#[test]
+fn arrays_of_the_caller_get_what_a_batch_gets_or_an_error_by_name() {
+    let mut buffer = ReplayBuffer::new(10, 2, 1).unwrap();
+    (0..7).for_each(|number| push_numbered(&mut buffer, number, 2));
+    let mut batch = Batch::new(5, 2, 1).unwrap();
+    buffer.sample(&mut Pcg64::new(3), &mut batch).unwrap();
+
+    let (mut observations, mut next_observations, mut actions) = ([0.0; 10], [0.0; 10], [0; 5]);
+    let (mut rewards, mut terminations, mut truncations) = ([0.0; 5], [0.0; 5], [0.0; 5]);
+    let mut sample = |actions: &mut [u32]| {
+        let into = Rows {
+            observations: &mut observations,
+            next_observations: &mut next_observations,
+            actions,
+            rewards: &mut rewards,
+            terminations: &mut terminations,
+            truncations: &mut truncations,
+        };
+        buffer.sample_into(&mut Pcg64::new(3), into)
+    };
+    assert_eq!(sample(&mut [0; 4]), Err(Error::Len { what: "actions", expected: 5, found: 4 }));
+    sample(&mut actions).unwrap();
+    assert_eq!(
+        (&observations[..], &next_observations[..]),
+        (batch.observations(), batch.next_observations())
+    );
+    assert_eq!((&actions[..], &rewards[..]), (batch.actions(), batch.rewards()));
+    assert_eq!((&terminations[..], &truncations[..]), (batch.terminations(), batch.truncations()));
+}
+
+#[test]
+fn a_row_is_read_where_it_lies_and_none_where_nothing_was_pushed() {
+    let mut buffer = ReplayBuffer::new(4, 1, 1).unwrap();
+    assert!(buffer.row(0).is_none() && buffer.newest().is_none());
+    (0..6).for_each(|number| push_numbered(&mut buffer, number, 1));
+    let held: Vec<u32> = (0..4).map(|row| buffer.row(row).unwrap().action[0]).collect();
+    assert_eq!(held, [4, 5, 2, 3]);
+    assert_eq!(buffer.newest().unwrap().action, [5]);
+    assert!(buffer.row(4).is_none());
 }
 
 #[test]

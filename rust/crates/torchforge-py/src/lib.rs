@@ -9,6 +9,7 @@
 
 mod arguments;
 mod arrays;
+mod dataset;
 mod environment;
 mod gymnasium;
 mod post_training;
@@ -40,6 +41,8 @@ type Pair<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 mod _torchforge {
     use super::*;
 
+    #[pymodule_export]
+    use crate::dataset::{MappedFiles, RowBatches, RowLoader, write_rows};
     #[pymodule_export]
     use crate::environment::{Environment, make};
     #[pymodule_export]

@@ -109,6 +109,18 @@ impl MmapDataset {
         Ok(verified)
     }
 
+    /// Where a row of a column lies: the number of its file, and its first byte there. A batch that is
+    /// [lent](crate::RowBatch::first_lent) lies there whole.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such row or column.
+    pub fn place(&self, column: usize, row: usize) -> (usize, usize) {
+        let chunk = self.chunk(row);
+        let width = self.schema.columns()[column].width();
+        (chunk.shard, chunk.block.starts[column] + (row - chunk.first) * width)
+    }
+
     /// The block that a row lies in.
     fn chunk(&self, row: usize) -> &Chunk {
         assert!(row < self.len, "row {row} of {}", self.len);
@@ -135,9 +147,8 @@ impl Dataset for MmapDataset {
     fn copy_rows(&self, column: usize, rows: &[usize], into: &mut [u8]) -> Result<(), DatasetError> {
         let width = self.schema.columns()[column].width();
         for (into, &row) in into.chunks_exact_mut(width).zip(rows) {
-            let chunk = self.chunk(row);
-            let start = chunk.block.starts[column] + (row - chunk.first) * width;
-            let shard = &self.shards[chunk.shard];
+            let (shard, start) = self.place(column, row);
+            let shard = &self.shards[shard];
             if self.positioned {
                 shard.read(start, into)?;
             } else {

@@ -1,6 +1,7 @@
 //! A batch of rows.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::pool::{Buffer, Layout, Pool};
@@ -90,9 +91,27 @@ impl<D: Dataset> RowBatch<D> {
         self.dataset.schema()
     }
 
+    /// The first of the rows, where they are a view of the dataset's own memory.
+    pub fn first_lent(&self) -> Option<usize> {
+        match self.memory {
+            Memory::Lent { first } => Some(first),
+            Memory::Copied { .. } => None,
+        }
+    }
+
     /// Whether the rows are a view of the dataset's own memory.
     pub fn is_lent(&self) -> bool {
-        matches!(self.memory, Memory::Lent { .. })
+        self.first_lent().is_some()
+    }
+
+    /// The memory of a copied batch, and where in it the bytes of each column lie: it is the caller's from now on, and never
+    /// filled again. None where the rows are lent, or another view of them is left.
+    pub fn into_memory(self) -> Option<(Vec<u8>, Vec<Range<usize>>)> {
+        let Memory::Copied { pool, buffer } = self.memory else { return None };
+        let (bytes, start) = pool.give_up(buffer)?;
+        let layout = pool.layout();
+        let columns = (0..layout.widths().len()).map(|column| layout.rows(column, self.len));
+        Some((bytes, columns.map(|range| start + range.start..start + range.end).collect()))
     }
 
     /// The values of a column, (rows, the column's shape).

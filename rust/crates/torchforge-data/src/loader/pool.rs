@@ -96,6 +96,19 @@ impl Pool {
         }
     }
 
+    /// The bytes of a buffer that nobody but the pool and the caller holds, and what has to be left out for the columns to be
+    /// aligned. The pool makes another in its place when it needs one.
+    pub fn give_up(&self, buffer: Arc<Buffer>) -> Option<(Vec<u8>, usize)> {
+        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        if Arc::strong_count(&buffer) == 2
+            && let Some(kept) = buffers.iter().position(|kept| Arc::ptr_eq(kept, &buffer))
+        {
+            buffers.swap_remove(kept);
+        }
+        drop(buffers);
+        Arc::try_unwrap(buffer).ok().map(|buffer| (buffer.bytes, buffer.start))
+    }
+
     /// Keeps a buffer for later, when its views are gone.
     pub fn keep(&self, buffer: Arc<Buffer>) {
         self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);

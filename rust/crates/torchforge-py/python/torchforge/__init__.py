@@ -18,10 +18,13 @@ from torchforge._torchforge import (
     token_kl,
     token_kl_k3,
 )
+from torchforge.data import DataLoader, MmapDataset, write_dataset
 
 __all__ = [
+    "DataLoader",
     "Environment",
     "Minibatch",
+    "MmapDataset",
     "ReplayBuffer",
     "VectorEnvironment",
     "__version__",
@@ -33,4 +36,5 @@ __all__ = [
     "make_vec",
     "token_kl",
     "token_kl_k3",
+    "write_dataset",
 ]

@@ -8,9 +8,12 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Environment",
+    "MappedFiles",
     "Minibatch",
     "Policy",
     "ReplayBuffer",
+    "RowBatches",
+    "RowLoader",
     "Trainer",
     "VectorEnvironment",
     "__version__",
@@ -22,6 +25,7 @@ __all__ = [
     "make_vec",
     "token_kl",
     "token_kl_k3",
+    "write_rows",
 ]
 
 __version__: str
@@ -423,3 +427,52 @@ class ReplayBuffer:
         """Copies of the rows of memory from start to before stop, a field each, in the order of `push`."""
 
     def __len__(self) -> int: ...
+
+@final
+class MappedFiles:
+    """Mapped files that a loader reads: see `torchforge.data.MmapDataset`."""
+
+    def __new__(cls, paths: Sequence[str], positioned: bool) -> MappedFiles: ...
+    def columns(self) -> list[tuple[str, str, list[int]]]:
+        """The name, NumPy's type and the shape of a row of each column."""
+
+    def place(self, column: int, row: int) -> tuple[int, int]:
+        """The number of a row's file, and its first byte there."""
+
+    def verify(self) -> int: ...
+    def __len__(self) -> int: ...
+
+@final
+class RowLoader:
+    """The batches of mapped files, epoch after epoch: see `torchforge.data.DataLoader`."""
+
+    def __new__(
+        cls,
+        files: MappedFiles,
+        batch_size: int,
+        *,
+        shuffle: bool,
+        seed: int,
+        drop_last: bool,
+        prefetch: int,
+        workers: int,
+    ) -> RowLoader: ...
+    def begin(self) -> RowBatches: ...
+    def state(self) -> bytes: ...
+    def resume(self, state: bytes) -> None: ...
+    def __len__(self) -> int: ...
+
+@final
+class RowBatches:
+    """Where the batches of one epoch lie.
+
+    Each is its number of rows; and the first one in the files, or memory of their own and where each column begins in it.
+    """
+
+    def __iter__(self) -> RowBatches: ...
+    def __next__(self) -> tuple[int, int | tuple[NDArray[numpy.uint8], list[int]]]: ...
+
+def write_rows(
+    path: str, columns: Sequence[tuple[str, NDArray[Any]]], *, block_rows: int | None = None
+) -> None:
+    """Write columns into a file: see `torchforge.data.write_dataset`."""
