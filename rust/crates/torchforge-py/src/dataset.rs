@@ -22,7 +22,7 @@ type ColumnTuple = (String, String, Vec<usize>);
 /// A batch's rows, and where they lie: the first one in the files, or memory and where each column begins in it.
 type Lying<'py> = (usize, Bound<'py, PyAny>);
 
-/// Mapped files that a loader reads, which are one dataset.
+/// Mapped files that a loader reads: see `torchforge.data.MmapDataset`.
 #[pyclass(module = "torchforge._torchforge", frozen)]
 pub(crate) struct MappedFiles(Arc<MmapDataset>);
 
@@ -35,7 +35,7 @@ impl MappedFiles {
         Ok(Self(Arc::new(if positioned { dataset.positioned() } else { dataset })))
     }
 
-    /// The columns.
+    /// The name, NumPy's type and the shape of a row of each column.
     fn columns(&self) -> Vec<ColumnTuple> {
         let column = |of: &Column| (of.name().to_owned(), numpy_name(of.element()), of.shape().to_vec());
         self.0.schema().columns().iter().map(column).collect()
@@ -49,7 +49,7 @@ impl MappedFiles {
         Ok(self.0.place(column, row))
     }
 
-    /// Reads all rows, and returns how many blocks were compared with their checksum.
+    /// Read all rows, and return how many blocks were compared with their checksum.
     fn verify(&self, py: Python<'_>) -> PyResult<usize> {
         py.detach(|| self.0.verify()).map_err(refused)
     }
@@ -88,7 +88,7 @@ impl Dataset for Shared {
     }
 }
 
-/// The batches of mapped files, epoch after epoch.
+/// The batches of mapped files, epoch after epoch: see `torchforge.data.DataLoader`.
 #[pyclass(module = "torchforge._torchforge", frozen)]
 pub(crate) struct RowLoader(Arc<DataLoader<Shared>>);
 
@@ -118,17 +118,17 @@ impl RowLoader {
         Ok(Self(Arc::new(loader)))
     }
 
-    /// Begins the next epoch, or goes on where the loader was resumed.
+    /// Begin the next epoch, or go on where the loader was resumed.
     fn begin(&self) -> RowBatches {
         RowBatches(Mutex::new(self.0.iter_shared()))
     }
 
-    /// Where the iteration is, as bytes.
+    /// Where the iteration is.
     fn state<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.0.state().to_bytes())
     }
 
-    /// Goes on at a saved state.
+    /// Go on at a saved state.
     fn resume(&self, state: &[u8]) -> PyResult<()> {
         let state = LoaderState::from_bytes(state).map_err(refused)?;
         self.0.resume(&state).map_err(refused)
@@ -140,7 +140,9 @@ impl RowLoader {
     }
 }
 
-/// The batches of one epoch.
+/// Where the batches of one epoch lie.
+///
+/// Each is its number of rows; and the first one in the files, or memory of their own and where each column begins in it.
 #[pyclass(module = "torchforge._torchforge", frozen)]
 pub(crate) struct RowBatches(Mutex<SharedBatches<Shared>>);
 
@@ -166,7 +168,7 @@ impl RowBatches {
     }
 }
 
-/// Writes columns into a file: for each a name and an array whose first axis is that of the rows.
+/// Write columns into a file: see `torchforge.data.write_dataset`.
 #[pyfunction]
 #[pyo3(signature = (path, columns, *, block_rows=None))]
 pub(crate) fn write_rows(

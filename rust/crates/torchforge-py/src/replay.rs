@@ -13,8 +13,7 @@ use crate::arrays::{check_shape, read};
 
 /// A ring of the latest transitions, all float32, drawn uniformly with replacement.
 ///
-/// All memory is taken when it is made. observation_len and action_len are the values in an observation and in an action;
-/// seed begins the generator that draws.
+/// All memory is taken when it is made. Draws with the same seed are the same on every machine.
 #[pyclass(module = "torchforge")]
 pub(crate) struct ReplayBuffer {
     ring: torchforge_data::ReplayBuffer<f32>,
@@ -57,10 +56,18 @@ impl ReplayBuffer {
         Ok(Self { ring, generator, widths: Widths { observation, action } })
     }
 
-    /// Keeps one transition, in place of the oldest where the ring is full.
+    /// Keep one transition, in place of the oldest where the ring is full.
     ///
-    /// observation and next_observation have shape (observation_len,). action has shape (action_len,), or is a number where
-    /// action_len is 1. At an episode's end next_observation is its real last one.
+    /// Args:
+    ///     observation: what was seen before the action, (observation_len,).
+    ///     next_observation: what was really seen after it, (observation_len,): at an episode's end the last observation.
+    ///     action: (action_len,), or a number where action_len is 1.
+    ///     reward: the reward received.
+    ///     terminated: the task itself ended.
+    ///     truncated: the episode was cut off.
+    ///
+    /// Raises:
+    ///     ValueError: an array has another type, layout or shape.
     fn push(
         &mut self,
         observation: &Bound<'_, PyAny>,
@@ -84,7 +91,10 @@ impl ReplayBuffer {
         self.ring.push(transition).map_err(refused)
     }
 
-    /// Draws batch_size transitions: into out, a minibatch of an earlier call, if it is given.
+    /// Draw transitions; into `out`, if it is given, without taking memory.
+    ///
+    /// Raises:
+    ///     ValueError: nothing was pushed yet, or `out` is of other sizes.
     #[pyo3(signature = (batch_size, *, out=None))]
     fn sample<'py>(
         &mut self,
@@ -111,13 +121,13 @@ impl ReplayBuffer {
         Ok(batch)
     }
 
-    /// Begins the draws that follow anew.
+    /// Begin the draws that follow anew.
     fn seed(&mut self, seed: &Bound<'_, PyAny>) -> PyResult<()> {
         self.generator = Pcg64::new(seed_of(seed)?);
         Ok(())
     }
 
-    /// Copies of the rows of memory from start to before stop, a field each, in the order of push.
+    /// Copies of the rows of memory from start to before stop, a field each, in the order of `push`.
     fn rows<'py>(
         &mut self,
         py: Python<'py>,
@@ -194,9 +204,10 @@ impl<'py> Action<'py> {
     }
 }
 
-/// Transitions that were drawn: arrays float32, which are views into one block of memory.
+/// Transitions that were drawn: float32 arrays, which are views into one block of memory.
 ///
-/// Row i of every field belongs to the same transition. Given to sample as out, it is written anew.
+/// Row i of every field belongs to the same transition. `ReplayBuffer.sample` writes it anew where it is given as `out`.
+/// PyTorch takes the arrays without a copy: `torch.from_numpy(minibatch.observations)`.
 #[pyclass(module = "torchforge", frozen)]
 pub(crate) struct Minibatch {
     /// Field after field.

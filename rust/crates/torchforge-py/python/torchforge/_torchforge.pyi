@@ -439,7 +439,9 @@ class MappedFiles:
     def place(self, column: int, row: int) -> tuple[int, int]:
         """The number of a row's file, and its first byte there."""
 
-    def verify(self) -> int: ...
+    def verify(self) -> int:
+        """Read all rows, and return how many blocks were compared with their checksum."""
+
     def __len__(self) -> int: ...
 
 @final
@@ -457,9 +459,15 @@ class RowLoader:
         prefetch: int,
         workers: int,
     ) -> RowLoader: ...
-    def begin(self) -> RowBatches: ...
-    def state(self) -> bytes: ...
-    def resume(self, state: bytes) -> None: ...
+    def begin(self) -> RowBatches:
+        """Begin the next epoch, or go on where the loader was resumed."""
+
+    def state(self) -> bytes:
+        """Where the iteration is."""
+
+    def resume(self, state: bytes) -> None:
+        """Go on at a saved state."""
+
     def __len__(self) -> int: ...
 
 @final
