@@ -30,20 +30,28 @@ def job_prefix(plan: str) -> str:
     return f"forge-bench-{plan}-"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lost:
+    """A launch that gave no records, by its name for people, and why."""
+
+    name: str
+    why: str
+
+
 @dataclass
 class Follower:
     """One plan on its way.
 
     Attributes:
         records: what was stored so far.
-        lost: why a launch gave no records, by its name.
+        lost: each launch that gave no records, and why.
     """
 
     spool: Spool
     submitted: Submitted
     say: Callable[[str], None]
     records: list[Record] = field(default_factory=list)
-    lost: dict[str, str] = field(default_factory=dict)
+    lost: list[Lost] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._ledger = LedgerOfPlan(path=self.spool.store.ledger_path, plan=self.submitted.plan)
@@ -103,6 +111,7 @@ class Follower:
             # The ledger names no machine.
             void = f"{kind}: {why}"
             self._lose(task, f"{void}; on {answer.node}")
+        # First the launch itself: where this process is killed now, its line says that the answer was taken.
         self._ledger.launched(task.keys, name=answer.launch, records=records, void=void)
         for _ in range(answer.restarts):
             self._ledger.launched(task.keys, void="requeued: Slurm started its job again")
@@ -143,7 +152,7 @@ class Follower:
             del self._left[number]
 
     def _lose(self, task: Task, why: str) -> None:
-        self.lost[task.name] = why
+        self.lost.append(Lost(name=task.name, why=why))
         self._say(task, f"lost: {why}")
 
     def _last_words(self, number: int, state: TaskState | None) -> str:

@@ -1,13 +1,13 @@
 """Runs a plan on a fleet: submits its launches as arrays of jobs, and follows them. A plan left behind is adopted."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 from runner.executors.base import Executor
-from runner.fleet.follow import Follower, job_prefix
+from runner.fleet.follow import Follower, Lost, job_prefix
 from runner.fleet.launches import task_of
 from runner.fleet.spool import Spool, Submitted, spools
 from runner.matrix import Platform, Slurm
@@ -25,10 +25,10 @@ from runner.system.signals import uninterrupted
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSummary:
-    """The records of a fleet, and for each launch that gave none the reason."""
+    """The records of a fleet, and the launches that gave none."""
 
     records: Sequence[Record]
-    lost: Mapping[str, str]
+    lost: Sequence[Lost]
 
 
 @dataclass(frozen=True, kw_only=True)

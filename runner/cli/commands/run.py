@@ -10,6 +10,7 @@ from runner.cli.commands.base import Command, Context
 from runner.cli.commands.show import show
 from runner.cli.words.options import EVERY_COMMON
 from runner.cli.words.syntax import minutes, percent
+from runner.fleet.follow import Lost
 from runner.fleet.run import adopt, run_on_fleet, split
 from runner.planning.cells import Cell, Selection
 from runner.planning.estimates import duration
@@ -56,7 +57,7 @@ def _run(context: Context) -> int:
         accept=accept,
         more=_more(context, here),
     )
-    lost: dict[str, str] = {}
+    lost: list[Lost] = []
     for part in fleets:
         of_fleet = run_on_fleet(
             part,
@@ -67,7 +68,7 @@ def _run(context: Context) -> int:
             say=progress.say,
         )
         summary = replace(summary, records=[*summary.records, *of_fleet.records])
-        lost |= of_fleet.lost
+        lost += of_fleet.lost
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
     records = told.of_today(summary.records)
@@ -90,8 +91,8 @@ def _run(context: Context) -> int:
         )
     if lost:
         raise LaunchesLost(
-            what=f"{len(lost)} launches gave no record: {', '.join(lost)}",
-            why=next(iter(lost.values())),
+            what=f"{len(lost)} launches gave no record: {', '.join(each.name for each in lost)}",
+            why=lost[0].why,
             fix="the others are stored; run again for these",
         )
     if away:
