@@ -4,6 +4,7 @@
 // RLtools plays, learns and draws. The environment is Gymnasium's Pendulum-v1, in f64 and with NumPy's generator: the
 // same seed and torques give the same states to the bit. For that it is compiled with -ffp-contract=off. A reward may
 // differ in its last digit, because NumPy's squares are not always the rounded products.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -201,7 +202,9 @@ extern "C" {
 // A training before its first step; `generator` is the environment's, upper and lower half of its state and increment.
 Training* training_new(std::uint64_t seed, const std::uint64_t* generator, std::int64_t steps) {
     auto* training = new Training;
-    const auto whole = [](const std::uint64_t* half) { return static_cast<unsigned __int128>(half[0]) << 64 | half[1]; };
+    const auto whole = [](const std::uint64_t* half) {
+        return static_cast<unsigned __int128>(half[0]) << 64 | half[1];
+    };
     training->journal.generator = {whole(generator), whole(generator + 2)};
     training->journal.torques.reserve(static_cast<std::size_t>(steps));
     training->journal.rewards.reserve(static_cast<std::size_t>(steps));
@@ -217,8 +220,9 @@ void training_run(Training* training, std::int64_t steps) {
 
 // How many steps the optimiser of the first critic took.
 std::int64_t training_updates(Training* training) {
+    auto& optimizer = training->state.actor_critic.critic_optimizers[0];
     // Its age begins with 1.
-    return static_cast<std::int64_t>(rlt::get(training->device, training->state.actor_critic.critic_optimizers[0].age, 0)) - 1;
+    return static_cast<std::int64_t>(rlt::get(training->device, optimizer.age, 0)) - 1;
 }
 
 std::int64_t training_resets(const Training* training) {
@@ -232,7 +236,7 @@ void training_journal(const Training* training, float* torques, double* rewards,
     std::copy(journal.resets.begin(), journal.resets.end(), resets);
 }
 
-// The actor's layers one after another, each as weights (outputs, inputs) and biases; the last gives mean and deviation.
+// The actor's layers, each as weights (outputs, inputs) and biases. The last one gives mean and deviation.
 void training_actor(Training* training, float* to) {
     auto& network = training->state.actor_critic.actor.content;
     to = copied(training->device, network.input_layer, to);
