@@ -115,7 +115,7 @@ class Single(Alike):
             ),
             (
                 lambda: torchforge.envs.Env("CartPole-v1", render_mode="human"),
-                ValueError,
+                TypeError,
                 "render_mode is 'human'",
             ),
             (lambda: environment.reset(seed=-1), ValueError, "seed is -1 and must be a whole number from 0"),

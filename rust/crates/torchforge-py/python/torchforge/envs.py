@@ -75,7 +75,8 @@ def _refuse(options: dict[str, Any] | None, known: frozenset[str] = frozenset())
 
 def _refuse_rendering(render_mode: str | None) -> None:
     if render_mode is not None:
-        raise ValueError(f"render_mode is {render_mode!r} and must be None: these environments draw nothing")
+        # Stable-Baselines3 asks for pictures first, and goes on without them after a TypeError alone.
+        raise TypeError(f"render_mode is {render_mode!r} and must be None: these environments draw nothing")
 
 
 class Env(gymnasium.Env[Observations, Any]):
@@ -86,7 +87,8 @@ class Env(gymnasium.Env[Observations, Any]):
         render_mode: None; nothing is drawn.
 
     Raises:
-        ValueError: there is no such task, or `render_mode` is not None.
+        TypeError: `render_mode` is not None.
+        ValueError: there is no such task.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's class attribute
