@@ -202,7 +202,7 @@ fn draws_are_led_by_a_referee_and_are_transitions_of_the_tape() {
     let fields = ["observations", "next_observations", "actions", "rewards", "terminated"];
     let done = is_led("buffer-sample", "small", parameters, &folder, |files| {
         let paths = fields.map(|name| files.join(format!("{name}.npy")));
-        of_arrays(&paths.each_ref().map(|path| path.as_path()))
+        of_arrays(&paths.each_ref().map(std::path::PathBuf::as_path))
     });
     assert_eq!(done["counts"], serde_json::json!({"transitions": 32}));
     let written = folder.join("small/5");

@@ -96,7 +96,6 @@ pub(crate) struct RowLoader(Arc<DataLoader<Shared>>);
 impl RowLoader {
     #[new]
     #[pyo3(signature = (files, batch_size, *, shuffle, seed, drop_last, prefetch, workers))]
-    #[expect(clippy::too_many_arguments, reason = "the Python signature")]
     fn new(
         files: &MappedFiles,
         batch_size: &Bound<'_, PyAny>,

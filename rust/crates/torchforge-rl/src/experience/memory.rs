@@ -9,6 +9,7 @@ use torchforge_nn::{Element, Windows};
 use crate::{Archive, TrainingError};
 
 /// Transitions, and the minibatch drawn last.
+#[allow(clippy::large_enum_variant, reason = "an agent has one of it")]
 pub(crate) enum Memory<A> {
     /// Single steps, drawn uniformly.
     Uniform(ReplayBuffer<A>, Batch<A>),
