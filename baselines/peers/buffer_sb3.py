@@ -22,8 +22,7 @@ class Ring:
 
     def __init__(self, capacity: int, width: int) -> None:
         torch.set_num_threads(protocol.threads())
-        everything = {"low": -np.inf, "high": np.inf, "dtype": np.float32}
-        observations, actions = Box(shape=(width,), **everything), Box(shape=(1,), **everything)
+        observations, actions = (Box(-np.inf, np.inf, (size,), np.float32) for size in (width, 1))
         self._ring = ReplayBuffer(capacity, observations, actions, device="cpu")
         self.push = self._ring.add
 
