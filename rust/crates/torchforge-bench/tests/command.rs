@@ -393,7 +393,7 @@ fn with_tensor(bytes: &[u8], name: &str, shape: &[usize], value: Option<u64>) ->
     }
     match value {
         Some(value) => {
-            tensors.push_all(name.into(), shape.to_vec(), &vec![value as i64; shape.iter().product()])
+            tensors.push_all(name.into(), shape.to_vec(), &vec![value as i64; shape.iter().product()]);
         }
         None => tensors.push(name.into(), shape.to_vec(), vec![0.0; shape.iter().product()]),
     }

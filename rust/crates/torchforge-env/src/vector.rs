@@ -131,6 +131,10 @@ impl<E: Environment> VectorEnv<E> {
 
     /// Begins an episode where `mask`, (n), is true, or everywhere, with a seed for each environment, (n). Writes the rows
     /// of those environments alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`reset`](Self::reset), and [`Error::Len`] for a mask or seeds of another length.
     pub fn reset_each(
         &mut self,
         seeds: &[Option<u64>],

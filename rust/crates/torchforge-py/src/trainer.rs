@@ -73,7 +73,7 @@ impl Trainer {
             start_epsilon: option(options, "start_epsilon")?,
             end_epsilon: option(options, "end_epsilon")?,
             exploration_fraction: option(options, "exploration_fraction")?,
-            trace: false,
+            ..DqnOptions::default()
         };
         let (len, actions) = (environment.observation_len(), environment.action_space().count as usize);
         Self::made(py, raised, len, Space::Discrete(actions), || {
@@ -116,7 +116,7 @@ impl Trainer {
             anneal_learning_rate: option(options, "anneal_learning_rate")?,
             target_kl: option(options, "target_kl")?,
             gae: GaeOptions { gamma: option(options, "gamma")?, lambda: option(options, "gae_lambda")? },
-            trace: false,
+            ..PpoOptions::default()
         };
         let count = environments.len();
         let environments =

@@ -19,6 +19,7 @@ const PPO: PpoOptions = PpoOptions {
     anneal_learning_rate: true,
     target_kl: None,
     gae: GaeOptions { gamma: 0.99, lambda: 0.95 },
+    normalise: false,
     trace: true,
 };
 

@@ -1,7 +1,7 @@
 //! Advantages against the plain loop.
 
 use proptest::prelude::*;
-use torchforge_rl::{GaeError, GaeOptions, Trajectory, gae, gae_batched};
+use torchforge_rl::{GaeOptions, Trajectory, gae, gae_batched};
 
 const OPTIONS: GaeOptions = GaeOptions { gamma: 0.99, lambda: 0.95 };
 
@@ -73,7 +73,7 @@ fn arrays_that_do_not_fit_are_named() {
     let (four, three) = ([0.0; 4], [0.0; 3]);
     let trajectory = Trajectory { rewards: &four, values: &three, dones: &four };
     let error = gae(trajectory, 0.0, OPTIONS, &mut [0.0; 4], &mut [0.0; 4]).unwrap_err();
-    assert_eq!(error, GaeError { what: "values", expected: 4, found: 3 });
+    assert_eq!((error.what, error.expected, error.found), ("values", 4, 3));
 
     let trajectory = Trajectory { rewards: &four, values: &four, dones: &four };
     let error = gae_batched(trajectory, &three, OPTIONS, &mut [0.0; 4], &mut [0.0; 4]).unwrap_err();
