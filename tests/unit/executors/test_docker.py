@@ -173,7 +173,7 @@ def test_docker_desktop_runs_natively_on_a_part_of_this_machine(monkeypatch):
     )
 
 
-# What the daemons of Colima and Lima say, by their documents and reports. Neither was tried on a real Mac.
+# Answers in the form of Colima's and Lima's daemons, written by hand. Neither was tried on a real Mac.
 COLIMA = {"OperatingSystem": "Ubuntu 24.04.2 LTS", "KernelVersion": "6.8.0-57-generic", "Name": "colima"}
 LIMA = {"OperatingSystem": "Ubuntu 25.04", "KernelVersion": "6.14.0-15-generic", "Name": "lima-docker"}
 

@@ -1,4 +1,4 @@
-"""Other machines as their kernels' files tell of them; each is as a real machine of its kind writes it."""
+"""Other machines as their kernels' files tell of them; written by hand in the form that their kernels use."""
 
 from collections.abc import Mapping
 
