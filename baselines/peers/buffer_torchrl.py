@@ -5,6 +5,7 @@
 A transition is a tensordict, which is made outside the clock, as a collector makes it.
 """
 
+import logging
 from typing import Any
 
 import torch
@@ -14,6 +15,9 @@ from torchrl.data import LazyTensorStorage, ReplayBuffer
 from baselines.benchmarks import buffer_sample, buffers
 from baselines.contract import protocol
 from baselines.inputs.transitions import Fields
+
+# It logs to stdout, which belongs to the protocol.
+logging.getLogger("torchrl").setLevel(logging.WARNING)
 
 
 class Ring:

@@ -87,7 +87,7 @@ class Project:
 def make_project(monkeypatch, capsys) -> Callable[[Path], Project]:
     def make(root: Path) -> Project:
         monkeypatch.setattr(base, "ROOT", root)
-        monkeypatch.setattr(LocalExecutor, "state", lambda _: dict(IDLE))
+        monkeypatch.setattr(LocalExecutor, "state", lambda *_: dict(IDLE))
         # Other tests run beside this one, and take its CPUs.
         monkeypatch.setattr(outside, "_preemptions", lambda _: 0)
         monkeypatch.setattr(outside, "_stolen_seconds", lambda _: 0.0)
@@ -123,7 +123,7 @@ def _ran(tmp_path_factory) -> Path:
     checkout(root)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(base, "ROOT", root)
-        patched.setattr(LocalExecutor, "state", lambda _: dict(IDLE))
+        patched.setattr(LocalExecutor, "state", lambda *_: dict(IDLE))
         project = Project(root=root, read=lambda: ("", ""))
         project.write(other=DOUBLER, wrong=WRONG)
         project.run()
@@ -309,7 +309,7 @@ def test_removed_records_leave_their_plans_in_the_list(ran):
 
 def test_a_loaded_machine_is_refused_or_said_on_every_page_and_in_the_row(project, monkeypatch):
     project.write()
-    monkeypatch.setattr(LocalExecutor, "state", lambda _: IDLE | {"cpu_pressure_avg10": 44.0})
+    monkeypatch.setattr(LocalExecutor, "state", lambda *_: IDLE | {"cpu_pressure_avg10": 44.0})
     project.run()
     assert "5 of 5 launches began under CPU pressure" in refused(project)
     code, out, err = project.publish("--with-warnings")
@@ -322,7 +322,7 @@ def test_a_loaded_machine_is_refused_or_said_on_every_page_and_in_the_row(projec
 
 def test_every_reason_is_said_at_once(project, monkeypatch):
     project.write()
-    monkeypatch.setattr(LocalExecutor, "state", lambda _: IDLE | {"cpu_pressure_avg10": 44.0})
+    monkeypatch.setattr(LocalExecutor, "state", lambda *_: IDLE | {"cpu_pressure_avg10": 44.0})
     project.run("--seeds", "1")
     err = refused(project)
     assert "2 reasons speak against this publication" in err
