@@ -40,6 +40,50 @@ def call_client(
         return _run(command, variables, stdout=file, stderr=subprocess.STDOUT, timeout=timeout)
 
 
+def pipe_client(
+    writer: Sequence[str], from_there: Mapping[str, str], reader: Sequence[str], to_there: Mapping[str, str]
+) -> "tuple[int, subprocess.CompletedProcess[str]]":
+    """Run ``docker`` twice, and give what the first prints to the second. No disk holds it.
+
+    Args:
+        writer: what follows the word docker in the first.
+        from_there: the variables that the first gets, which name its daemon.
+        reader: what follows the word docker in the second.
+        to_there: the variables that the second gets.
+
+    Returns:
+        The exit code of the first, and how the second ended.
+
+    Raises:
+        DockerMissing: there is no such program, or it cannot be executed.
+    """
+    try:
+        with subprocess.Popen(
+            ["docker", *writer],
+            env={**from_there, **owner_environment()},
+            preexec_fn=die_with_parent(),  # noqa: PLW1509 (it allocates nothing)
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as source:
+            ended = subprocess.run(
+                ["docker", *reader],
+                env={**to_there, **owner_environment()},
+                preexec_fn=die_with_parent(),
+                stdin=source.stdout,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+            if source.stdout is not None:
+                # Where nothing reads any more, the writer ends too.
+                source.stdout.close()
+    except OSError as error:
+        raise missing(error) from error
+    return source.returncode, ended
+
+
 def _run(
     command: Sequence[str], variables: Mapping[str, str], *, stdout: Any, stderr: int, timeout: float | None
 ) -> "subprocess.CompletedProcess[str]":

@@ -1,20 +1,17 @@
 """An image, streamed from this machine's daemon to another's."""
 
 import os
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from runner.daemon.client import pipe_client
 from runner.daemon.docker_command import inspect_images
 from runner.daemon.endpoint import Endpoint, current_endpoint
-from runner.daemon.unavailable import missing
 from runner.images.identity import identify
 from runner.images.inspected import identity_of, manifest_digest_of
 from runner.images.spec import Image, ImageSpec
 from runner.system.errors import DockerUnavailable
-from runner.system.orphans import owner_environment
-from runner.system.signals import die_with_parent
 
 
 def ensure_there(
@@ -60,33 +57,14 @@ def ensure_there(
 
 def _stream(tag: str, there: Endpoint) -> None:
     """``docker save`` here into ``docker load`` there: no disk holds the archive."""
-    environment = {**os.environ, **owner_environment()}
-    try:
-        with subprocess.Popen(
-            ["docker", "image", "save", tag],
-            env=current_endpoint().environment(environment),
-            preexec_fn=die_with_parent(),  # noqa: PLW1509 (it allocates nothing)
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        ) as save:
-            load = subprocess.run(
-                ["docker", "image", "load", "--quiet"],
-                env=there.environment(environment),
-                preexec_fn=die_with_parent(),
-                stdin=save.stdout,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-            )
-            if save.stdout is not None:
-                # Where nothing reads any more, the sender ends too.
-                save.stdout.close()
-    except OSError as error:
-        raise missing(error) from error
-    if load.returncode != 0 or save.returncode != 0:
-        raise _lost(tag, " ".join(load.stderr.split())[-300:] or "it could not be read here")
+    sent, arrived = pipe_client(
+        ("image", "save", tag),
+        current_endpoint().environment(os.environ),
+        ("image", "load", "--quiet"),
+        there.environment(os.environ),
+    )
+    if sent != 0 or arrived.returncode != 0:
+        raise _lost(tag, " ".join(arrived.stderr.split())[-300:] or "it could not be read here")
 
 
 def _lost(tag: str, why: str) -> DockerUnavailable:

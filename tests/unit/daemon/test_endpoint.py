@@ -31,7 +31,9 @@ class Docker:
     def __init__(self, **answers: Any) -> None:
         self.answers = answers
 
-    def __call__(self, *arguments: str, timeout: float | None = None) -> "subprocess.CompletedProcess[str]":
+    def __call__(
+        self, *arguments: str, timeout: float | None = None, **_at: Any
+    ) -> "subprocess.CompletedProcess[str]":
         assert timeout is not None, "a daemon that hangs must not hang us"
         code, out, err = self.answers[arguments[0].strip("-")]
         return subprocess.CompletedProcess(arguments, code, out, err)

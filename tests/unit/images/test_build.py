@@ -49,7 +49,9 @@ class Daemon:
     # What apt would print for every kind and architecture, when it is asked.
     served: str | None = None
 
-    def __call__(self, *arguments: str, log: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    def __call__(
+        self, *arguments: str, log: Path | None = None, **_at: Any
+    ) -> "subprocess.CompletedProcess[str]":
         self.commands.append(arguments)
         code, output = 0, ""
         if arguments[:2] == ("image", "inspect"):

@@ -132,7 +132,9 @@ class Daemon:
         self.failing = ""
         self.made: dict[str, Any] = {"Architecture": "amd64", "Config": {}}
 
-    def __call__(self, *arguments: str, log: Path | None = None) -> "subprocess.CompletedProcess[str]":
+    def __call__(
+        self, *arguments: str, log: Path | None = None, **_at: Any
+    ) -> "subprocess.CompletedProcess[str]":
         code, output = 0, ""
         if arguments[:2] == ("image", "inspect"):
             here = [self.images[tag] for tag in arguments[2:] if tag in self.images]

@@ -389,8 +389,8 @@ def test_files_outside_the_gate_must_agree_only_under_equal_parameters(matrix: M
     native = trained("amd64", "one", 1000)
     emulated = trained("arm64", "two", 1000, execution="emulated")
     longer = trained("amd64", "one", 5000)
-    assert row(page(matrix, [native, emulated], "dqn", "smoke"), "CartPole-v1", "rust")[7] == "differs"
-    assert row(page(matrix, [longer, emulated], "dqn", "quick"), "CartPole-v1", "rust")[7] == "same bytes"
+    assert row(page(matrix, [native, emulated], "dqn", "smoke"), "CartPole-v1", "rust")[8] == "differs"
+    assert row(page(matrix, [longer, emulated], "dqn", "quick"), "CartPole-v1", "rust")[8] == "same bytes"
 
 
 def test_files_of_the_gate_must_agree_where_the_parameters_that_they_depend_on_are_equal(
@@ -419,7 +419,7 @@ def test_files_of_the_gate_must_agree_where_the_parameters_that_they_depend_on_a
         )
 
     def said(profile: str, native: Record, emulated: Record) -> str:
-        return row(page(matrix, [native, emulated], "dqn", profile), "CartPole-v1", "rust")[7]
+        return row(page(matrix, [native, emulated], "dqn", profile), "CartPole-v1", "rust")[8]
 
     other = trained("arm64", 100, 1000, "two", execution="emulated")
     assert said("quick", trained("amd64", 100, 5000, "one"), other) == "differs"
@@ -447,9 +447,9 @@ def test_what_a_profile_leaves_to_longer_ones_has_no_rows_and_is_named(tmp_path:
 
 def test_other_work_is_ranked_with_nobody(matrix: Matrix) -> None:
     text = page(matrix, dqn_records(), "dqn")
-    assert row(text, "CartPole-v1", "sb3")[4:6] == ["not the same work"] * 2
+    assert row(text, "CartPole-v1", "sb3")[5:7] == ["not the same work"] * 2
     # It is the fastest by far, and no competitor.
-    assert row(text, "CartPole-v1", "rust")[5].endswith("faster: pytorch")
+    assert row(text, "CartPole-v1", "rust")[6].endswith("faster: pytorch")
     assert "- sb3: the loss is smooth L1; gradients are clipped to a norm of 10" in text
 
 
