@@ -137,7 +137,7 @@ def _require_trust(foreign: dict[str, tuple[str, ...]], context: Context) -> Non
     Raises:
         OtherWork: nothing was started.
     """
-    on_host = context.executor.name == "local" and not context.inside_image
+    on_host = context.executor_name == "local" and not context.inside_image
     if on_host and foreign and not context.own.trust_commands:
         raise _other_work(
             foreign,
@@ -196,7 +196,7 @@ def _images(works: Iterable[Work], context: Context) -> dict[ImageFacts, StandIn
     own, say = context.own, context.progress.say
     # Python's argparse makes an empty list of the word "--".
     asked = [name or "--" for name in own.image]
-    if context.executor.name == "local":
+    if context.executor_name == "local":
         refuse_images(asked)
         return own_image(works, context.executor, any_image=own.any_image, say=say)
     if own.bundle is not None:
