@@ -69,12 +69,14 @@ class SshSite:
         listed = other_machine.online(read)
         # A daemon that is pinned to some CPUs counts only these, and does not say which.
         self.cpus = listed if len(listed) == count else tuple(range(count))
-        self.topology = topology_of(self._probe.read(topology_paths(self.cpus)), self.cpus)
+        everywhere = listed or self.cpus
+        whole = topology_of(self._probe.read(topology_paths(everywhere)), everywhere)
+        self.topology = whole and {cpu: whole[cpu] for cpu in self.cpus if cpu in whole}
         self._emulator = other_machine.emulator(read)
         self._doubtful = other_machine.may_be_emulated(read)
         identifier = information.get("ID")
         self._machine = {
-            **other_machine.describe(read, self.topology),
+            **other_machine.describe(read, whole),
             "architecture": self._architecture,
             "os": information.get("OperatingSystem"),
             "kernel": information.get("KernelVersion"),
