@@ -35,9 +35,7 @@ class Parameters(protocol.Repetitions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("capacity", "observation", "rows"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name!r} must be at least 1")
+        self.require_positive("capacity", "observation", "rows")
         if self.calls > self.capacity:
             raise ValueError("'calls' must be at most 'capacity': what was pushed is read back")
 

@@ -37,9 +37,7 @@ class Parameters(protocol.Repetitions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("capacity", "observation", "batch"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name!r} must be at least 1")
+        self.require_positive("capacity", "observation", "batch")
 
 
 class Drawn(NamedTuple):

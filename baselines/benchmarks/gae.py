@@ -51,9 +51,7 @@ class Parameters(protocol.Repetitions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("batch", "length"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name!r} must be at least 1")
+        self.require_positive("batch", "length")
 
 
 def run(options: argparse.Namespace, prepare: Prepare) -> None:

@@ -36,9 +36,7 @@ class Parameters(protocol.Repetitions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("groups", "size"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name!r} must be at least 1")
+        self.require_positive("groups", "size")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -246,13 +246,21 @@ class Repetitions:
     least_repetitions: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("calls", "repetitions", "least_repetitions"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name!r} must be at least 1")
+        self.require_positive("calls", "repetitions", "least_repetitions")
         if self.warmup < 0:
             raise ValueError("'warmup' must not be negative")
         if self.seconds_limit is not None and not self.seconds_limit >= 0:
             raise ValueError("'seconds_limit' must be a number from 0")
+
+    def require_positive(self, *names: str) -> None:
+        """See that these parameters are at least 1.
+
+        Raises:
+            ValueError: one is not; the message names it.
+        """
+        for name in names:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name!r} must be at least 1")
 
 
 def seconds_since_process_start() -> float | None:

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.executors.base import LaunchRequest, LaunchResult
-from runner.images.identity import identify
-from runner.images.spec import ImageSpec
+from runner.images.identity import execution_hash_of
 from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
@@ -57,8 +56,7 @@ class Absent:
 
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The hash of the image's inputs, which are here."""
-        spec = ImageSpec(target=target, architecture=platform.architecture, toolchain=toolchain)
-        return identify(spec, self._root).execution_hash
+        return execution_hash_of(target, toolchain, platform.architecture, self._root)
 
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]

@@ -25,7 +25,7 @@ from runner.executors.keeper import INPUTS, OUTPUTS, Keeper, keeper
 from runner.executors.site import Site
 from runner.executors.sweep import owner_labels, sweep
 from runner.executors.watch import Streams
-from runner.images.identity import identify
+from runner.images.identity import execution_hash_of
 from runner.images.spec import ImageSpec
 from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.images import ImageTarget
@@ -92,13 +92,14 @@ class DockerExecutor:
 
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The hash of the image's inputs, without the runner and the templates."""
-        return identify(self._spec(target, toolchain, platform), self._root).execution_hash
+        return execution_hash_of(target, toolchain, platform.architecture, self._root)
 
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:
         """Pull, build or transfer the image unless it is there."""
-        image = self._site.ensure(self._spec(target, toolchain, platform), say)
+        spec = ImageSpec(target=target, architecture=platform.architecture, toolchain=toolchain)
+        image = self._site.ensure(spec, say)
         return ImageFacts(
             target=target.name,
             architecture=platform.architecture,
@@ -193,9 +194,6 @@ class DockerExecutor:
             if container is not None:
                 with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
                     container.remove(force=True, v=True)
-
-    def _spec(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> ImageSpec:
-        return ImageSpec(target=target, architecture=platform.architecture, toolchain=toolchain)
 
 
 def _run(

@@ -14,8 +14,7 @@ import msgspec
 
 from runner.executors.base import LaunchRequest, LaunchResult
 from runner.executors.local import LocalExecutor
-from runner.images.identity import identify
-from runner.images.spec import ImageSpec
+from runner.images.identity import execution_hash_of
 from runner.matrix import Implementation, Limits, Platform, Slurm
 from runner.matrix.images import ImageTarget
 from runner.matrix.toolchain import Toolchain
@@ -100,8 +99,7 @@ class FleetExecutor:
         """The hash of the image's inputs, which nodes share."""
         if self._local is not None:
             return self._local.identify(target, toolchain, platform)
-        spec = ImageSpec(target=target, architecture=platform.architecture, toolchain=toolchain)
-        return identify(spec, self._root).execution_hash
+        return execution_hash_of(target, toolchain, platform.architecture, self._root)
 
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]

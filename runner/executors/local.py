@@ -29,8 +29,7 @@ from runner.executors.outputs import empty, most_bytes, overfull_directory, refu
 from runner.executors.process_stdin import ProcessStdin
 from runner.executors.usage import can_be_seen, usage_of
 from runner.executors.watch import Streams
-from runner.images.identity import identify
-from runner.images.spec import ImageSpec
+from runner.images.identity import execution_hash_of
 from runner.matrix import Implementation, Limits, Platform
 from runner.matrix.images import CORE, ImageTarget
 from runner.matrix.toolchain import Toolchain
@@ -139,8 +138,7 @@ class LocalExecutor:
             return str(self._image["execution_hash"])
         # An image that only a record describes is not here. The checkout replaces it, and counts as another image.
         here = CORE if target.source is None else target
-        spec = ImageSpec(target=here, architecture=platform.architecture, toolchain=toolchain)
-        return f"host:{identify(spec, self._root).execution_hash}"
+        return f"host:{execution_hash_of(here, toolchain, platform.architecture, self._root)}"
 
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]

@@ -63,23 +63,23 @@ def ensure_image(
     tags = (spec.tag, *_aliases(spec))
     found = inspect_images(tags)
     if all(identity_of(found.get(tag)) == identity.identity for tag in tags):
-        return _image(spec, identity, found[spec.tag], None)
+        return image_of(spec, identity, found[spec.tag], None)
     if identity_of(found.get(spec.tag)) == identity.identity:
         # Only a short name is missing, or names another image.
         for alias in tags[1:]:
             docker("tag", spec.tag, alias)
-        return _image(spec, identity, found[spec.tag], None)
+        return image_of(spec, identity, found[spec.tag], None)
     pulled = None
     if registry is not None and isinstance(spec.target.source, Stage):
         pulled = pull_released(spec, identity, root=root, registry=registry, say=say)
     if pulled is not None:
         for tag in tags:
             docker("tag", pulled, tag)
-        return _image(spec, identity, inspect_images([spec.tag])[spec.tag], None)
+        return image_of(spec, identity, inspect_images([spec.tag])[spec.tag], None)
     seconds = _build(
         spec, identity, root, log_directory / f"build-{spec.target.name}-{spec.architecture}.log", say
     )
-    return _image(spec, identity, inspect_images([spec.tag])[spec.tag], seconds)
+    return image_of(spec, identity, inspect_images([spec.tag])[spec.tag], seconds)
 
 
 def locks_of(spec: ImageSpec) -> tuple[tuple[str, str], ...]:
@@ -235,7 +235,12 @@ def _aliases(spec: ImageSpec) -> tuple[str, ...]:
     return (f"forge-bench:{spec.target.name}",) if own else ()
 
 
-def _image(spec: ImageSpec, identity: Identity, found: dict[str, Any], seconds: float | None) -> Image:
+def image_of(spec: ImageSpec, identity: Identity, found: Mapping[str, Any], seconds: float | None) -> Image:
+    """The image as a daemon describes it, after ``seconds`` of a build (None: without one).
+
+    Raises:
+        ImageBuildFailed: a competitor's image does not let the runner enforce a launch's limits.
+    """
     if not isinstance(spec.target.source, Stage):
         _refuse_unfit(spec, found)
     return Image(

@@ -10,8 +10,8 @@ from typing import Any
 from runner.images.lock import read_lock
 from runner.images.spec import ImageSpec
 from runner.images.their_build import inputs_of
-from runner.matrix.images import Stage
-from runner.matrix.toolchain import ARCHITECTURES
+from runner.matrix.images import ImageTarget, Stage
+from runner.matrix.toolchain import ARCHITECTURES, Toolchain
 from runner.records.record import content_hash
 from runner.system.errors import ImageNotFound
 
@@ -34,6 +34,12 @@ class Identity:
 
     identity: str
     execution_hash: str
+
+
+def execution_hash_of(target: ImageTarget, toolchain: Toolchain, architecture: str, root: Path) -> str:
+    """The execution hash of one image; raises what `identify` raises."""
+    spec = ImageSpec(target=target, architecture=architecture, toolchain=toolchain)
+    return identify(spec, root).execution_hash
 
 
 def identify(spec: ImageSpec, root: Path) -> Identity:

@@ -8,8 +8,9 @@ from pathlib import Path
 from runner.daemon.client import pipe_client
 from runner.daemon.docker_command import inspect_images
 from runner.daemon.endpoint import Endpoint, current_endpoint
+from runner.images.build import image_of
 from runner.images.identity import identify
-from runner.images.inspected import identity_of, manifest_digest_of
+from runner.images.inspected import identity_of
 from runner.images.spec import Image, ImageSpec
 from runner.system.errors import DockerUnavailable
 
@@ -45,14 +46,7 @@ def ensure_there(
         found = inspect_images([spec.tag], at=there).get(spec.tag)
     if found is None or identity_of(found) != identity.identity:
         raise _lost(spec.tag, "the daemon there has another image of that name")
-    return Image(
-        spec=spec,
-        config_digest=str(found["Id"]),
-        manifest_digest=manifest_digest_of(found),
-        identity=identity.identity,
-        execution_hash=identity.execution_hash,
-        built_seconds=None,
-    )
+    return image_of(spec, identity, found, None)
 
 
 def _stream(tag: str, there: Endpoint) -> None:

@@ -9,6 +9,7 @@ import io
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -50,7 +51,15 @@ class Piece:
                 yield block
 
     def sha256(self) -> str:
-        """The hex digest of the bytes."""
+        """The hex digest of the bytes, which are read for it once.
+
+        Raises:
+            ValueError: the file ends before them.
+        """
+        return self._sha256
+
+    @cached_property
+    def _sha256(self) -> str:
         digest = hashlib.sha256()
         for block in self.blocks():
             digest.update(block)

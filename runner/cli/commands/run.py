@@ -1,15 +1,15 @@
 """``forge-bench [run | BENCHMARK]``: run the selected part of the matrix and render its tables."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from runner.cli.commands import plan as plan_command
+from runner.cli.commands import run_rules
 from runner.cli.commands.base import Command, Context
 from runner.cli.commands.show import show
 from runner.cli.words.options import EVERY_COMMON
-from runner.cli.words.syntax import minutes, percent
 from runner.fleet.follow import Lost
 from runner.fleet.run import adopt, run_on_fleet, split
 from runner.planning.cells import Cell, Selection
@@ -20,12 +20,9 @@ from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.records.store import newest_by_key
 from runner.report.html import REPORT
-from runner.running.occasion import Occasion
-from runner.running.run import More, run
-from runner.system.errors import CellsFailed, HostAway, LaunchesLost, NotQuiet, UsageError
+from runner.running.run import run
+from runner.system.errors import CellsFailed, HostAway, LaunchesLost
 from runner.system.files import write_atomically
-
-_BUDGET_MINUTES = 60.0
 
 
 def _run(context: Context) -> int:
@@ -35,27 +32,25 @@ def _run(context: Context) -> int:
     store, progress = context.store, context.progress
     # Before the plan is made: what a killed call had submitted counts in it.
     adopt(store, progress.say)
-    plan, told = _ruled(context), _Told(context)
+    plan, told = run_rules.ruled(context), _Told(context)
     for name, why in _left_out(plan):
         progress.say(f"left out: {name}: {why}")
     if plan.launches and not plan.records:
         # Later runs know their own times.
-        minutes = context.matrix.profiles[plan.profile].minutes
-        progress.say(
-            f"first run here: the matrix says {duration(60 * minutes)} for all of {plan.profile}, images aside"
-        )
+        expected = duration(60 * context.matrix.profiles[plan.profile].minutes)
+        progress.say(f"first run here: the matrix says {expected} for all of {plan.profile}, images aside")
     here, fleets = split(plan)
-    _refuse_rules(context, fleets)
-    accept = _strictly(context) if context.own.strict else _anything
+    run_rules.refuse_on_fleets(context, fleets)
+    occasion = run_rules.occasion(context)
     summary = run(
         here,
         context.executor,
         store,
         progress,
-        occasion=_occasion(context),
+        occasion=occasion,
         when_whole=told.room,
-        accept=accept,
-        more=_more(context, here),
+        accept=run_rules.accept(context),
+        more=run_rules.more(context, here),
     )
     lost: list[Lost] = []
     for part in fleets:
@@ -64,7 +59,7 @@ def _run(context: Context) -> int:
             context.executor,
             store,
             matrix=context.matrix_path,
-            occasion=_occasion(context),
+            occasion=occasion,
             say=progress.say,
         )
         summary = replace(summary, records=[*summary.records, *of_fleet.records])
@@ -103,102 +98,6 @@ def _run(context: Context) -> int:
             "finished cells are stored",
         )
     return 0
-
-
-def _refuse_rules(context: Context, fleets: Sequence[Plan]) -> None:
-    """See that no rule is asked for where none is held: jobs of a fleet run by themselves.
-
-    Raises:
-        UsageError: it is.
-    """
-    rules = {"--strict": context.own.strict, "--target-precision": context.own.target_precision is not None}
-    asked = [name for name, given in rules.items() if given]
-    if fleets and asked:
-        raise UsageError(
-            what=f"{' and '.join(asked)} cannot be held on a Slurm platform",
-            why="a launch that was submitted is not refused or repeated by what others measured",
-            fix="leave it out, or select the other platforms with --platform",
-        )
-
-
-def _anything(record: Record) -> None:
-    """Store every record; pages say what disturbed it."""
-    del record
-
-
-def _strictly(context: Context) -> Callable[[Record], None]:
-    """What refuses a record of a disturbed launch.
-
-    Raises:
-        NotQuiet: pages would warn of this machine already.
-    """
-    # As at the end of a run: the tables' libraries are slow to import.
-    from runner.report.tables.warnings import warnings_of_machine, warnings_of_records  # noqa: PLC0415
-
-    platforms = {each.cell.platform.name: each.cell.platform for each in context.plan.cells}
-    for name, platform in platforms.items():
-        if marks := list(warnings_of_machine(context.executor.machine(platform))):
-            raise NotQuiet(
-                what=f"--strict: the machine of {name} is not fit to be measured on",
-                why=" ".join(marks),
-                fix="correct what is named (docs/your-machine.md says how), or leave --strict out",
-            )
-
-    def accept(record: Record) -> None:
-        if marks := warnings_of_records([record]):
-            raise NotQuiet(
-                what="--strict: a launch was disturbed, and its records are not stored",
-                why=f"{record.launch.id}: {' '.join(marks)}",
-                fix="stop what runs beside it, and run again: cells of earlier launches are stored",
-            )
-
-    return accept
-
-
-def _ruled(context: Context) -> Plan:
-    """The plan, whose launches say whether a rule decides how many there are.
-
-    Raises:
-        UsageError: a budget is given without a rule.
-    """
-    target = context.own.target_precision
-    if target is None:
-        if context.own.budget is not None:
-            raise UsageError(
-                what="--budget needs --target-precision",
-                why="it bounds the time of processes that are started to reach a precision",
-                fix="add --target-precision 2%, or leave --budget out",
-            )
-        return context.plan
-    ruled = (replace(launch, target_precision=target) for launch in context.plan.launches)
-    return replace(context.plan, launches=tuple(ruled))
-
-
-def _more(context: Context, plan: Plan) -> More:
-    """The rule by which the run goes on after its plan."""
-    if context.own.target_precision is None:
-        return lambda _: ()
-    # Imported here: statistics are slow to import, and most runs need none before their end.
-    from runner.figures.repeats import Repeats  # noqa: PLC0415
-
-    return Repeats(
-        plan=plan,
-        executor=context.executor,
-        target=context.own.target_precision,
-        minutes=_BUDGET_MINUTES if context.own.budget is None else context.own.budget,
-        say=context.progress.say,
-    )
-
-
-def _occasion(context: Context) -> Occasion:
-    """Why the run was started. Its ledger keeps the rules too."""
-    occasion, own = context.occasion, context.own
-    rules: dict[str, bool | str] = {}
-    if own.strict:
-        rules["strict"] = True
-    if own.target_precision is not None:
-        rules["target_precision"] = f"{own.target_precision:.3g}"
-    return replace(occasion, options={**occasion.options, **rules})
 
 
 class _Told:
@@ -268,23 +167,7 @@ def _left_out(plan: Plan) -> list[tuple[str, str]]:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="the same as the command plan")
-    parser.add_argument(
-        "--strict",
-        action="store_true",
-        help="refuse what pages only warn of: load, pressure, swap, throttling, steal, governor, turbo, SMT",
-    )
-    parser.add_argument(
-        "--target-precision",
-        type=percent,
-        metavar="2%",
-        help="start more processes until each 95%% interval is within this share of its figure, either side",
-    )
-    parser.add_argument(
-        "--budget",
-        type=minutes,
-        metavar="MINUTES",
-        help=f"with --target-precision: for at most this long after the plan ({_BUDGET_MINUTES:g})",
-    )
+    run_rules.add_options(parser)
     plan_command.add_options(parser, "with --dry-run: ")
 
 
