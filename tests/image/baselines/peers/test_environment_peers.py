@@ -59,9 +59,9 @@ def test_a_seed_repeats_its_episodes_and_each_step_is_cart_poles(name: str) -> N
     for step in range(1, len(ZEROS)):
         for each in range(3):
             before = found.observations[step - 1, each]
-            ended = found.terminated[step, each]
-            after = found.final_observations[step, each] if ended else found.observations[step, each]
-            # A step after an end in the next-step mode is a reset.
+            final = found.final_observations[step, each]
+            # In the next-step mode what is seen is the last observation, and the step after an end is a reset.
+            after = final if final.any() else found.observations[step, each]
             if found.rewards[step, each]:
                 assert after == pytest.approx(after_left(before), rel=2e-6, abs=2e-6)
                 judged += 1
