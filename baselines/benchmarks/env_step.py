@@ -44,6 +44,8 @@ class Parameters(NamedTuple):
 
 # Makes what is stepped.
 Make = Callable[[Parameters], Stepped]
+# Takes all steps, and returns the last observation.
+Loop = Callable[[Any, Sequence[Any]], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,15 +70,21 @@ class Start(NamedTuple):
     actions: Sequence[Any]
 
 
-def run(options: argparse.Namespace, make: Make) -> None:
-    """Serve every case: read its actions, and step as the referee says."""
+def run(options: argparse.Namespace, make: Make, single: Loop | None = None) -> None:
+    """Serve every case: read its actions, and step as the referee says.
+
+    Args:
+        options: of the command line.
+        make: makes what is stepped.
+        single: the loop over one environment, where what is made has more than Gymnasium's interface around it.
+    """
 
     def operation(
         request: protocol.Request, case: protocol.Case, sizes: Case
     ) -> Operation[Start, NDArray[Any]]:
         actions = _actions(request, case, sizes)
         stepped = make(Parameters(sizes.environments, sizes.vector))
-        rollout = vector_rollout if sizes.vector else single_rollout
+        rollout = vector_rollout if sizes.vector else single or single_rollout
 
         def begin(numbers: Numbers) -> Start:
             start = start_of(int(numbers[0]), actions)
@@ -103,8 +111,18 @@ def run(options: argparse.Namespace, make: Make) -> None:
 
 def start_of(number: int, actions: Sequence[Any]) -> Start:
     """Where the repetition of a number begins: its low half is the seed, its high half turns the actions round."""
-    offset = (number >> 32) % len(actions)
-    return Start(seed=number % 2**31, actions=[*actions[offset:], *actions[:offset]])
+    offset = offset_of(number, len(actions))
+    return Start(seed=seed_of(number), actions=[*actions[offset:], *actions[:offset]])
+
+
+def seed_of(number: int) -> int:
+    """The environments' seed."""
+    return number % 2**31
+
+
+def offset_of(number: int, steps: int) -> int:
+    """The first of so many rows of actions."""
+    return (number >> 32) % steps
 
 
 def single_rollout(environment: Stepped, actions: Sequence[int]) -> Any:

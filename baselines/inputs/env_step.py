@@ -19,3 +19,25 @@ def write(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
     """Write them to actions.npy."""
     sizes = {name: whole(parameters, name, directory) for name in ("calls", "environments")}
     np.save(directory / "actions.npy", env_step_actions(**sizes, seed=seed))
+
+
+def write_single(parameters: Mapping[str, Any], _: int, directory: Path) -> None:
+    """Write action 1 for every step."""
+    _write_equal(1.0, ("calls", "environments"), parameters, directory)
+
+
+def write_vector(parameters: Mapping[str, Any], _: int, directory: Path) -> None:
+    """Write action 0 for every step."""
+    _write_equal(0.0, ("calls", "environments"), parameters, directory)
+
+
+def write_rollout(parameters: Mapping[str, Any], _: int, directory: Path) -> None:
+    """Write action 0 for every step of a rollout."""
+    _write_equal(0.0, ("steps", "environments"), parameters, directory)
+
+
+def _write_equal(
+    action: float, names: tuple[str, str], parameters: Mapping[str, Any], directory: Path
+) -> None:
+    shape = [whole(parameters, name, directory) for name in names]
+    np.save(directory / "actions.npy", np.full(shape, action))

@@ -1,6 +1,11 @@
-"""`ffi` by the environments in Rust as a Python user steps them: the module `torchforge`."""
+"""`ffi` and `env-single` by the environments in Rust as a Python user steps them: the module `torchforge`.
 
+With --gymnasium one environment is what `gymnasium.make` makes of the registered name, its wrappers included.
+"""
+
+import gymnasium
 import torchforge
+import torchforge.envs
 
 from baselines.benchmarks import env_step
 from baselines.contract import protocol
@@ -16,5 +21,15 @@ def make(parameters: env_step.Parameters) -> env_step.Stepped:
     return stepped
 
 
+def make_registered(parameters: env_step.Parameters) -> env_step.Stepped:
+    """A `gymnasium.Env`."""
+    if parameters.vector:
+        protocol.refuse("--gymnasium makes one environment; leave vectors to the others")
+    return gymnasium.make(f"torchforge/{env_step.NAME}", disable_env_checker=True)
+
+
 if __name__ == "__main__":
-    env_step.run(protocol.parser(__doc__).parse_args(), make)
+    parser = protocol.parser(__doc__)
+    parser.add_argument("--gymnasium", action="store_true", help="through gymnasium.make")
+    options = parser.parse_args()
+    env_step.run(options, make_registered if options.gymnasium else make)

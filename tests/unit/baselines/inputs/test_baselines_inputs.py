@@ -99,6 +99,18 @@ def test_tapes_are_the_same_bytes_as_ever(
     assert hashes(tmp_path / "small") == TAPES[benchmark]
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "rows", "action"),
+    [("env-single", "calls", 1), ("env-vector", "calls", 0), ("rollout", "steps", 0)],
+)
+def test_the_actions_of_environments_are_all_equal(
+    benchmark: str, rows: str, action: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parameters = json.dumps({"environments": 3, rows: 5})
+    generate(monkeypatch, tmp_path, benchmark, "--case", "small", "--parameters", parameters)
+    assert np.array_equal(np.load(tmp_path / "small" / "actions.npy"), np.full((5, 3), float(action)))
+
+
 @pytest.mark.parametrize(("benchmark", "environment"), PARITY)
 def test_parity_inputs_are_the_same_bytes_as_ever_and_anybody_may_read_them(
     benchmark: str, environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
