@@ -220,10 +220,19 @@ def as_array(actions: Tensor) -> NDArray[np.int64]:
     return array
 
 
+def through_layers(network: nn.Sequential, rows: Tensor) -> Tensor:
+    """What `nn.Sequential` computes."""
+    for layer in network:
+        rows = layer(rows)
+    return rows
+
+
 def compile_networks(agent: nn.ModuleDict) -> None:
-    """Have both networks compiled, each at its first call with a shape; the names of the weights stay."""
+    """Have both networks compiled, at the first call of any agent with a shape; the names of the weights stay."""
+    # `Module.compile` would compile the call around `forward`, which PyTorch 2.6 leaves alone.
+    forward = torch.compile(through_layers, fullgraph=True, dynamic=False)
     for network in agent.values():
-        network.compile(dynamic=False)
+        network.forward = partial(forward, network)
 
 
 def train(  # noqa: PLR0915 - one loop, and a border is a statement

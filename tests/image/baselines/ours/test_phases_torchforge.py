@@ -4,6 +4,7 @@ Needs the extension module and torch: runs inside the image.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,23 @@ def test_every_option_of_ppo_learns_the_same_weights() -> None:
         assert other.episodes == first.episodes
         for name, weight in first.weights.items():
             assert torch.equal(weight, other.weights[name]), name
+
+
+def test_a_compiled_ppo_compiles_all_before_its_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._dynamo.utils import counters  # noqa: PLC0415 (seconds, and no other test needs it)
+
+    # What is compiled does not depend on the backend, and this one needs no compiler of C++.
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
+    compiled, plain = variant(frozenset({"compiled"})), variant(frozenset())
+    assert compiled.compiling is not None
+    compiled.compiling(PPO)
+    graphs = counters["stats"]["unique_graphs"]
+    # Actor and critic, while acting and while learning.
+    assert graphs == 4
+    found = trained(compiled.train, PPO)
+    assert counters["stats"]["unique_graphs"] == graphs
+    for name, weight in trained(plain.train, PPO).weights.items():
+        assert torch.allclose(weight, found.weights[name], rtol=1e-4, atol=1e-5), name
 
 
 def test_the_advantages_of_ppo_are_the_references() -> None:

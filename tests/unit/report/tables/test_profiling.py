@@ -7,13 +7,15 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from example_records import COUNTED, MATRIX, episodes_reaching, example_matrix, make_record, times
+from example_records import COUNTED, MATRIX, example_matrix, make_record, times
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from examples import examples
+from runner.cli.main import main
 from runner.matrix import Matrix, load_matrix
 from runner.records.record import Record
+from runner.records.store import Store
 from runner.report.tables.pages import pages_of_profiling, render_pages
 from runner.report.tables.profiling.measured import Profiled, profiled
 from runner.report.tables.profiling.recommendations import NOT_MEASURED, recommendations
@@ -82,7 +84,7 @@ def record(
         counts=counts,
         determinism="machine",
         outputs={},
-        episodes=episodes_reaching(100),
+        episodes=[],
         gate=[COUNTED],
     )
     return made
@@ -253,3 +255,34 @@ def test_no_bar_lies_outside_whatever_a_record_says(
     root = ElementTree.fromstring(plot.text)  # noqa: S314 (our own)
     for shape in root.iter(f"{SVG}rect"):
         assert float(str(shape.get("x"))) + float(str(shape.get("width"))) <= float(str(root.get("width")))
+
+
+def test_the_command_writes_the_report_and_its_plot_beside_the_tables_to_a_file_and_to_stdout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example_matrix(tmp_path, MATRIX + BENCHMARK + IMPLEMENTATIONS)
+    for each in records():
+        Store(tmp_path / "results").add(each)
+    where = ["--matrix", str(tmp_path / "matrix.yaml"), "--results", str(tmp_path / "results")]
+    assert main(["report", "phases", *where]) == 0
+    folder = tmp_path / "results/tables/quick"
+    beside = (folder / "profiling.md").read_text(encoding="utf-8")
+    assert "The bottleneck of torchforge" in beside
+    assert main(["report", "phases", *where, "--output", str(tmp_path / "one.md")]) == 0
+    assert (tmp_path / "one.md").read_text(encoding="utf-8") == beside
+    plots = [each / "phases-ppo-shares.svg" for each in (folder, tmp_path)]
+    assert plots[0].read_text(encoding="utf-8") == plots[1].read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert main(["report", "phases", *where, "--output", "-"]) == 0
+    assert capsys.readouterr().out == beside
+
+
+def test_the_command_says_what_to_run_where_nothing_was_instrumented(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    example_matrix(tmp_path, MATRIX + BENCHMARK + IMPLEMENTATIONS)
+    Store(tmp_path / "results").add(record("torchforge", 2.0))
+    where = ["--matrix", str(tmp_path / "matrix.yaml"), "--results", str(tmp_path / "results")]
+    assert main(["report", "phases", *where]) == 9
+    assert "--only 'phases-*' --profile quick" in capsys.readouterr().err
+    assert not (tmp_path / "results/tables").exists()
