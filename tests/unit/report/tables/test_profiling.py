@@ -128,6 +128,7 @@ def test_every_rendering_has_the_report_where_a_run_was_instrumented(matrix: Mat
     assert {"profiling.md", "phases-ppo-shares.svg"} <= set(pages)
     assert "(phases-ppo-shares.svg)" in pages["phases-ppo.md"]
     assert "(profiling.md)" in pages["phases-ppo.md"]
+    assert "(profiling.md)" in pages["overview.md"]
     plain = [each for each in records() if each.implementation != "torchforge-phases"]
     assert "profiling.md" not in {each.file for each in render_pages(matrix, plain, profile="quick")}
     assert pages_of_profiling(matrix, plain, profile="quick") == ()
