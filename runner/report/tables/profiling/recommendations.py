@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from runner.figures.statistics import Interval
+from runner.figures.statistics import LEAST_PROCESSES, Interval
 from runner.report.tables.markdown import Table
 from runner.report.tables.profiling.measured import Profiled
 from runner.report.tables.selection import Room, Row
@@ -111,9 +111,9 @@ def _bound(recommendation: Recommendation, found: Sequence[Profiled]) -> str:
 def saved(ratio: Interval) -> str:
     """Of a base's time what a variant saves, from how many times faster it is: ``3.1 % (1.0 to 5.2)``."""
     text = f"{_saved(ratio.value):.1f} %"
-    if ratio.low is None or ratio.high is None:
-        return f"{text}, no interval"
-    return f"{text} ({_saved(ratio.low):.1f} to {_saved(ratio.high):.1f})"
+    if ratio.low is not None and ratio.high is not None:
+        text += f" ({_saved(ratio.low):.1f} to {_saved(ratio.high):.1f})"
+    return text if ratio.ranked else f"{text}, n<{LEAST_PROCESSES}: not ranked"
 
 
 def _saved(times: float) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from runner.figures.statistics import Interval
+from runner.figures.statistics import LEAST_PROCESSES, Interval
 from runner.matrix import Matrix
 from runner.report.tables import texts, units
 from runner.report.tables.markdown import Table
@@ -170,9 +170,9 @@ def _cost(room: Room, rows: Sequence[Profiled]) -> Table:
 
 def _added(cost: Interval) -> str:
     text = f"{100 * (cost.value - 1):.1f} %"
-    if cost.low is None or cost.high is None:
-        return f"{text}, no interval"
-    return f"{text} ({100 * (cost.low - 1):.1f} to {100 * (cost.high - 1):.1f})"
+    if cost.low is not None and cost.high is not None:
+        text += f" ({100 * (cost.low - 1):.1f} to {100 * (cost.high - 1):.1f})"
+    return text if cost.ranked else f"{text}, n<{LEAST_PROCESSES}: not ranked"
 
 
 def _layers(rows: Sequence[Profiled]) -> Table:

@@ -203,6 +203,13 @@ def test_a_recommendation_has_its_estimate_beside_the_measured_effect(matrix: Ma
     )
 
 
+def test_an_effect_of_too_few_processes_says_so(matrix: Matrix) -> None:
+    few = [each for each in records() if each.cell.seed <= 2]
+    rows = [line for line in page_of(matrix, few).splitlines() if line.startswith("|")]
+    assert "n<5: not ranked" in next(line for line in rows if "without a list" in line).replace("\\", "")
+    assert "n<5: not ranked" in next(line for line in rows if line.count(" s (") == 2).replace("\\", "")
+
+
 def test_all_eleven_recommendations_are_there_and_name_what_the_matrix_has() -> None:
     _, found = recommendations()
     assert [each.number for each in found] == list(range(1, 12))
