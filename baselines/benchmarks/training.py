@@ -9,7 +9,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -70,6 +70,10 @@ class Trained:
     """Facts that the run collected about itself, for the gate: which step did what, from which weights."""
     logs: Sequence[ActionLog]
     """Of each environment, in their order. None where the environments are another library's own."""
+    further_metrics: Mapping[str, float] = field(default_factory=dict)
+    """What an instrumented training claims besides: the seconds of its phases."""
+    further_counts: Mapping[str, int] = field(default_factory=dict)
+    """What an instrumented training counts besides."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +104,10 @@ class Algorithm(Generic[Parameters]):
     """What runs without `--compile`."""
     compiled: Variant[Parameters] | None = None
     """What `--compile` chooses; None leaves that option out."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Further options, each a word with its help; any of them may be given."""
+    chosen: Callable[[frozenset[str]], Variant[Parameters]] | None = None
+    """What runs for the options that were given; None where there are none."""
 
 
 def seed_generators(seed: int) -> None:
@@ -168,6 +176,9 @@ def main(algorithm: Algorithm[Parameters], first_line: float) -> None:
     name, variant = algorithm.name, algorithm.variant
     if algorithm.compiled is not None and options.compile:
         name, variant = f"{name}-compile", algorithm.compiled
+    words = [word for word in algorithm.options if getattr(options, word)]
+    if algorithm.chosen is not None:
+        name, variant = "-".join([name, *words]), algorithm.chosen(frozenset(words))
     request = protocol.request(options)
     set_by_hand = {
         name: getattr(options, name) for name in algorithm.by_hand if getattr(options, name) is not None
@@ -203,6 +214,8 @@ def _options(algorithm: Algorithm[Parameters]) -> argparse.Namespace:
     parser = protocol.parser(algorithm.description)
     if algorithm.compiled is not None:
         parser.add_argument("--compile", action="store_true", help=COMPILE_HELP)
+    for word, meaning in algorithm.options.items():
+        parser.add_argument(f"--{word}", action="store_true", help=meaning)
     for name, value in algorithm.by_hand.items():
         parser.add_argument(
             f"--{name.replace('_', '-')}",
@@ -302,7 +315,9 @@ class _Run(Generic[Parameters]):
         }
         if self._compile_seconds is not None:
             metrics["compile_seconds"] = self._compile_seconds
+        metrics |= trained.further_metrics
         counts = {"environment_steps": trained.environment_steps, "gradient_steps": trained.gradient_steps}
+        counts |= trained.further_counts
         weights = [weight.detach().contiguous().numpy() for weight in trained.weights.values()]
         arrays = [*weights, *arrays_of(trained.logs).values()]
         return Round(metrics=metrics, counts=counts, digests=[digest(arrays)], timed_seconds=training)

@@ -13,7 +13,7 @@ By hand, from the repository's root:
 # ruff: noqa: E402 - the clock is read before the imports that take seconds.
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -370,11 +370,23 @@ def parity(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
     }
 
 
-def consecutive_updates(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
-    """What `parity` returns but `exact.*`, in the precision of the data given."""
+def consecutive_updates(
+    given: Mapping[str, Tensor],
+    updates: int,
+    *,
+    look_back: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor] = advantages_of,
+    prepare: Callable[[nn.ModuleDict], None] | None = None,
+) -> dict[str, Tensor]:
+    """What `parity` returns but `exact.*`, in the precision of the data given.
+
+    `look_back` computes the advantages; a variant has a function of its own. `prepare` does with the agent what a variant
+    does with it before training.
+    """
     agent = given_agent(given)
+    if prepare is not None:
+        prepare(agent)
     optimizer = make_optimizer(agent)
-    advantages = advantages_of(
+    advantages = look_back(
         *(given[f"rollout.{name}"] for name in ("rewards", "dones", "values", "next_value", "next_done"))
     )
     result = {"advantages": advantages, "returns": advantages + given["rollout.values"]}

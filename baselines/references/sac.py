@@ -13,7 +13,7 @@ By hand, from the repository's root:
 # ruff: noqa: E402 - the clock is read before the imports that take seconds.
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -191,15 +191,10 @@ def sample(
     return actions, log_probabilities.sum(1, keepdim=True)
 
 
-def update_critics(
-    networks: nn.ModuleDict,
-    bounds: Bounds,
-    optimizer: torch.optim.Adam,
-    batch: Batch,
-    alpha: float,
-    noise: Tensor | None = None,
+def wanted_of(
+    networks: nn.ModuleDict, bounds: Bounds, batch: Batch, alpha: float, noise: Tensor | None = None
 ) -> Tensor:
-    """One gradient step on the sum of both critics' squared errors; bootstrapping stops at termination only."""
+    """What the critics are to say of a minibatch, (n,); bootstrapping stops at termination only."""
     with torch.no_grad():
         next_actions, next_log_probabilities = sample(
             networks["actor"], bounds, batch.next_observations, noise
@@ -211,6 +206,11 @@ def update_critics(
         next_values = next_values - alpha * next_log_probabilities
         continues = (1 - batch.terminations.flatten()) * GAMMA
         wanted = batch.rewards.flatten() + continues * next_values.view(-1)
+    return wanted
+
+
+def fit_critics(networks: nn.ModuleDict, optimizer: torch.optim.Adam, batch: Batch, wanted: Tensor) -> Tensor:
+    """One gradient step on the sum of both critics' squared errors."""
     values = [value_of(networks[name], batch.observations, batch.actions).view(-1) for name in CRITICS]
     first, second = (nn.functional.mse_loss(each, wanted) for each in values)
     loss = first + second
@@ -218,6 +218,19 @@ def update_critics(
     loss.backward()
     optimizer.step()
     return loss
+
+
+def update_critics(
+    networks: nn.ModuleDict,
+    bounds: Bounds,
+    optimizer: torch.optim.Adam,
+    batch: Batch,
+    alpha: float,
+    noise: Tensor | None = None,
+) -> Tensor:
+    """One gradient step of both critics towards what the targets say of a minibatch."""
+    wanted = wanted_of(networks, bounds, batch, alpha, noise)
+    return fit_critics(networks, optimizer, batch, wanted)
 
 
 def update_actor(
@@ -394,8 +407,16 @@ def parity(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
     }
 
 
-def consecutive_updates(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
-    """What `parity` returns but `exact.*`, in the precision of the data given."""
+def consecutive_updates(
+    given: Mapping[str, Tensor],
+    updates: int,
+    *,
+    move: Callable[[nn.ModuleDict], None] = move_targets,
+) -> dict[str, Tensor]:
+    """What `parity` returns but `exact.*`, in the precision of the data given.
+
+    `move` moves the targets; a variant has a function of its own.
+    """
     networks = given_networks(given)
     bounds = Bounds(given["log_alpha"].new_full((1,), PARITY_SCALE), given["log_alpha"].new_zeros(1))
     temperature = Temperature(given["log_alpha"].clone(), target_entropy(given["actions"].shape[-1]))
@@ -436,7 +457,7 @@ def consecutive_updates(given: Mapping[str, Tensor], updates: int) -> dict[str, 
                 )
                 keep({"alpha_loss": loss, "alpha": loss.new_tensor(temperature.alpha)})
                 keep({"gradient.log_alpha": temperature.log_alpha.grad})
-        move_targets(networks)
+        move(networks)
         keep(parameters("parameter"))
     keep(parameters("after"))
     return result

@@ -34,7 +34,12 @@ def test_the_pages_are_rendered_and_emulated_times_are_marked_and_never_ranked(s
     tables = results / "tables" / "smoke"
     benchmarks = load_matrix(ROOT / "matrix.yaml").benchmarks.values()
     of_every_run = {each.name for each in benchmarks if not each.on_request}
-    assert {path.stem for path in tables.glob("*.md")} == {"overview", "methodology", *of_every_run}
+    assert {path.stem for path in tables.glob("*.md")} == {
+        "overview",
+        "profiling",
+        "methodology",
+        *of_every_run,
+    }
     overview = (tables / "overview.md").read_text()
     assert outcome.stdout.strip() == overview.strip()
     assert "emulated" in overview

@@ -14,6 +14,8 @@ from runner.report.tables.plots.curves import curves_plot
 from runner.report.tables.plots.phases import phases_plot
 from runner.report.tables.plots.room import room_plot
 from runner.report.tables.plots.scaling import scaling_plot
+from runner.report.tables.plots.shares import shares_plot
+from runner.report.tables.profiling.view import PROFILING, profiling_view
 from runner.report.tables.same_machine import updates_here
 from runner.report.tables.same_returns import same_returns_of
 from runner.report.tables.selection import Room, rooms
@@ -52,6 +54,7 @@ def render_pages(
     return (
         _overview(matrix, benchmark_rooms, profile),
         *(page for each in benchmark_rooms for page in _pages(matrix, each, records, profile, published)),
+        *_profiling(matrix, benchmark_rooms, profile),
         Page(
             name=METHODOLOGY,
             text=render("methodology.md.j2", view=methodology_view(matrix, benchmark_rooms, profile=profile)),
@@ -73,6 +76,21 @@ def pages_of_benchmark(
     """The page of one benchmark alone, and the plots that it has; arguments as of `render_pages`."""
     own_rooms = rooms(matrix, records, benchmark, profile=profile)
     return tuple(_pages(matrix, own_rooms, records, profile, published))
+
+
+def pages_of_profiling(matrix: Matrix, records: Sequence[Record], *, profile: str) -> tuple[Page, ...]:
+    """The profiling report and its plots; none where no run was instrumented. Arguments as of `render_pages`."""
+    benchmark_rooms = _found(matrix, records, profile)
+    page = _profiling(matrix, benchmark_rooms, profile)
+    plots = {each[0].benchmark.name: shares_plot(each) for each in benchmark_rooms} if page else {}
+    return (
+        *page,
+        *(
+            Page(name=f"{name}-shares", text=text, ending="svg")
+            for name, text in plots.items()
+            if text is not None
+        ),
+    )
 
 
 def render_overview(matrix: Matrix, records: Sequence[Record], *, profile: str) -> str:
@@ -100,6 +118,12 @@ def _found(matrix: Matrix, records: Sequence[Record], profile: str) -> list[tupl
     ]
 
 
+def _profiling(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile: str) -> tuple[Page, ...]:
+    drawn = frozenset(each[0].benchmark.name for each in benchmark_rooms if shares_plot(each) is not None)
+    view = profiling_view(matrix, benchmark_rooms, profile=profile, drawn=drawn)
+    return () if view is None else (Page(name=PROFILING, text=render("profiling.md.j2", view=view)),)
+
+
 def _overview(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile: str) -> Page:
     return Page(
         name=OVERVIEW,
@@ -116,6 +140,7 @@ def _pages(
         f"{name}-scaling": scaling_plot(own_rooms),
         f"{name}-curves": curves_plot(own_rooms),
         f"{name}-phases": phases_plot(own_rooms, updates_here(matrix, records, own_rooms)),
+        f"{name}-shares": shares_plot(own_rooms),
     }
     plots = {each: text for each, text in drawn.items() if text is not None}
     head = head_of(own_rooms, profile=profile, plots=frozenset(plots))

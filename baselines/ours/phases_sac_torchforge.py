@@ -1,0 +1,244 @@
+"""`phases-sac`: SAC whose environment and replay buffer are our module's, and whose networks and updates are PyTorch's.
+
+It is built as rlox's profiling report (2026-03-28) describes its own trainer: one environment, one transition pushed and
+one minibatch drawn a step, targets moved tensor by tensor in a loop of Python. That trainer stepped Gymnasium's
+environment; this one steps our module's, whose episodes are the same to the bit. An option is one of its recommendations.
+Networks, constants and the order of updates are the reference's (`baselines/references/sac.py`).
+
+By hand, from the repository's root:
+
+    uv run --project baselines python -m baselines.ours.phases_sac_torchforge [--phases] [--foreach] [--steps 20000]
+"""
+
+# ruff: noqa: E402 - the clock is read before the imports that take seconds.
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+
+FIRST_LINE = time.perf_counter()
+
+import gymnasium as gym
+import numpy as np
+import torch
+import torchforge
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from baselines.benchmarks import phases, training
+from baselines.benchmarks.action_log import ActionLog
+from baselines.benchmarks.phases import Layer, MakeWatch, Phase
+from baselines.benchmarks.training import Trained, Variant
+from baselines.contract import protocol
+from baselines.references import sac
+from baselines.references.replay_buffer import Batch, Truncations
+from baselines.references.sac import Parameters
+
+PHASES = (
+    Phase("environment", Layer.RUST),
+    Phase("acting", Layer.PYTORCH),
+    Phase("conversion", Layer.PYTHON),
+    Phase("push", Layer.RUST),
+    Phase("episodes", Layer.PYTHON),
+    Phase("sampling", Layer.RUST),
+    Phase("targets", Layer.PYTORCH),
+    Phase("critics", Layer.PYTORCH),
+    Phase("actor", Layer.PYTORCH),
+    Phase("temperature", Layer.PYTORCH),
+    Phase("polyak", Layer.PYTORCH),
+    Phase("other", Layer.PYTHON),
+)
+(
+    ENVIRONMENT,
+    ACTING,
+    CONVERSION,
+    PUSH,
+    EPISODES,
+    SAMPLING,
+    TARGETS,
+    CRITICS,
+    ACTOR,
+    TEMPERATURE,
+    POLYAK,
+    OTHER,
+) = range(len(PHASES))
+
+OPTIONS = phases.OPTION | {"foreach": "move all targets by one call of PyTorch's foreach functions"}
+
+Move = Callable[[nn.ModuleDict], None]
+
+
+def move_by_foreach(networks: nn.ModuleDict) -> None:
+    """Move the target critics a little towards the critics, all tensors in one call."""
+    targets = [each for name in sac.CRITICS for each in networks[f"{name}_target"].parameters()]
+    critics = [each for name in sac.CRITICS for each in networks[name].parameters()]
+    with torch.no_grad():
+        torch._foreach_lerp_(targets, critics, sac.TAU)
+
+
+def batch_of(minibatch: torchforge.Minibatch) -> Batch:
+    """The minibatch as tensors over the same memory."""
+    return Batch(
+        observations=torch.from_numpy(minibatch.observations),
+        next_observations=torch.from_numpy(minibatch.next_observations),
+        actions=torch.from_numpy(minibatch.actions),
+        rewards=torch.from_numpy(minibatch.rewards),
+        terminations=torch.from_numpy(minibatch.terminated),
+    )
+
+
+def train(  # noqa: PLR0915 - one loop, and a border is a statement
+    parameters: Parameters, seed: int, *, watching: MakeWatch, move: Move
+) -> Trained:
+    """Train an actor; every count is taken beside the call that it counts.
+
+    Args:
+        parameters: the case's.
+        seed: of the environment, its action space and the buffer's draws; that of networks and noise is PyTorch's own.
+        watching: makes the watch.
+        move: moves the targets.
+    """
+    environment = torchforge.make(parameters.environment)
+    with gym.make(parameters.environment) as one:
+        observation_shape = tuple(one.observation_space.shape or ())
+        space = one.action_space
+    if not isinstance(space, gym.spaces.Box):
+        protocol.refuse(f"this SAC needs continuous actions, not {space}; name another environment")
+    space.seed(seed)
+    width, action_width = int(np.prod(observation_shape)), int(np.prod(space.shape))
+    networks = sac.make_networks(width, action_width)
+    bounds = sac.bounds_of(space)
+    temperature = sac.Temperature(torch.zeros(1), sac.target_entropy(action_width))
+    optimizers = sac.make_optimizers(networks, temperature)
+    buffer = torchforge.ReplayBuffer(sac.BUFFER_SIZE, width, action_width, seed=seed)
+    progress = protocol.Progress(total=parameters.steps, unit="environment step")
+    environment_steps = gradient_steps = 0
+    episodes: list[training.Episode] = []
+    taken: list[NDArray[np.float32]] = []
+    trace, truncated = sac.Trace(buffer_capacity=[buffer.capacity]), Truncations()
+    initial = sac.initial_bounds(networks)
+
+    watch = watching(PHASES)
+    take_step = watch.crossing("environment_step", environment.step)
+    reset = watch.crossing("environment_reset", environment.reset)
+    push = watch.crossing("push", buffer.push)
+    draw = watch.crossing("sample", buffer.sample)
+    ended = watch.ended
+    observation, _ = environment.reset(seed=seed)
+    length, total = 0, 0.0
+    started = watch.start()
+    for step in range(parameters.steps):
+        # Act: at random until learning starts, then as the actor does.
+        if step < parameters.learning_starts:
+            action = space.sample()
+            ended(ACTING)
+        else:
+            seen = torch.from_numpy(observation).view(1, -1)
+            ended(CONVERSION)
+            with torch.no_grad():
+                drawn, _ = sac.sample(networks["actor"], bounds, seen)
+            ended(ACTING)
+            action = drawn.numpy()[0]
+            ended(CONVERSION)
+        next_observation, reward, terminated, cut_off, _ = take_step(action)
+        ended(ENVIRONMENT)
+        environment_steps += 1
+
+        # Remember.
+        push(observation, next_observation, action, reward, terminated, cut_off)
+        ended(PUSH)
+        taken.append(action)
+        length += 1
+        total += reward
+        if cut_off and not terminated:
+            row = step % buffer.capacity
+            _, stored, _, _, stored_end, _ = buffer.rows(row, row + 1)
+            truncated.note((stored[0], float(stored_end[0])), next_observation)
+        observation = next_observation
+        if terminated or cut_off:
+            episodes.append(training.Episode(step, length, total))
+            length, total = 0, 0.0
+            ended(EPISODES)
+            observation, _ = reset()
+            ended(ENVIRONMENT)
+        else:
+            ended(EPISODES)
+
+        # Learn.
+        if step > parameters.learning_starts:
+            minibatch = draw(parameters.batch)
+            ended(SAMPLING)
+            batch = batch_of(minibatch)
+            ended(CONVERSION)
+            wanted = sac.wanted_of(networks, bounds, batch, temperature.alpha)
+            ended(TARGETS)
+            sac.fit_critics(networks, optimizers.critics, batch, wanted)
+            ended(CRITICS)
+            gradient_steps += 1
+            trace.update_steps.append(step)
+            trace.buffer_rows.append(len(buffer))
+            trace.batch_rows.append(len(batch.actions))
+            if step % sac.POLICY_FREQUENCY == 0:
+                for _ in range(sac.POLICY_FREQUENCY):
+                    given = batch.observations
+                    ended(OTHER)
+                    sac.update_actor(networks, bounds, optimizers.actor, given, temperature.alpha)
+                    ended(ACTOR)
+                    trace.policy_steps.append(step)
+                    sac.update_temperature(networks, bounds, optimizers.temperature, given, temperature)
+                    ended(TEMPERATURE)
+            ended(OTHER)
+            if step % sac.TARGET_NETWORK_FREQUENCY == 0:
+                move(networks)
+                ended(POLYAK)
+                trace.target_steps.append(step)
+
+        if step % sac.STEPS_BETWEEN_PROGRESS == 0:
+            progress.report(step)
+        ended(OTHER)
+    stopped = watch.stop(OTHER)
+    ends = np.cumsum([each.length for each in episodes], dtype=np.int64).tolist()
+    return Trained(
+        started=started,
+        ended=stopped,
+        environment_steps=environment_steps,
+        gradient_steps=gradient_steps,
+        episodes=episodes,
+        weights=networks.state_dict() | {"log_alpha": temperature.log_alpha},
+        trace=trace.tensors() | truncated.tensors() | initial,
+        logs=[ActionLog.of(space, np.array(taken), ends, seed)],
+        further_metrics=watch.metrics(),
+        further_counts=watch.counts(),
+    )
+
+
+def parity(given: Mapping[str, Tensor], updates: int, *, move: Move) -> dict[str, Tensor]:
+    """The parity updates of `sac.parity`, with this training's way to move targets."""
+    result = sac.consecutive_updates(given, updates, move=move)
+    exact = sac.consecutive_updates(training.in_double_precision(given), updates, move=move)
+    return result | {
+        name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
+    }
+
+
+def chosen(words: frozenset[str]) -> Variant[Parameters]:
+    """The training with these options."""
+    move = move_by_foreach if "foreach" in words else sac.move_targets
+    return Variant(
+        train=partial(train, watching=phases.watch_of(words), move=move), parity=partial(parity, move=move)
+    )
+
+
+if __name__ == "__main__":
+    training.main(
+        training.Algorithm(
+            name="phases-sac-torchforge",
+            description=__doc__,
+            parameters=Parameters,
+            by_hand=sac.BY_HAND,
+            variant=chosen(frozenset()),
+            options=OPTIONS,
+            chosen=chosen,
+        ),
+        FIRST_LINE,
+    )

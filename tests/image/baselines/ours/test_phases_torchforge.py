@@ -1,0 +1,163 @@
+"""Trainers with our module's environments, advantages and buffer: the reference's episodes, and each option's work.
+
+Needs the extension module and torch: runs inside the image.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from baselines.benchmarks import training
+from baselines.benchmarks.action_log import arrays_of
+from baselines.benchmarks.phases import Watched
+from baselines.benchmarks.training import Trained, Variant
+from baselines.inputs.parity import ppo_arrays, sac_arrays
+from baselines.ours import phases_ppo_torchforge, phases_sac_torchforge
+from baselines.references import ppo, sac
+
+PPO = ppo.Parameters(
+    environment="CartPole-v1",
+    environments=8,
+    rollout_steps=128,
+    minibatches=2,
+    epochs=4,
+    iterations=2,
+    parity_updates=1,
+)
+# The first episode is cut off at step 199.
+SAC = sac.Parameters(environment="Pendulum-v1", learning_starts=200, batch=256, steps=240, parity_updates=1)
+OPTIONS = [
+    frozenset[str](),
+    frozenset({"arrays"}),
+    frozenset({"preallocated"}),
+    frozenset({"arrays", "preallocated"}),
+]
+
+
+def trained(train: Callable[..., Trained], parameters: Any) -> Trained:
+    torch.set_num_threads(1)
+    training.seed_generators(1)
+    return train(parameters, 1)
+
+
+def variant(words: frozenset[str]) -> Variant[Any]:
+    return phases_ppo_torchforge.chosen(words)
+
+
+@pytest.mark.parametrize("words", OPTIONS, ids=lambda words: "-".join(sorted(words)) or "none")
+def test_ppo_plays_the_references_first_rollout_and_logs_what_the_reference_logs(
+    words: frozenset[str],
+) -> None:
+    one, other = trained(ppo.train, PPO), trained(variant(words).train, PPO)
+    of_first = [[each for each in found.episodes if each.step < PPO.rollout_rows] for found in (one, other)]
+    assert of_first[0] == of_first[1]
+    assert len(of_first[0]) > 10
+    theirs, mine = arrays_of(one.logs), arrays_of(other.logs)
+    assert theirs.keys() == mine.keys()
+    for name, array in theirs.items():
+        assert array.dtype == mine[name].dtype
+        if name.endswith("actions"):
+            assert np.array_equal(array[: PPO.rollout_steps], mine[name][: PPO.rollout_steps])
+    for name, fact in one.trace.items():
+        assert torch.equal(fact, other.trace[name]), name
+    assert (one.environment_steps, one.gradient_steps) == (other.environment_steps, other.gradient_steps)
+
+
+def test_every_option_of_ppo_learns_the_same_weights() -> None:
+    first, *others = [trained(variant(words).train, PPO) for words in OPTIONS]
+    for other in others:
+        assert other.episodes == first.episodes
+        for name, weight in first.weights.items():
+            assert torch.equal(weight, other.weights[name]), name
+
+
+def test_a_compiled_ppo_compiles_all_before_its_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._dynamo.utils import counters  # noqa: PLC0415 (seconds, and no other test needs it)
+
+    # What is compiled does not depend on the backend, and this one needs no compiler of C++.
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
+    compiled, plain = variant(frozenset({"compiled"})), variant(frozenset())
+    assert compiled.compiling is not None
+    compiled.compiling(PPO)
+    graphs = counters["stats"]["unique_graphs"]
+    # Actor and critic, while acting and while learning.
+    assert graphs == 4
+    found = trained(compiled.train, PPO)
+    assert counters["stats"]["unique_graphs"] == graphs
+    for name, weight in trained(plain.train, PPO).weights.items():
+        assert torch.allclose(weight, found.weights[name], rtol=1e-4, atol=1e-5), name
+
+
+def test_the_advantages_of_ppo_are_the_references() -> None:
+    given = {name: torch.from_numpy(array) for name, array in ppo_arrays(42).items()}
+    names = ("rewards", "dones", "values", "next_value", "next_done")
+    arguments = [given[f"rollout.{name}"] for name in names]
+    mine, theirs = phases_ppo_torchforge.advantages_of(*arguments), ppo.advantages_of(*arguments)
+    assert mine.dtype == theirs.dtype
+    assert torch.allclose(mine, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_sac_takes_the_references_steps_and_plays_its_random_episode() -> None:
+    one, other = (
+        trained(train, SAC) for train in (sac.train, phases_sac_torchforge.chosen(frozenset()).train)
+    )
+    assert [each.length for each in one.episodes] == [200]
+    assert one.episodes[0].value == pytest.approx(other.episodes[0].value, rel=1e-12)
+    assert one.episodes[0].step == other.episodes[0].step
+    for name, fact in one.trace.items():
+        assert torch.equal(fact, other.trace[name]), name
+    theirs, mine = arrays_of(one.logs), arrays_of(other.logs)
+    assert np.array_equal(theirs["0.actions"][:200], mine["0.actions"][:200])
+    assert np.array_equal(theirs["0.resets"], mine["0.resets"])
+
+
+def test_foreach_moves_the_targets_as_the_loop_does() -> None:
+    given = {name: torch.from_numpy(array) for name, array in sac_arrays(42).items()}
+    one, other = (
+        phases_sac_torchforge.chosen(words).parity for words in (frozenset[str](), frozenset({"foreach"}))
+    )
+    assert one is not None
+    assert other is not None
+    loop, foreach = one(given, 2), other(given, 2)
+    for name in loop:
+        if "_target" in name:
+            assert torch.allclose(loop[name], foreach[name], rtol=1e-5, atol=1e-7), name
+
+
+@pytest.mark.parametrize(
+    ("module", "parameters", "crossings"),
+    [
+        # As rlox's report counts: a step of all environments 128 times, and one look back.
+        (phases_ppo_torchforge, PPO, {"environment_step": 256, "advantages": 2}),
+        (
+            phases_sac_torchforge,
+            SAC,
+            {"environment_step": 240, "environment_reset": 1, "push": 240, "sample": 39},
+        ),
+    ],
+    ids=["ppo", "sac"],
+)
+def test_phases_are_the_whole_loop_and_crossings_are_counted(
+    module: Any, parameters: Any, crossings: dict[str, int]
+) -> None:
+    found = trained(module.chosen(frozenset({"phases"})).train, parameters)
+    whole = found.ended - found.started
+    assert sum(found.further_metrics.values()) == pytest.approx(whole, rel=1e-6)
+    assert found.further_metrics["phase_python_other_seconds"] < 0.05 * whole
+    counted = {
+        name.removeprefix("crossings_"): count
+        for name, count in found.further_counts.items()
+        if name.startswith("crossings_")
+    }
+    assert counted == crossings
+    plain = trained(module.chosen(frozenset()).train, parameters)
+    assert (plain.further_metrics, plain.further_counts) == ({}, {})
+    assert plain.episodes == found.episodes
+
+
+def test_the_watch_is_that_of_the_option() -> None:
+    assert phases_ppo_torchforge.chosen(frozenset({"phases"})).train.keywords["watching"] is Watched  # type: ignore[attr-defined]
