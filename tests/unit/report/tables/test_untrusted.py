@@ -247,7 +247,7 @@ def test_a_page_that_is_a_pipe_is_not_waited_for(matrix: Matrix, tmp_path: Path)
 
 # Names that passed the matrix's pattern, and numbers: whoever adds one here says why it needs no escaping.
 UNFILTERED = {
-    "name", "view.head.name", "view.updates.benchmark",
+    "name", "view.head.name", "view.updates.benchmark", "section.benchmark",
     "view.minutes", "view.resamples", "view.least_processes", "view.coverage_trials", "view.coverage_resamples",
     "view.passed", "view.failed", "view.not_run", "view.episodes", "view.threshold", "room.failures.left_out",
     # Of a committed file, which only a tool of this checkout writes, and a relative path of this checkout.
