@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import Tensor
 
-from baselines.benchmarks import training
+from baselines.benchmarks import training_in_pytorch
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, calling, serve
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, prepare: Callable[[Given], Forward]) -> Non
             inputs=lambda numbers: observations(rows, numbers),
             run=calling(forward),
             digested=lambda values: [torch.cat(values).detach().numpy()],
-            write=lambda _, values, folder: training.write(
+            write=lambda _, values, folder: training_in_pytorch.write(
                 folder / "values.safetensors", {"values": torch.cat(values)}
             ),
             counts={"observations": parameters.calls},

@@ -1,6 +1,7 @@
 """What every training here shares: seeds, threads, the clock, and the files that it leaves behind.
 
-Each algorithm's file (`references/dqn.py`, `tuned/dqn.py`, ...) hands `main` the functions that make it up.
+Each algorithm's file (`references/dqn.py`, `tuned/dqn.py`, ...) hands `main` the functions that make it up. Arrays are
+NumPy's here, so that a training by another library imports no PyTorch. `training_in_pytorch.py` has what PyTorch adds.
 """
 
 import argparse
@@ -16,9 +17,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import gymnasium as gym
 import numpy as np
-import torch
-from safetensors.torch import load_file, save
-from torch import Tensor
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save
 
 from baselines.benchmarks.action_log import ActionLog, arrays_of
 from baselines.contract import protocol
@@ -48,6 +48,24 @@ Parameters = TypeVar("Parameters", bound=Case)
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Library:
+    """What a training computes with."""
+
+    start: Callable[[], None]
+    """Sets the launch's threads, and imports what would else be imported late."""
+    seed: Callable[[int], None]
+    """Seeds the generators of its own that a training draws from."""
+    read: Callable[[Path], dict[str, Any]]
+    """The arrays of an input file."""
+    array: Callable[[Any], NDArray[Any]]
+    """An array of its own as NumPy's."""
+
+
+# For a library that is set up by whoever calls it, and takes and gives NumPy's arrays.
+NUMPY = Library(start=lambda: None, seed=lambda _: None, read=load_file, array=np.asarray)
+
+
 class Episode(NamedTuple):
     """One finished episode: the step of the whole run at which it ended, its length and its return."""
 
@@ -65,8 +83,9 @@ class Trained:
     environment_steps: int
     gradient_steps: int
     episodes: list[Episode]
-    weights: Mapping[str, Tensor]
-    trace: Mapping[str, Tensor]
+    weights: Mapping[str, Any]
+    """Arrays of the library that trained; the trace's too."""
+    trace: Mapping[str, Any]
     """Facts that the run collected about itself, for the gate: which step did what, from which weights."""
     logs: Sequence[ActionLog]
     """Of each environment, in their order. None where the environments are another library's own."""
@@ -82,13 +101,15 @@ class Variant(Generic[Parameters]):
 
     train: Callable[[Parameters, int], Trained]
     """Makes the environments and networks, draws the first weights and trains, for parameters and a seed."""
-    parity: Callable[[Mapping[str, Tensor], int], dict[str, Tensor]] | None
-    """The parity updates: from the input file's tensors, so many updates, to the output file's tensors.
+    parity: Callable[[Mapping[str, Any], int], Mapping[str, Any]] | None
+    """The parity updates: from the input file's arrays, so many updates, to the output file's arrays.
 
     None where the work is another: there is no trace then either.
     """
     compiling: Callable[[Parameters], float] | None = None
     """Compiles what the training calls, with networks to throw away; returns the seconds. None compiles nothing."""
+    library: Library = NUMPY
+    """Whose arrays these functions take and give."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,17 +131,11 @@ class Algorithm(Generic[Parameters]):
     """What runs for the options that were given; None where there are none."""
 
 
-def seed_generators(seed: int) -> None:
+def seed_generators(seed: int, library: Library) -> None:
     """Seed the generators that a training draws from, but the environments' own."""
     random.seed(seed)
     np.random.seed(seed)
-    torch.manual_seed(seed)
-
-
-def import_the_rest(environment: str) -> None:
-    """Import what Gymnasium and PyTorch import only where it is first used: seconds that are no part of a training."""
-    gym.make(environment).close()
-    torch.optim.Adam([torch.zeros(1, requires_grad=True)])
+    library.seed(seed)
 
 
 def episodes_of(infos: Mapping[str, Any], step: int) -> list[Episode]:
@@ -138,28 +153,13 @@ def episodes_of(infos: Mapping[str, Any], step: int) -> list[Episode]:
     ]
 
 
-def integers(values: Sequence[int]) -> Tensor:
-    """A trace's tensor of whole numbers, i64."""
-    return torch.tensor(values, dtype=torch.int64)
-
-
-def weight_bound(weight: Tensor) -> Tensor:
-    """The largest magnitude of a weight (outputs, inputs) times sqrt(inputs): 1 by PyTorch's own initialisation."""
-    return (weight.detach().abs().max() * weight.shape[1] ** 0.5).reshape(1)
-
-
-def layers(given: Mapping[str, Tensor], network: str) -> dict[str, Tensor]:
-    """One network's weights among an input file's tensors, under their names in that network."""
+def layers(given: Mapping[str, Any], network: str) -> dict[str, Any]:
+    """One network's weights among an input file's arrays, under their names in that network."""
     return {
         key.removeprefix(f"{network}."): value
         for key, value in given.items()
         if key.startswith(f"{network}.")
     }
-
-
-def in_double_precision(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The same data as f64; actions of a discrete kind stay whole numbers."""
-    return {key: value.double() if value.is_floating_point() else value for key, value in given.items()}
 
 
 def main(algorithm: Algorithm[Parameters], first_line: float) -> None:
@@ -196,9 +196,9 @@ def main(algorithm: Algorithm[Parameters], first_line: float) -> None:
         )
     (case,) = request.cases
     parameters = protocol.checked(case, algorithm.parameters)
-    given: Callable[[], dict[str, Tensor]] | None = None
+    given: Callable[[], dict[str, Any]] | None = None
     if request.input_directory is not None:
-        given = partial(protocol.input_file, request, case, "parity.safetensors", load_file)
+        given = partial(protocol.input_file, request, case, "parity.safetensors", variant.library.read)
         # Before the training, which a file that cannot be read would make worth nothing.
         given()
     run = _Run(variant, parameters, request.seed, given, process_start)
@@ -265,16 +265,16 @@ class _Run(Generic[Parameters]):
         variant: Variant[Parameters],
         parameters: Parameters,
         seed: int,
-        given: Callable[[], dict[str, Tensor]] | None,
+        given: Callable[[], dict[str, Any]] | None,
         process_start: float,
     ) -> None:
-        """Set the threads, import what is left, and compile.
+        """Start the library, import what is left, and compile.
 
         Args:
             variant: how the work is done.
             parameters: the case's parameters.
-            seed: of `random`, NumPy, PyTorch, the environments and their action spaces.
-            given: reads the tensors of the parity updates; None leaves those updates out.
+            seed: of `random`, NumPy, the library, the environments and their action spaces.
+            given: reads the arrays of the parity updates; None leaves those updates out.
             process_start: when the process began, as read from `time.perf_counter`.
         """
         self._variant, self._parameters, self._given = variant, parameters, given
@@ -282,9 +282,10 @@ class _Run(Generic[Parameters]):
         self._process_start = process_start
         self._ready = process_start
         self._trained: Trained | None = None
-        torch.set_num_threads(protocol.threads())
+        variant.library.start()
         protocol.check_instructions()
-        self._or_refused(lambda parameters: import_the_rest(parameters.environment))
+        # Gymnasium imports some of itself with the first environment: seconds that are no part of a training.
+        self._or_refused(lambda parameters: gym.make(parameters.environment).close())
         self._compile_seconds = None if variant.compiling is None else self._or_refused(variant.compiling)
 
     def is_ready(self) -> None:
@@ -304,7 +305,7 @@ class _Run(Generic[Parameters]):
         ordered = time.perf_counter()
         self._trained = None
         seeded = self._seed if seed is None else seed
-        seed_generators(seeded)
+        seed_generators(seeded, self._variant.library)
         trained = self._trained = self._or_refused(lambda parameters: self._variant.train(parameters, seeded))
         initialisation = self._ready - self._process_start + trained.started - ordered
         training = trained.ended - trained.started
@@ -318,8 +319,7 @@ class _Run(Generic[Parameters]):
         metrics |= trained.further_metrics
         counts = {"environment_steps": trained.environment_steps, "gradient_steps": trained.gradient_steps}
         counts |= trained.further_counts
-        weights = [weight.detach().contiguous().numpy() for weight in trained.weights.values()]
-        arrays = [*weights, *arrays_of(trained.logs).values()]
+        arrays = [*self._as_numpy(trained.weights).values(), *arrays_of(trained.logs).values()]
         return Round(metrics=metrics, counts=counts, digests=[digest(arrays)], timed_seconds=training)
 
     def round(self, nonce: str, first: int, repetitions: int, *, seed: int | None = None) -> Round:
@@ -345,16 +345,18 @@ class _Run(Generic[Parameters]):
             {"step": each.step, "length": each.length, "return": each.value} for each in trained.episodes
         ]
         (folder / "episodes.json").write_text(json.dumps(episodes) + "\n", encoding="utf-8")
-        write(folder / "weights.safetensors", trained.weights)
+        write(folder / "weights.safetensors", self._as_numpy(trained.weights))
         if trained.logs:
-            logs = {name: torch.from_numpy(array.copy()) for name, array in arrays_of(trained.logs).items()}
-            write(folder / "actions.safetensors", logs)
+            write(folder / "actions.safetensors", arrays_of(trained.logs))
         if self._variant.parity is None:
             return
-        write(folder / "trace.safetensors", trained.trace)
+        write(folder / "trace.safetensors", self._as_numpy(trained.trace))
         if self._given is not None:
             found = self._variant.parity(self._given(), self._parameters.parity_updates)
-            write(folder / "update.safetensors", found)
+            write(folder / "update.safetensors", self._as_numpy(found))
+
+    def _as_numpy(self, arrays: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+        return {name: self._variant.library.array(array) for name, array in arrays.items()}
 
     def _or_refused(self, work: Callable[[Parameters], Result]) -> Result:
         try:
@@ -363,7 +365,7 @@ class _Run(Generic[Parameters]):
             protocol.refuse(f"environment {self._parameters.environment!r} cannot be used: {error}")
 
 
-def write(file: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write an output file of tensors."""
+def write(file: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write an output file."""
     # Written as bytes: safetensors' own writer makes files that only their owner can read.
-    file.write_bytes(save({name: tensor.detach().contiguous() for name, tensor in tensors.items()}))
+    file.write_bytes(save({name: np.asarray(array, order="C") for name, array in arrays.items()}))

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from baselines.benchmarks import training
+from baselines.benchmarks import training_in_pytorch
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, serve
@@ -92,9 +92,9 @@ def run(options: argparse.Namespace, ways: Mapping[str, Way]) -> None:
             return {_AFTER + name: found[name].detach() for name in names}
 
         def write(_: Repetition, updates: Updates, folder: Path) -> None:
-            training.write(folder / "drawn.safetensors", learnt(updates))
+            training_in_pytorch.write(folder / "drawn.safetensors", learnt(updates))
             # In the file's own order, as a training writes them.
-            training.write(folder / "update.safetensors", parity)
+            training_in_pytorch.write(folder / "update.safetensors", parity)
 
         return Operation(
             calls=parameters.calls,

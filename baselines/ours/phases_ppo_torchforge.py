@@ -29,12 +29,15 @@ from torch import Tensor, nn
 from torch.distributions.categorical import Categorical
 
 from baselines.benchmarks import phases, training
+from baselines.benchmarks import ppo as work
 from baselines.benchmarks.action_log import ActionLog
 from baselines.benchmarks.phases import Layer, MakeWatch, Phase
+from baselines.benchmarks.ppo import Parameters
 from baselines.benchmarks.training import Trained, Variant
+from baselines.benchmarks.training_in_pytorch import in_double_precision
 from baselines.contract import protocol
 from baselines.references import phases_ppo, ppo
-from baselines.references.ppo import Minibatch, Parameters
+from baselines.references.ppo import Minibatch
 
 PHASES = (
     Phase("environment", Layer.RUST),
@@ -320,8 +323,8 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
             collected.values_by_row,
             collected.ended_by_row,
             last_values,
-            ppo.GAMMA,
-            ppo.GAE_LAMBDA,
+            work.GAMMA,
+            work.GAE_LAMBDA,
         )
         ended_at(ADVANTAGES)
         advantages, returns = (torch.from_numpy(each).T.float().reshape(-1) for each in by_row)
@@ -382,7 +385,7 @@ def advantages_of(
     )
     last_values = next_value.double().numpy()
     advantages, _ = torchforge.compute_gae_batched(
-        rewards_by_row, values_by_row, ended_by_row, last_values, ppo.GAMMA, ppo.GAE_LAMBDA
+        rewards_by_row, values_by_row, ended_by_row, last_values, work.GAMMA, work.GAE_LAMBDA
     )
     return torch.from_numpy(advantages).T.to(rewards.dtype)
 
@@ -391,7 +394,7 @@ def parity(given: Mapping[str, Tensor], updates: int, *, compiled: bool) -> dict
     """The parity updates of `ppo.parity`, with our advantages."""
     prepare = compile_networks if compiled else None
     result = ppo.consecutive_updates(given, updates, look_back=advantages_of, prepare=prepare)
-    exact = ppo.consecutive_updates(training.in_double_precision(given), updates, look_back=advantages_of)
+    exact = ppo.consecutive_updates(in_double_precision(given), updates, look_back=advantages_of)
     return result | {
         name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
     }
@@ -428,6 +431,7 @@ def chosen(words: frozenset[str]) -> Variant[Parameters]:
         ),
         parity=partial(parity, compiled=compiled),
         compiling=compiling if compiled else None,
+        library=PYTORCH,
     )
 
 

@@ -26,13 +26,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from baselines.benchmarks import phases, training
+from baselines.benchmarks import sac as work
 from baselines.benchmarks.action_log import ActionLog
 from baselines.benchmarks.phases import Layer, MakeWatch, Phase
+from baselines.benchmarks.sac import Parameters
 from baselines.benchmarks.training import Trained, Variant
+from baselines.benchmarks.training_in_pytorch import in_double_precision
 from baselines.contract import protocol
 from baselines.references import sac
 from baselines.references.replay_buffer import Batch, Truncations
-from baselines.references.sac import Parameters
 
 PHASES = (
     Phase("environment", Layer.RUST),
@@ -70,10 +72,10 @@ Move = Callable[[nn.ModuleDict], None]
 
 def move_by_foreach(networks: nn.ModuleDict) -> None:
     """Move the target critics a little towards the critics, all tensors in one call."""
-    targets = [each for name in sac.CRITICS for each in networks[f"{name}_target"].parameters()]
-    critics = [each for name in sac.CRITICS for each in networks[name].parameters()]
+    targets = [each for name in work.CRITICS for each in networks[f"{name}_target"].parameters()]
+    critics = [each for name in work.CRITICS for each in networks[name].parameters()]
     with torch.no_grad():
-        torch._foreach_lerp_(targets, critics, sac.TAU)
+        torch._foreach_lerp_(targets, critics, work.TAU)
 
 
 def batch_of(minibatch: torchforge.Minibatch) -> Batch:
@@ -108,9 +110,9 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     width, action_width = int(np.prod(observation_shape)), int(np.prod(space.shape))
     networks = sac.make_networks(width, action_width)
     bounds = sac.bounds_of(space)
-    temperature = sac.Temperature(torch.zeros(1), sac.target_entropy(action_width))
+    temperature = sac.Temperature(torch.zeros(1), work.target_entropy(action_width))
     optimizers = sac.make_optimizers(networks, temperature)
-    buffer = torchforge.ReplayBuffer(sac.BUFFER_SIZE, width, action_width, seed=seed)
+    buffer = torchforge.ReplayBuffer(work.BUFFER_SIZE, width, action_width, seed=seed)
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
     environment_steps = gradient_steps = 0
     episodes: list[training.Episode] = []
@@ -178,8 +180,8 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
             trace.update_steps.append(step)
             trace.buffer_rows.append(len(buffer))
             trace.batch_rows.append(len(batch.actions))
-            if step % sac.POLICY_FREQUENCY == 0:
-                for _ in range(sac.POLICY_FREQUENCY):
+            if step % work.POLICY_FREQUENCY == 0:
+                for _ in range(work.POLICY_FREQUENCY):
                     given = batch.observations
                     ended(OTHER)
                     sac.update_actor(networks, bounds, optimizers.actor, given, temperature.alpha)
@@ -188,12 +190,12 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
                     sac.update_temperature(networks, bounds, optimizers.temperature, given, temperature)
                     ended(TEMPERATURE)
             ended(OTHER)
-            if step % sac.TARGET_NETWORK_FREQUENCY == 0:
+            if step % work.TARGET_NETWORK_FREQUENCY == 0:
                 move(networks)
                 ended(POLYAK)
                 trace.target_steps.append(step)
 
-        if step % sac.STEPS_BETWEEN_PROGRESS == 0:
+        if step % work.STEPS_BETWEEN_PROGRESS == 0:
             progress.report(step)
         ended(OTHER)
     stopped = watch.stop(OTHER)
@@ -215,7 +217,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
 def parity(given: Mapping[str, Tensor], updates: int, *, move: Move) -> dict[str, Tensor]:
     """The parity updates of `sac.parity`, with this training's way to move targets."""
     result = sac.consecutive_updates(given, updates, move=move)
-    exact = sac.consecutive_updates(training.in_double_precision(given), updates, move=move)
+    exact = sac.consecutive_updates(in_double_precision(given), updates, move=move)
     return result | {
         name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
     }
@@ -225,7 +227,9 @@ def chosen(words: frozenset[str]) -> Variant[Parameters]:
     """The training with these options."""
     move = move_by_foreach if "foreach" in words else sac.move_targets
     return Variant(
-        train=partial(train, watching=phases.watch_of(words), move=move), parity=partial(parity, move=move)
+        train=partial(train, watching=phases.watch_of(words), move=move),
+        parity=partial(parity, move=move),
+        library=PYTORCH,
     )
 
 
@@ -235,7 +239,7 @@ if __name__ == "__main__":
             name="phases-sac-torchforge",
             description=__doc__,
             parameters=Parameters,
-            by_hand=sac.BY_HAND,
+            by_hand=work.BY_HAND,
             variant=chosen(frozenset()),
             options=OPTIONS,
             chosen=chosen,

@@ -12,7 +12,7 @@ By hand, from the repository's root:
 import time
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FIRST_LINE = time.perf_counter()
 
@@ -20,9 +20,10 @@ import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
-import torch
 from jax import Array, lax
+from numpy.typing import NDArray
 
+from baselines.benchmarks import dqn as work
 from baselines.benchmarks import training
 from baselines.contract import protocol
 from baselines.peers import programs_jax
@@ -32,15 +33,15 @@ from baselines.peers.networks_jax import (
     Weights,
     adam_step,
     apply,
-    arrays_of,
     fresh_adam,
+    in_jax,
+    in_numpy,
+    initial_bounds,
     linear,
     named,
-    tensors_of,
 )
 from baselines.peers.programs_jax import Played
 from baselines.peers.ring_jax import Batch, Layout, Ring
-from baselines.references import dqn as reference
 
 
 class Learner(NamedTuple):
@@ -88,7 +89,7 @@ def values_of(weights: Weights, observations: Array) -> Array:
 def update(learner: Learner, batch: Batch) -> tuple[Learner, Array, Weights]:
     """One gradient step on the squared temporal-difference error; its loss and gradients."""
     next_values = values_of(learner.target, batch.next_observations).max(axis=1)
-    wanted = batch.rewards + reference.GAMMA * next_values * (1 - batch.terminations)
+    wanted = batch.rewards + work.GAMMA * next_values * (1 - batch.terminations)
 
     def loss_of(online: Weights) -> Array:
         values = values_of(online, batch.observations)
@@ -96,14 +97,14 @@ def update(learner: Learner, batch: Batch) -> tuple[Learner, Array, Weights]:
         return jnp.square(wanted - jnp.where(taken, values, 0).sum(axis=1)).mean()
 
     loss, gradients = jax.value_and_grad(loss_of)(learner.online)
-    online, adam = adam_step(learner.online, gradients, learner.adam, reference.LEARNING_RATE)
+    online, adam = adam_step(learner.online, gradients, learner.adam, work.LEARNING_RATE)
     return Learner(online, learner.target, adam), loss, gradients
 
 
 def copy_weights(learner: Learner) -> tuple[Weights, Array]:
     """The target network after a soft update whose tau is 1, and its largest difference from the online one."""
     target = jax.tree.map(
-        lambda one, other: reference.TAU * one + (1 - reference.TAU) * other, learner.online, learner.target
+        lambda one, other: work.TAU * one + (1 - work.TAU) * other, learner.online, learner.target
     )
     differences = jax.tree.map(lambda one, other: jnp.abs(one - other).max(), learner.online, target)
     return target, jnp.stack(jax.tree.leaves(differences)).max()
@@ -112,17 +113,17 @@ def copy_weights(learner: Learner) -> tuple[Weights, Array]:
 class Course:
     """The training loop of a case, as functions that JAX compiles."""
 
-    def __init__(self, parameters: reference.Parameters) -> None:
-        if reference.TARGET_NETWORK_FREQUENCY % parameters.train_frequency:
+    def __init__(self, parameters: work.Parameters) -> None:
+        if work.TARGET_NETWORK_FREQUENCY % parameters.train_frequency:
             protocol.refuse(
                 f"'train_frequency' is {parameters.train_frequency}, and this program copies weights after updates "
-                f"alone; give a divisor of {reference.TARGET_NETWORK_FREQUENCY}"
+                f"alone; give a divisor of {work.TARGET_NETWORK_FREQUENCY}"
             )
         self.game = Game(parameters.environment)
         if not isinstance(self.game.space, gym.spaces.Discrete):
             protocol.refuse(f"DQN needs discrete actions, not {self.game.space}; name another environment")
         self.actions = int(self.game.space.n)
-        self.layout = Layout(reference.BUFFER_SIZE, self.game.observation, 1)
+        self.layout = Layout(work.BUFFER_SIZE, self.game.observation, 1)
         self.parameters = parameters
         steps, frequency = parameters.steps, parameters.train_frequency
         # An update comes after the last step of a block. Before the first block and after the last one lie other steps.
@@ -133,8 +134,8 @@ class Course:
 
     def numbers(self) -> Numbers:
         """The arguments that both programs take along."""
-        exploration = reference.EXPLORATION_FRACTION * self.parameters.steps
-        fall = (reference.END_EPSILON - reference.START_EPSILON) / exploration
+        exploration = work.EXPLORATION_FRACTION * self.parameters.steps
+        fall = (work.END_EPSILON - work.START_EPSILON) / exploration
         return {**self.game.numbers(), "fall_of_epsilon": np.float64(fall)}
 
     def begin(self, seed: Array, generator: Generator, numbers: Numbers) -> tuple[Learner, State]:
@@ -160,7 +161,7 @@ class Course:
         state, before = self.play(drawn, state, learner.online, numbers)
         frequency = self.parameters.train_frequency
         rows = self.layout.count(self.steps_before + frequency * jnp.arange(1, self.updates + 1))
-        shape = (self.updates, reference.BATCH_SIZE)
+        shape = (self.updates, work.BATCH_SIZE)
         minibatches = jax.random.randint(keys[1], shape, 0, rows[:, None], jnp.int32)
 
         def block(
@@ -171,7 +172,7 @@ class Course:
             state, played = self.play(drawn, state, learner.online, numbers)
             learner, _, _ = update(learner, self.layout.batch(state.ring.rows[rows]))
             step = state.step - 1
-            copied = step % reference.TARGET_NETWORK_FREQUENCY == 0
+            copied = step % work.TARGET_NETWORK_FREQUENCY == 0
             target, remainder = lax.cond(
                 copied, copy_weights, lambda learner: (learner.target, jnp.float32(0)), learner
             )
@@ -221,22 +222,22 @@ class Course:
     def epsilon(self, step: Array, numbers: Numbers) -> Array:
         """The probability of exploring at a step, f64."""
         fallen = rounded(numbers["fall_of_epsilon"] * step, numbers)
-        return jnp.maximum(fallen + reference.START_EPSILON, reference.END_EPSILON)
+        return jnp.maximum(fallen + work.START_EPSILON, work.END_EPSILON)
 
 
 @cache
-def compiled(parameters: reference.Parameters) -> tuple[Course, programs_jax.Programs]:
+def compiled(parameters: work.Parameters) -> tuple[Course, programs_jax.Programs]:
     """The training of a case, and its programs."""
     course = Course(parameters)
     arguments = (np.uint32(0), seeded(0), course.numbers())
     return course, programs_jax.compiled(course.begin, course.train, *arguments)
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train an online network."""
     course, programs = compiled(parameters)
     begun = jax.block_until_ready(programs.begin(np.uint32(seed), seeded(seed), programs.numbers))
-    first_weights = tensors_of(named("online", begun[0].online))
+    first_weights = in_numpy(begun[0].online)
 
     started = time.perf_counter()
     done = jax.block_until_ready(programs.train(begun, programs.numbers))
@@ -252,7 +253,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         "copy_steps": learnt.steps[learnt.copied].astype(np.int64),
         "copy_remainder": learnt.copy_remainder[learnt.copied],
         "buffer_rows": learnt.buffer_rows.astype(np.int64),
-        "batch_rows": np.full(len(learnt.steps), reference.BATCH_SIZE),
+        "batch_rows": np.full(len(learnt.steps), work.BATCH_SIZE),
         "truncations_stored_as_ends": np.array([state.ring.ends], np.int64),
         "last_observation_error": np.array([state.ring.error]),
     }
@@ -262,16 +263,16 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         environment_steps=int(state.step),
         gradient_steps=int(learner.adam.steps),
         episodes=programs_jax.episodes(ends, totals),
-        weights=tensors_of(learner.online),
-        trace=tensors_of(trace) | reference.initial_bounds(reference.given_network(first_weights, "online")),
+        weights=in_numpy(learner.online),
+        trace=in_numpy(trace) | initial_bounds(first_weights),
         logs=programs_jax.logs(course.game.space, actions, ends, seed),
     )
 
 
-def parity(given: Mapping[str, torch.Tensor], updates: int) -> dict[str, torch.Tensor]:
-    """As `reference.parity`, without `exact.*`."""
-    online, target = (arrays_of(training.layers(given, name)) for name in ("online", "target"))
-    batches = Batch(**arrays_of({name: given[name] for name in Batch._fields}))
+def parity(given: Mapping[str, NDArray[Any]], updates: int) -> dict[str, NDArray[Any]]:
+    """As the reference's, without `exact.*`."""
+    online, target = (in_jax(training.layers(given, name)) for name in ("online", "target"))
+    batches = Batch(**in_jax({name: given[name] for name in Batch._fields}))
     batches = batches._replace(actions=batches.actions[..., None])
     learner, one_update = Learner(online, target, fresh_adam(online)), jax.jit(update)
     result: Weights = {}
@@ -279,8 +280,8 @@ def parity(given: Mapping[str, torch.Tensor], updates: int) -> dict[str, torch.T
         learner, loss, gradients = one_update(learner, Batch(*(each[index] for each in batches)))
         if index == 0:
             result = {"loss": loss} | named("gradient", gradients) | named("parameter", learner.online)
-    return tensors_of(result | named("after", learner.online))
+    return in_numpy(result | named("after", learner.online))
 
 
 if __name__ == "__main__":
-    programs_jax.main("dqn_jax", __doc__, reference, programs_jax.Way(compiled, train, parity), FIRST_LINE)
+    programs_jax.main("dqn_jax", __doc__, work, programs_jax.Way(compiled, train, parity), FIRST_LINE)

@@ -12,25 +12,27 @@ FIRST_LINE = time.perf_counter()
 import gymnasium as gym
 from rlox.algorithms.dqn import DQN
 
+from baselines.benchmarks import dqn as work
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import log_of
-from baselines.peers import counting, serving
+from baselines.benchmarks.training_in_pytorch import PYTORCH
+from baselines.peers import counting, counting_in_pytorch, serving
 from baselines.references import dqn as reference
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
     environment = counting.recorded(parameters.environment, seed, parameters.steps)
     agent = DQN(
         environment,
-        buffer_size=reference.BUFFER_SIZE,
-        learning_rate=reference.LEARNING_RATE,
-        batch_size=reference.BATCH_SIZE,
-        gamma=reference.GAMMA,
-        target_update_freq=reference.TARGET_NETWORK_FREQUENCY,
-        exploration_fraction=reference.EXPLORATION_FRACTION,
-        exploration_initial_eps=reference.START_EPSILON,
-        exploration_final_eps=reference.END_EPSILON,
+        buffer_size=work.BUFFER_SIZE,
+        learning_rate=work.LEARNING_RATE,
+        batch_size=work.BATCH_SIZE,
+        gamma=work.GAMMA,
+        target_update_freq=work.TARGET_NETWORK_FREQUENCY,
+        exploration_fraction=work.EXPLORATION_FRACTION,
+        exploration_initial_eps=work.START_EPSILON,
+        exploration_final_eps=work.END_EPSILON,
         # It begins at that step, not after it.
         learning_starts=parameters.learning_starts + 1,
         double_dqn=False,
@@ -40,7 +42,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
             gym.spaces.flatdim(environment.observation_space), gym.spaces.flatdim(environment.action_space)
         ),
     )
-    gradient_steps = counting.GradientSteps(agent.optimizer)
+    gradient_steps = counting_in_pytorch.GradientSteps(agent.optimizer)
     started = time.perf_counter()
     agent.train(parameters.steps)
     ended = time.perf_counter()
@@ -57,4 +59,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    serving.main("dqn_rlox", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)
+    serving.main("dqn_rlox", __doc__, work.Parameters, work.BY_HAND, train, FIRST_LINE, PYTORCH)

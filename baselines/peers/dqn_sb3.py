@@ -15,37 +15,38 @@ from stable_baselines3 import DQN
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from baselines.benchmarks import dqn as work
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import Logged, log_of
-from baselines.peers import counting, serving
-from baselines.references import dqn as reference
+from baselines.benchmarks.training_in_pytorch import PYTORCH
+from baselines.peers import counting, counting_in_pytorch, serving
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
     monitor = Monitor(Logged(gym.make(parameters.environment)))
     model = DQN(
         "MlpPolicy",
         DummyVecEnv([lambda: monitor]),
-        learning_rate=reference.LEARNING_RATE,
-        buffer_size=reference.BUFFER_SIZE,
+        learning_rate=work.LEARNING_RATE,
+        buffer_size=work.BUFFER_SIZE,
         # It tests before a block of steps what is tested after each of them here.
         learning_starts=parameters.learning_starts + parameters.train_frequency,
-        batch_size=reference.BATCH_SIZE,
-        tau=reference.TAU,
-        gamma=reference.GAMMA,
+        batch_size=work.BATCH_SIZE,
+        tau=work.TAU,
+        gamma=work.GAMMA,
         train_freq=parameters.train_frequency,
         gradient_steps=1,
-        target_update_interval=reference.TARGET_NETWORK_FREQUENCY,
-        exploration_fraction=reference.EXPLORATION_FRACTION,
-        exploration_initial_eps=reference.START_EPSILON,
-        exploration_final_eps=reference.END_EPSILON,
+        target_update_interval=work.TARGET_NETWORK_FREQUENCY,
+        exploration_fraction=work.EXPLORATION_FRACTION,
+        exploration_initial_eps=work.START_EPSILON,
+        exploration_final_eps=work.END_EPSILON,
         max_grad_norm=float("inf"),
         policy_kwargs={"net_arch": [120, 84]},
         seed=seed,
         device="cpu",
     )
-    gradient_steps = counting.GradientSteps(model.policy.optimizer)
+    gradient_steps = counting_in_pytorch.GradientSteps(model.policy.optimizer)
     started = time.perf_counter()
     model.learn(total_timesteps=parameters.steps, log_interval=None)
     ended = time.perf_counter()
@@ -62,4 +63,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    serving.main("dqn_sb3", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)
+    serving.main("dqn_sb3", __doc__, work.Parameters, work.BY_HAND, train, FIRST_LINE, PYTORCH)

@@ -20,13 +20,14 @@ from torchrl.envs.libs.gym import GymWrapper
 from torchrl.modules import MLP, EGreedyModule, QValueActor
 from torchrl.objectives import DQNLoss, HardUpdate
 
+from baselines.benchmarks import dqn as work
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import Logged
-from baselines.peers import counting, serving
-from baselines.references import dqn as reference
+from baselines.benchmarks.training_in_pytorch import PYTORCH
+from baselines.peers import counting_in_pytorch, serving
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
     logged = Logged(gym.make(parameters.environment))
     environment = TransformedEnv(GymWrapper(logged))
@@ -42,19 +43,17 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
     )
     model = QValueActor(module=network, spec=Composite(action=spec), in_keys=["observation"])
     explore = EGreedyModule(
-        annealing_num_steps=int(reference.EXPLORATION_FRACTION * parameters.steps),
-        eps_init=reference.START_EPSILON,
-        eps_end=reference.END_EPSILON,
+        annealing_num_steps=int(work.EXPLORATION_FRACTION * parameters.steps),
+        eps_init=work.START_EPSILON,
+        eps_end=work.END_EPSILON,
         spec=model.spec,
     )
-    buffer = TensorDictReplayBuffer(
-        storage=LazyTensorStorage(reference.BUFFER_SIZE), batch_size=reference.BATCH_SIZE
-    )
+    buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(work.BUFFER_SIZE), batch_size=work.BATCH_SIZE)
     loss_module = DQNLoss(value_network=model, loss_function="l2", delay_value=True)
-    loss_module.make_value_estimator(gamma=reference.GAMMA)
-    interval = reference.TARGET_NETWORK_FREQUENCY // parameters.train_frequency
+    loss_module.make_value_estimator(gamma=work.GAMMA)
+    interval = work.TARGET_NETWORK_FREQUENCY // parameters.train_frequency
     target = HardUpdate(loss_module, value_network_update_interval=interval)
-    optimizer = torch.optim.Adam(loss_module.parameters(), lr=reference.LEARNING_RATE)
+    optimizer = torch.optim.Adam(loss_module.parameters(), lr=work.LEARNING_RATE)
     collector = Collector(
         environment,
         TensorDictSequential(model, explore),
@@ -62,8 +61,8 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         total_frames=parameters.steps,
         auto_register_policy_transforms=False,
     )
-    gradient_steps = counting.GradientSteps(optimizer)
-    finished = counting.Finished()
+    gradient_steps = counting_in_pytorch.GradientSteps(optimizer)
+    finished = counting_in_pytorch.Finished()
     environment_steps = 0
 
     started = time.perf_counter()
@@ -95,4 +94,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    serving.main("dqn_torchrl", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)
+    serving.main("dqn_torchrl", __doc__, work.Parameters, work.BY_HAND, train, FIRST_LINE, PYTORCH)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-import torch
 from jax import Array
+from numpy.typing import NDArray
 
 # By PyTorch's names; a weight is (outputs, inputs), as PyTorch's is.
 Weights = dict[str, Array]
@@ -71,14 +71,23 @@ def adam_step(
     return jax.tree.map(moved, weights, firsts, seconds), Adam(steps, firsts, seconds)
 
 
-def arrays_of(tensors: Mapping[str, torch.Tensor]) -> Weights:
-    """PyTorch's tensors as JAX's arrays."""
-    return {name: jnp.asarray(tensor.numpy()) for name, tensor in tensors.items()}
+def in_jax(arrays: Mapping[str, NDArray[Any]]) -> Weights:
+    """NumPy's arrays as JAX's."""
+    return {name: jnp.asarray(array) for name, array in arrays.items()}
 
 
-def tensors_of(arrays: Mapping[str, Array]) -> dict[str, torch.Tensor]:
-    """JAX's arrays as PyTorch's tensors: copies."""
-    return {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+def in_numpy(arrays: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """JAX's arrays as NumPy's: copies, because a program may take an array's place in memory."""
+    return {name: np.array(array) for name, array in arrays.items()}
+
+
+def initial_bounds(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
+    """How far first weights (outputs, inputs) reach, times sqrt(inputs), for the trace."""
+    return {
+        f"initial.{name}.bound": np.array([np.abs(weight).max() * weight.shape[1] ** 0.5], np.float32)
+        for name, weight in weights.items()
+        if name.endswith("weight")
+    }
 
 
 def named(prefix: str, arrays: Mapping[str, Array]) -> Weights:

@@ -12,7 +12,7 @@ By hand, from the repository's root:
 import time
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FIRST_LINE = time.perf_counter()
 
@@ -20,10 +20,11 @@ import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
-import torch
 from jax import Array, lax
 from jax.nn.initializers import orthogonal
+from numpy.typing import NDArray
 
+from baselines.benchmarks import ppo as work
 from baselines.benchmarks import training
 from baselines.contract import protocol
 from baselines.peers import programs_jax
@@ -33,15 +34,46 @@ from baselines.peers.networks_jax import (
     Weights,
     adam_step,
     apply,
-    arrays_of,
     fresh_adam,
+    in_jax,
+    in_numpy,
     named,
-    tensors_of,
 )
 from baselines.peers.programs_jax import Played
-from baselines.references import ppo as reference
 
 NETWORKS = ("critic", "actor")
+
+
+class Rollout(NamedTuple):
+    """Steps of all environments: (steps, environments, ...), f32; `dones[t]` is the flag before step t."""
+
+    observations: Array
+    actions: Array
+    log_probabilities: Array
+    rewards: Array
+    dones: Array
+    values: Any
+
+
+class Minibatch(NamedTuple):
+    """Rows of a rollout: observations (n, ...) f32, actions (n,) whole, the others (n,) f32."""
+
+    observations: Array
+    actions: Array
+    log_probabilities: Array
+    advantages: Array
+    returns: Array
+    values: Array
+
+
+class Losses(NamedTuple):
+    """What one update computed on its way; `gradient_norm` is that before clipping."""
+
+    loss: Array
+    policy_loss: Array
+    value_loss: Array
+    entropy: Array
+    gradient_norm: Array
 
 
 class Learner(NamedTuple):
@@ -85,6 +117,18 @@ def make_network(key: Array, name: str, inputs: int, outputs: int, gain: float) 
     return weights
 
 
+def initial_weights(agent: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
+    """Of first weights what does not depend on the draw, for the trace: Gram matrices and biases."""
+    result = {}
+    for name, weight in agent.items():
+        if name.endswith("bias"):
+            result[f"initial.{name}"] = weight
+        else:
+            rows, columns = weight.shape
+            result[f"initial.{name}.gram"] = weight @ weight.T if rows <= columns else weight.T @ weight
+    return result
+
+
 def outputs_of(agent: Weights, network: str, observations: Array) -> Array:
     """Observations (..., inputs) to a network's outputs (..., outputs)."""
     hidden = jnp.tanh(apply(agent, f"{network}.0", observations))
@@ -99,26 +143,24 @@ def values_of(agent: Weights, observations: Array) -> Array:
 
 def annealed(iteration: Array, iterations: Array) -> Array:
     """The learning rate of an iteration, counted from 1: in a straight line to 0; f64."""
-    return (1.0 - (iteration - 1.0) / iterations) * reference.LEARNING_RATE
+    return (1.0 - (iteration - 1.0) / iterations) * work.LEARNING_RATE
 
 
 def advantages_of(rewards: Array, dones: Array, values: Array, next_value: Array, next_done: Array) -> Array:
-    """Generalised advantage estimation over (steps, environments), as `reference.advantages_of`."""
+    """Generalised advantage estimation over (steps, environments), as the reference does."""
     continues = 1.0 - jnp.concatenate([dones[1:], next_done[None]])
     following = jnp.concatenate([values[1:], next_value[None]])
-    deltas = rewards + reference.GAMMA * following * continues - values
+    deltas = rewards + work.GAMMA * following * continues - values
 
     def back(last: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
         delta, going_on = step
-        last = delta + reference.GAMMA * reference.GAE_LAMBDA * going_on * last
+        last = delta + work.GAMMA * work.GAE_LAMBDA * going_on * last
         return last, last
 
     return lax.scan(back, jnp.zeros_like(next_value), (deltas, continues), reverse=True)[1]
 
 
-def update(
-    learner: Learner, batch: reference.Minibatch, rate: Array | float
-) -> tuple[Learner, reference.Losses, Weights]:
+def update(learner: Learner, batch: Minibatch, rate: Array | float) -> tuple[Learner, Losses, Weights]:
     """One gradient step on the clipped surrogate, the clipped value loss and the entropy; its clipped gradients."""
 
     def loss_of(agent: Weights) -> tuple[Array, tuple[Array, Array, Array]]:
@@ -127,14 +169,14 @@ def update(
         ratio = jnp.exp(jnp.where(taken, logs, 0).sum(axis=1) - batch.log_probabilities)
         # XLA adds one number after another. In f32 a mean of numbers that nearly cancel would keep too few digits.
         exact = batch.advantages.astype(jnp.float64)
-        normalised = (exact - exact.mean()) / (jnp.std(exact, ddof=1) + reference.ADVANTAGE_EPSILON)
+        normalised = (exact - exact.mean()) / (jnp.std(exact, ddof=1) + work.ADVANTAGE_EPSILON)
         advantages = normalised.astype(jnp.float32)
-        clipped_ratio = jnp.clip(ratio, 1 - reference.CLIP, 1 + reference.CLIP)
+        clipped_ratio = jnp.clip(ratio, 1 - work.CLIP, 1 + work.CLIP)
         losses = jnp.maximum(-advantages * ratio, -advantages * clipped_ratio)
         policy_loss = losses.mean(dtype=jnp.float64).astype(jnp.float32)
 
         values = values_of(agent, batch.observations)
-        moved = jnp.clip(values - batch.values, -reference.CLIP, reference.CLIP)
+        moved = jnp.clip(values - batch.values, -work.CLIP, work.CLIP)
         unclipped, clipped = (
             jnp.square(values - batch.returns),
             jnp.square(batch.values + moved - batch.returns),
@@ -142,25 +184,23 @@ def update(
         value_loss = 0.5 * jnp.maximum(unclipped, clipped).mean()
 
         entropy = -(jnp.exp(logs) * logs).sum(axis=1).mean()
-        loss = (
-            policy_loss - reference.ENTROPY_COEFFICIENT * entropy + value_loss * reference.VALUE_COEFFICIENT
-        )
+        loss = policy_loss - work.ENTROPY_COEFFICIENT * entropy + value_loss * work.VALUE_COEFFICIENT
         return loss, (policy_loss, value_loss, entropy)
 
     (loss, (policy_loss, value_loss, entropy)), gradients = jax.value_and_grad(loss_of, has_aux=True)(
         learner.agent
     )
     norm = jnp.sqrt(sum(jnp.square(each).sum() for each in jax.tree.leaves(gradients)))
-    share = jnp.minimum(1.0, reference.GRADIENT_NORM / (norm + 1e-6))
+    share = jnp.minimum(1.0, work.GRADIENT_NORM / (norm + 1e-6))
     gradients = jax.tree.map(lambda gradient: gradient * share, gradients)
-    agent, adam = adam_step(learner.agent, gradients, learner.adam, rate, reference.ADAM_EPSILON)
-    return Learner(agent, adam), reference.Losses(loss, policy_loss, value_loss, entropy, norm), gradients
+    agent, adam = adam_step(learner.agent, gradients, learner.adam, rate, work.ADAM_EPSILON)
+    return Learner(agent, adam), Losses(loss, policy_loss, value_loss, entropy, norm), gradients
 
 
 class Course:
     """The training of a case, as functions that JAX compiles."""
 
-    def __init__(self, parameters: reference.Parameters) -> None:
+    def __init__(self, parameters: work.Parameters) -> None:
         self.game = Game(parameters.environment)
         if not isinstance(self.game.space, gym.spaces.Discrete):
             protocol.refuse(
@@ -219,7 +259,7 @@ class Course:
 
     def act(
         self, key: Array, agent: Weights, state: State, numbers: Numbers
-    ) -> tuple[State, reference.Rollout, Played]:
+    ) -> tuple[State, Rollout, Played]:
         """A rollout."""
         shape = (self.parameters.rollout_steps, self.parameters.environments, self.actions)
         # The largest of the log-probabilities with such noise is a draw from them.
@@ -227,14 +267,14 @@ class Course:
 
         def step(
             carry: tuple[Play, Array, Array], noise: Array
-        ) -> tuple[tuple[Play, Array, Array], tuple[reference.Rollout, Played]]:
+        ) -> tuple[tuple[Play, Array, Array], tuple[Rollout, Played]]:
             plays, done, environment_steps = carry
             observations = jax.vmap(self.game.observe)(plays)
             logs = jax.nn.log_softmax(outputs_of(agent, "actor", observations))
             actions = (logs + noise).argmax(axis=1)
             taken = jnp.arange(self.actions) == actions[:, None]
             plays, seen = jax.vmap(self.game.advance, in_axes=(0, 0, None))(plays, actions, numbers)
-            rollout = reference.Rollout(
+            rollout = Rollout(
                 observations=observations,
                 actions=actions.astype(jnp.uint8),
                 log_probabilities=jnp.where(taken, logs, 0).sum(axis=1),
@@ -252,11 +292,11 @@ class Course:
         rollout = rollout._replace(values=values_of(agent, rollout.observations))
         return state._replace(plays=plays, done=done, environment_steps=environment_steps), rollout, played
 
-    def look_back(self, agent: Weights, state: State, rollout: reference.Rollout) -> reference.Minibatch:
+    def look_back(self, agent: Weights, state: State, rollout: Rollout) -> Minibatch:
         """All rows of a rollout, with their advantages and returns."""
         next_value = values_of(agent, jax.vmap(self.game.observe)(state.plays))
         advantages = advantages_of(rollout.rewards, rollout.dones, rollout.values, next_value, state.done)
-        rows = reference.Minibatch(
+        rows = Minibatch(
             observations=rollout.observations,
             actions=rollout.actions,
             log_probabilities=rollout.log_probabilities,
@@ -264,16 +304,16 @@ class Course:
             returns=advantages + rollout.values,
             values=rollout.values,
         )
-        return reference.Minibatch(*(each.reshape(-1, *each.shape[2:]) for each in rows))
+        return Minibatch(*(each.reshape(-1, *each.shape[2:]) for each in rows))
 
-    def learn(self, key: Array, learner: Learner, flat: reference.Minibatch, rate: Array) -> Learner:
+    def learn(self, key: Array, learner: Learner, flat: Minibatch, rate: Array) -> Learner:
         """All epochs over a rollout, each in an order of its own."""
         shape = (self.parameters.epochs, self.parameters.rollout_rows)
         updates = self.parameters.epochs * self.parameters.minibatches
         order = jnp.argsort(jax.random.bits(key, shape), axis=1).reshape(updates, -1)
 
         def minibatch(learner: Learner, chosen: Array) -> tuple[Learner, None]:
-            batch = reference.Minibatch(*(each[chosen] for each in flat))
+            batch = Minibatch(*(each[chosen] for each in flat))
             return update(learner, batch, rate)[0], None
 
         learned: Learner = lax.scan(minibatch, learner, order)[0]
@@ -281,7 +321,7 @@ class Course:
 
 
 @cache
-def compiled(parameters: reference.Parameters) -> tuple[Course, programs_jax.Programs]:
+def compiled(parameters: work.Parameters) -> tuple[Course, programs_jax.Programs]:
     """The training of a case, and its programs."""
     course = Course(parameters)
     arguments = (np.uint32(0), generators_of(0, parameters.environments), course.numbers())
@@ -294,12 +334,12 @@ def generators_of(seed: int, count: int) -> Generator:
     return Generator(*(np.stack(words) for words in zip(*each, strict=True)))
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train an agent."""
     course, programs = compiled(parameters)
     generators = generators_of(seed, parameters.environments)
     begun = jax.block_until_ready(programs.begin(np.uint32(seed), generators, programs.numbers))
-    first_weights = tensors_of(begun[0].agent)
+    first_weights = in_numpy(begun[0].agent)
 
     started = time.perf_counter()
     done = jax.block_until_ready(programs.train(begun, programs.numbers))
@@ -323,27 +363,27 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         environment_steps=int(state.environment_steps),
         gradient_steps=int(learner.adam.steps),
         episodes=programs_jax.episodes(ends, totals),
-        weights=tensors_of(learner.agent),
-        trace=tensors_of(trace) | reference.initial_weights(reference.given_agent(first_weights)),
+        weights=in_numpy(learner.agent),
+        trace=in_numpy(trace) | initial_weights(first_weights),
         logs=programs_jax.logs(course.game.space, actions, ends, seed),
     )
 
 
-def parity(given: Mapping[str, torch.Tensor], updates: int) -> dict[str, torch.Tensor]:
-    """As `reference.parity`, without `exact.*`."""
-    arrays = arrays_of(given)
+def parity(given: Mapping[str, NDArray[Any]], updates: int) -> dict[str, NDArray[Any]]:
+    """As the reference's, without `exact.*`."""
+    arrays = in_jax(given)
     agent = {name: array for name, array in arrays.items() if name.partition(".")[0] in NETWORKS}
     of_rollout = ("rewards", "dones", "values", "next_value", "next_done")
     advantages = jax.jit(advantages_of)(*(arrays[f"rollout.{name}"] for name in of_rollout))
     result = {"advantages": advantages, "returns": advantages + arrays["rollout.values"]}
     learner, one_update = Learner(agent, fresh_adam(agent)), jax.jit(update)
     for index in range(updates):
-        batch = reference.Minibatch(**{name: arrays[name][index] for name in reference.Minibatch._fields})
-        learner, losses, gradients = one_update(learner, batch, reference.LEARNING_RATE)
+        batch = Minibatch(**{name: arrays[name][index] for name in Minibatch._fields})
+        learner, losses, gradients = one_update(learner, batch, work.LEARNING_RATE)
         if index == 0:
             result |= losses._asdict() | named("gradient", gradients) | named("parameter", learner.agent)
-    return tensors_of(result | named("after", learner.agent))
+    return in_numpy(result | named("after", learner.agent))
 
 
 if __name__ == "__main__":
-    programs_jax.main("ppo_jax", __doc__, reference, programs_jax.Way(compiled, train, parity), FIRST_LINE)
+    programs_jax.main("ppo_jax", __doc__, work, programs_jax.Way(compiled, train, parity), FIRST_LINE)

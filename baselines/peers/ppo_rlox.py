@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rlox.algorithms.ppo import PPO
 
+from baselines.benchmarks import ppo as work
 from baselines.benchmarks import training
-from baselines.peers import counting, serving
-from baselines.references import ppo as reference
+from baselines.benchmarks.training_in_pytorch import PYTORCH
+from baselines.peers import counting, counting_in_pytorch, serving
 
 
 class Recorded:
@@ -51,7 +52,7 @@ class Recorded:
         return counting.episodes_of(lengths, returns)
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
     agent = PPO(
         parameters.environment,
@@ -60,16 +61,16 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         n_steps=parameters.rollout_steps,
         n_epochs=parameters.epochs,
         batch_size=parameters.rollout_rows // parameters.minibatches,
-        learning_rate=reference.LEARNING_RATE,
-        clip_eps=reference.CLIP,
-        vf_coef=reference.VALUE_COEFFICIENT,
-        ent_coef=reference.ENTROPY_COEFFICIENT,
-        max_grad_norm=reference.GRADIENT_NORM,
-        gamma=reference.GAMMA,
-        gae_lambda=reference.GAE_LAMBDA,
+        learning_rate=work.LEARNING_RATE,
+        clip_eps=work.CLIP,
+        vf_coef=work.VALUE_COEFFICIENT,
+        ent_coef=work.ENTROPY_COEFFICIENT,
+        max_grad_norm=work.GRADIENT_NORM,
+        gamma=work.GAMMA,
+        gae_lambda=work.GAE_LAMBDA,
     )
     environments = agent.collector.env = Recorded(agent.collector.env)
-    gradient_steps = counting.GradientSteps(agent.optimizer)
+    gradient_steps = counting_in_pytorch.GradientSteps(agent.optimizer)
     started = time.perf_counter()
     agent.train(parameters.iterations * parameters.rollout_rows)
     ended = time.perf_counter()
@@ -86,4 +87,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    serving.main("ppo_rlox", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)
+    serving.main("ppo_rlox", __doc__, work.Parameters, work.BY_HAND, train, FIRST_LINE, PYTORCH)

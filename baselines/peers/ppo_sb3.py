@@ -15,19 +15,20 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from baselines.benchmarks import ppo as work
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import Logged, log_of
-from baselines.peers import counting, serving
-from baselines.references import ppo as reference
+from baselines.benchmarks.training_in_pytorch import PYTORCH
+from baselines.peers import counting, counting_in_pytorch, serving
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
     monitors = [Monitor(Logged(gym.make(parameters.environment))) for _ in range(parameters.environments)]
 
     def learning_rate(remaining: float) -> float:
         """Its progress is read after a rollout, when that share of the steps is gone already."""
-        return reference.LEARNING_RATE * (remaining + 1 / parameters.iterations)
+        return work.LEARNING_RATE * (remaining + 1 / parameters.iterations)
 
     model = PPO(
         "MlpPolicy",
@@ -36,22 +37,22 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         n_steps=parameters.rollout_steps,
         batch_size=parameters.rollout_rows // parameters.minibatches,
         n_epochs=parameters.epochs,
-        gamma=reference.GAMMA,
-        gae_lambda=reference.GAE_LAMBDA,
-        clip_range=reference.CLIP,
-        clip_range_vf=reference.CLIP,
-        ent_coef=reference.ENTROPY_COEFFICIENT,
+        gamma=work.GAMMA,
+        gae_lambda=work.GAE_LAMBDA,
+        clip_range=work.CLIP,
+        clip_range_vf=work.CLIP,
+        ent_coef=work.ENTROPY_COEFFICIENT,
         # Its value loss has no half inside.
-        vf_coef=reference.VALUE_COEFFICIENT / 2,
-        max_grad_norm=reference.GRADIENT_NORM,
+        vf_coef=work.VALUE_COEFFICIENT / 2,
+        max_grad_norm=work.GRADIENT_NORM,
         policy_kwargs={
             "net_arch": {"pi": [64, 64], "vf": [64, 64]},
-            "optimizer_kwargs": {"eps": reference.ADAM_EPSILON},
+            "optimizer_kwargs": {"eps": work.ADAM_EPSILON},
         },
         seed=seed,
         device="cpu",
     )
-    gradient_steps = counting.GradientSteps(model.policy.optimizer)
+    gradient_steps = counting_in_pytorch.GradientSteps(model.policy.optimizer)
     started = time.perf_counter()
     model.learn(total_timesteps=parameters.iterations * parameters.rollout_rows, log_interval=None)
     ended = time.perf_counter()
@@ -71,4 +72,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    serving.main("ppo_sb3", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)
+    serving.main("ppo_sb3", __doc__, work.Parameters, work.BY_HAND, train, FIRST_LINE, PYTORCH)

@@ -21,13 +21,15 @@ from torchrl.modules import OneHotCategorical, ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
+from baselines.benchmarks import ppo as work
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import Logged
-from baselines.peers import counting, serving
+from baselines.benchmarks.training_in_pytorch import PYTORCH
+from baselines.peers import counting_in_pytorch, serving
 from baselines.references import ppo as reference
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
     logged = [Logged(gym.make(parameters.environment)) for _ in range(parameters.environments)]
     # It makes one more than it steps, to see what they are like.
@@ -49,19 +51,17 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         default_interaction_type=ExplorationType.RANDOM,
     )
     critic = ValueOperator(agent["critic"], in_keys=["observation"])
-    advantages = GAE(
-        gamma=reference.GAMMA, lmbda=reference.GAE_LAMBDA, value_network=critic, average_gae=False
-    )
+    advantages = GAE(gamma=work.GAMMA, lmbda=work.GAE_LAMBDA, value_network=critic, average_gae=False)
     loss_module = ClipPPOLoss(
         actor_network=actor,
         critic_network=critic,
-        clip_epsilon=reference.CLIP,
+        clip_epsilon=work.CLIP,
         loss_critic_type="l2",
-        entropy_coeff=reference.ENTROPY_COEFFICIENT,
+        entropy_coeff=work.ENTROPY_COEFFICIENT,
         # Its value loss has no half inside.
-        critic_coeff=reference.VALUE_COEFFICIENT / 2,
+        critic_coeff=work.VALUE_COEFFICIENT / 2,
         normalize_advantage=True,
-        clip_value=reference.CLIP,
+        clip_value=work.CLIP,
     )
     optimizer = reference.make_optimizer(agent)
     buffer = TensorDictReplayBuffer(
@@ -76,8 +76,8 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         total_frames=parameters.iterations * parameters.rollout_rows,
         auto_register_policy_transforms=False,
     )
-    gradient_steps = counting.GradientSteps(optimizer)
-    finished = counting.Finished()
+    gradient_steps = counting_in_pytorch.GradientSteps(optimizer)
+    finished = counting_in_pytorch.Finished()
     environment_steps = 0
 
     started = time.perf_counter()
@@ -94,7 +94,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
                 loss = losses["loss_objective"] + losses["loss_critic"] + losses["loss_entropy"]
                 optimizer.zero_grad()
                 loss.backward()
-                nn.utils.clip_grad_norm_(agent.parameters(), reference.GRADIENT_NORM)
+                nn.utils.clip_grad_norm_(agent.parameters(), work.GRADIENT_NORM)
                 optimizer.step()
     ended = time.perf_counter()
     collector.shutdown()
@@ -111,4 +111,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    serving.main("ppo_torchrl", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)
+    serving.main("ppo_torchrl", __doc__, work.Parameters, work.BY_HAND, train, FIRST_LINE, PYTORCH)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import jax
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from baselines.benchmarks import training
@@ -60,16 +59,16 @@ class Way(NamedTuple):
     compiled: Callable[[Any], object]
     """Compiles the programs for parameters, once."""
     train: Callable[[Any, int], training.Trained]
-    parity: Callable[[Mapping[str, torch.Tensor], int], dict[str, torch.Tensor]]
+    parity: Callable[[Mapping[str, NDArray[Any]], int], dict[str, NDArray[Any]]]
 
 
-def main(name: str, description: str | None, reference: Any, way: Way, first_line: float) -> None:
+def main(name: str, description: str | None, work: Any, way: Way, first_line: float) -> None:
     """Serve the case asked for.
 
     Args:
         name: the file's, which names the folder of a run by hand.
         description: what ``--help`` says.
-        reference: the module of the reference, which has the parameters.
+        work: the benchmark's module, which has the parameters.
         way: how it trains.
         first_line: ``time.perf_counter`` at the first line of the algorithm's file.
     """
@@ -84,8 +83,8 @@ def main(name: str, description: str | None, reference: Any, way: Way, first_lin
         training.Algorithm(
             name=name,
             description=description,
-            parameters=reference.Parameters,
-            by_hand=reference.BY_HAND,
+            parameters=work.Parameters,
+            by_hand=work.BY_HAND,
             variant=variant,
         ),
         first_line,

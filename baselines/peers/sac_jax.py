@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from functools import cache
 from math import log, pi
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FIRST_LINE = time.perf_counter()
 
@@ -21,9 +21,10 @@ import gymnasium as gym
 import jax
 import jax.numpy as jnp
 import numpy as np
-import torch
 from jax import Array, lax
+from numpy.typing import NDArray
 
+from baselines.benchmarks import sac as work
 from baselines.benchmarks import training
 from baselines.contract import protocol
 from baselines.peers import programs_jax
@@ -33,15 +34,15 @@ from baselines.peers.networks_jax import (
     Weights,
     adam_step,
     apply,
-    arrays_of,
     fresh_adam,
+    in_jax,
+    in_numpy,
+    initial_bounds,
     linear,
     named,
-    tensors_of,
 )
 from baselines.peers.programs_jax import Played
 from baselines.peers.ring_jax import Batch, Layout, Ring
-from baselines.references import sac as reference
 
 HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
 
@@ -104,7 +105,7 @@ class Learnt(NamedTuple):
 
 def make_actor(key: Array, observation: int, actions: int) -> Weights:
     """The actor's first weights."""
-    keys, hidden = jax.random.split(key, 4), reference.HIDDEN
+    keys, hidden = jax.random.split(key, 4), work.HIDDEN
     return (
         linear(keys[0], "fc1", observation, hidden)
         | linear(keys[1], "fc2", hidden, hidden)
@@ -115,7 +116,7 @@ def make_actor(key: Array, observation: int, actions: int) -> Weights:
 
 def make_critic(key: Array, inputs: int) -> Weights:
     """A critic's first weights."""
-    keys, hidden = jax.random.split(key, 3), reference.HIDDEN
+    keys, hidden = jax.random.split(key, 3), work.HIDDEN
     return (
         linear(keys[0], "fc1", inputs, hidden)
         | linear(keys[1], "fc2", hidden, hidden)
@@ -134,8 +135,8 @@ def policy(actor: Weights, observations: Array) -> tuple[Array, Array]:
     hidden = jax.nn.relu(apply(actor, "fc1", observations))
     hidden = jax.nn.relu(apply(actor, "fc2", hidden))
     log_std = jnp.tanh(apply(actor, "fc_logstd", hidden))
-    half = 0.5 * (reference.LOG_STD_MAX - reference.LOG_STD_MIN)
-    return apply(actor, "fc_mean", hidden), reference.LOG_STD_MIN + half * (log_std + 1)
+    half = 0.5 * (work.LOG_STD_MAX - work.LOG_STD_MIN)
+    return apply(actor, "fc_mean", hidden), work.LOG_STD_MIN + half * (log_std + 1)
 
 
 def sample(actor: Weights, bounds: Bounds, observations: Array, noise: Array) -> tuple[Array, Array]:
@@ -148,7 +149,7 @@ def sample(actor: Weights, bounds: Bounds, observations: Array, noise: Array) ->
     slope = 4 * decay / jnp.square(1 + decay)
     # The density of the noise, put in simply.
     log_density = -0.5 * jnp.square(noise) - log_std - HALF_LOG_TWO_PI
-    correction = jnp.log(bounds.scale * slope + reference.LOG_EPSILON)
+    correction = jnp.log(bounds.scale * slope + work.LOG_EPSILON)
     return squashed * bounds.scale + bounds.bias, (log_density - correction).sum(axis=-1)
 
 
@@ -162,7 +163,7 @@ def value_of(critics: Weights, name: str, rows: Array) -> Array:
 def smaller_value(critics: Weights, observations: Array, actions: Array) -> Array:
     """The smaller of both critics' values (n,)."""
     rows = jnp.concatenate([observations, actions], axis=1)
-    return jnp.minimum(*(value_of(critics, name, rows) for name in reference.CRITICS))
+    return jnp.minimum(*(value_of(critics, name, rows) for name in work.CRITICS))
 
 
 def update_critics(
@@ -173,19 +174,15 @@ def update_critics(
     following = (
         smaller_value(learner.targets, batch.next_observations, actions) - jnp.exp(learner.log_alpha) * logs
     )
-    wanted = batch.rewards + (1 - batch.terminations) * reference.GAMMA * following
+    wanted = batch.rewards + (1 - batch.terminations) * work.GAMMA * following
 
     def loss_of(critics: Weights) -> Array:
         rows = jnp.concatenate([batch.observations, batch.actions], axis=1)
-        first, second = (
-            jnp.square(value_of(critics, name, rows) - wanted).mean() for name in reference.CRITICS
-        )
+        first, second = (jnp.square(value_of(critics, name, rows) - wanted).mean() for name in work.CRITICS)
         return first + second
 
     loss, gradients = jax.value_and_grad(loss_of)(learner.critics)
-    critics, adam = adam_step(
-        learner.critics, gradients, learner.critics_adam, reference.CRITIC_LEARNING_RATE
-    )
+    critics, adam = adam_step(learner.critics, gradients, learner.critics_adam, work.CRITIC_LEARNING_RATE)
     return learner._replace(critics=critics, critics_adam=adam), loss, gradients
 
 
@@ -200,18 +197,18 @@ def update_policy(
         return (alpha * logs - smaller_value(learner.critics, observations, actions)).mean()
 
     actor_loss, gradients = jax.value_and_grad(actor_loss_of)(learner.actor)
-    actor, adam = adam_step(learner.actor, gradients, learner.actor_adam, reference.POLICY_LEARNING_RATE)
+    actor, adam = adam_step(learner.actor, gradients, learner.actor_adam, work.POLICY_LEARNING_RATE)
     learner = learner._replace(actor=actor, actor_adam=adam)
 
     _, logs = sample(actor, bounds, observations, fresh)
-    target = reference.target_entropy(fresh.shape[-1])
+    target = work.target_entropy(fresh.shape[-1])
 
     def alpha_loss_of(log_alpha: Array) -> Array:
         return (-jnp.exp(log_alpha) * (logs + target)).mean()
 
     alpha_loss, gradient = jax.value_and_grad(alpha_loss_of)(learner.log_alpha)
     log_alpha, adam = adam_step(
-        learner.log_alpha, gradient, learner.temperature_adam, reference.ALPHA_LEARNING_RATE
+        learner.log_alpha, gradient, learner.temperature_adam, work.ALPHA_LEARNING_RATE
     )
     learner = learner._replace(log_alpha=log_alpha, temperature_adam=adam)
     return learner, Round(actor_loss, alpha_loss, jnp.exp(log_alpha), gradients, gradient)
@@ -220,7 +217,7 @@ def update_policy(
 def move_targets(learner: Learner) -> Learner:
     """Move the target critics a little towards the critics."""
     moved = jax.tree.map(
-        lambda one, other: reference.TAU * one + (1 - reference.TAU) * other, learner.critics, learner.targets
+        lambda one, other: work.TAU * one + (1 - work.TAU) * other, learner.critics, learner.targets
     )
     return learner._replace(targets=moved)
 
@@ -228,15 +225,15 @@ def move_targets(learner: Learner) -> Learner:
 class Course:
     """The training of a case, as functions that JAX compiles."""
 
-    def __init__(self, parameters: reference.Parameters) -> None:
+    def __init__(self, parameters: work.Parameters) -> None:
         self.game = Game(parameters.environment)
         space = self.game.space
         if not isinstance(space, gym.spaces.Box):
             protocol.refuse(f"this SAC needs continuous actions, not {space}; name another environment")
         self.low, self.high = space.low, space.high
-        self.bounds = Bounds(*(each.numpy() for each in reference.bounds_of(space)))
+        self.bounds = Bounds((space.high - space.low) / 2, (space.high + space.low) / 2)
         self.parameters = parameters
-        self.layout = Layout(reference.BUFFER_SIZE, self.game.observation, len(space.low))
+        self.layout = Layout(work.BUFFER_SIZE, self.game.observation, len(space.low))
         self.steps_before = min(parameters.steps, parameters.learning_starts + 1)
         self.updates = parameters.steps - self.steps_before
 
@@ -248,7 +245,7 @@ class Course:
         """The first weights, and the first episode."""
         key, of_actor, *of_critics = jax.random.split(jax.random.key(seed), 4)
         critics: Weights = {}
-        for of_critic, name in zip(of_critics, reference.CRITICS, strict=True):
+        for of_critic, name in zip(of_critics, work.CRITICS, strict=True):
             critics |= named(name, make_critic(of_critic, self.layout.observation + self.layout.action))
         actor = make_actor(of_actor, self.layout.observation, self.layout.action)
         learner = make_learner(actor, critics, jax.tree.map(jnp.copy, critics), jnp.zeros(1, jnp.float32))
@@ -282,7 +279,7 @@ class Course:
             state, played = self.step(state, self.act(learner.actor, state, noise), numbers)
             step, rows = state.step - 1, self.layout.count(state.step)
             chosen = jax.random.randint(of_rows, (self.parameters.batch,), 0, rows, jnp.int32)
-            of_policy = step % reference.POLICY_FREQUENCY == 0
+            of_policy = step % work.POLICY_FREQUENCY == 0
             learner = self.update(learner, self.layout.batch(state.ring.rows[chosen]), of_noise, of_policy)
             return (learner, state), (played, Learnt(step, rows, of_policy))
 
@@ -304,7 +301,7 @@ class Course:
 
     def update(self, learner: Learner, batch: Batch, key: Array, of_policy: Array) -> Learner:
         """One update of the critics, at every second step as many of actor and temperature, and one of the targets."""
-        shape = (1 + 2 * reference.POLICY_FREQUENCY, self.parameters.batch, self.layout.action)
+        shape = (1 + 2 * work.POLICY_FREQUENCY, self.parameters.batch, self.layout.action)
         following, *others = jax.random.normal(key, shape, jnp.float32)
         learner, _, _ = update_critics(learner, self.bounds, batch, following)
 
@@ -317,18 +314,19 @@ class Course:
 
 
 @cache
-def compiled(parameters: reference.Parameters) -> tuple[Course, programs_jax.Programs]:
+def compiled(parameters: work.Parameters) -> tuple[Course, programs_jax.Programs]:
     """The training of a case, and its programs."""
     course = Course(parameters)
     arguments = (np.uint32(0), seeded(0), course.numbers())
     return course, programs_jax.compiled(course.begin, course.train, *arguments)
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train an actor."""
     course, programs = compiled(parameters)
     begun = jax.block_until_ready(programs.begin(np.uint32(seed), seeded(seed), programs.numbers))
-    first_weights = tensors_of(weights_of(begun[0]))
+    # The targets begin as the critics.
+    first_weights = in_numpy(named("actor", begun[0].actor) | begun[0].critics)
 
     started = time.perf_counter()
     done = jax.block_until_ready(programs.train(begun, programs.numbers))
@@ -337,7 +335,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
     played, learnt = jax.tree.map(np.asarray, kept)
     actions, ends, totals = (np.concatenate(column)[:, None] for column in zip(*played, strict=True))
     updates = len(learnt.steps)
-    rounds = np.repeat(learnt.steps[learnt.of_policy], reference.POLICY_FREQUENCY)
+    rounds = np.repeat(learnt.steps[learnt.of_policy], work.POLICY_FREQUENCY)
     trace = {
         "update_steps": learnt.steps.astype(np.int64),
         "policy_steps": rounds.astype(np.int64),
@@ -354,8 +352,8 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         environment_steps=int(state.step),
         gradient_steps=int(learner.critics_adam.steps),
         episodes=programs_jax.episodes(ends, totals),
-        weights=tensors_of(weights_of(learner)),
-        trace=tensors_of(trace) | reference.initial_bounds(reference.given_networks(first_weights)),
+        weights=in_numpy(weights_of(learner)),
+        trace=in_numpy(trace) | initial_bounds(first_weights),
         logs=programs_jax.logs(course.game.space, actions, ends, seed),
     )
 
@@ -366,9 +364,9 @@ def weights_of(learner: Learner) -> Weights:
     return named("actor", learner.actor) | learner.critics | targets | {"log_alpha": learner.log_alpha}
 
 
-def parity(given: Mapping[str, torch.Tensor], updates: int) -> dict[str, torch.Tensor]:
-    """As `reference.parity`, without `exact.*`."""
-    arrays = arrays_of(given)
+def parity(given: Mapping[str, NDArray[Any]], updates: int) -> dict[str, NDArray[Any]]:
+    """As the reference's, without `exact.*`."""
+    arrays = in_jax(given)
 
     def network(name: str) -> Weights:
         return {
@@ -376,11 +374,11 @@ def parity(given: Mapping[str, torch.Tensor], updates: int) -> dict[str, torch.T
         }
 
     def both(suffix: str) -> Weights:
-        one, other = (named(name, network(f"{name}{suffix}")) for name in reference.CRITICS)
+        one, other = (named(name, network(f"{name}{suffix}")) for name in work.CRITICS)
         return one | other
 
     learner = make_learner(network("actor"), both(""), both("_target"), arrays["log_alpha"])
-    bounds = Bounds(np.full(1, reference.PARITY_SCALE, np.float32), np.zeros(1, np.float32))
+    bounds = Bounds(np.full(1, work.PARITY_SCALE, np.float32), np.zeros(1, np.float32))
     critics_update, policy_update = (
         jax.jit(lambda learner, *data, update=each: update(learner, bounds, *data))
         for each in (update_critics, update_policy)
@@ -391,7 +389,7 @@ def parity(given: Mapping[str, torch.Tensor], updates: int) -> dict[str, torch.T
         batch = Batch(**{name: arrays[name][index] for name in Batch._fields})
         learner, loss, gradients = critics_update(learner, batch, arrays["noise.next"][index])
         found = {"qf_loss": loss} | named("gradient", gradients)
-        for turn in range(reference.POLICY_FREQUENCY if index % reference.POLICY_FREQUENCY == 0 else 0):
+        for turn in range(work.POLICY_FREQUENCY if index % work.POLICY_FREQUENCY == 0 else 0):
             noise = (arrays[f"noise.{name}"][index, turn] for name in ("policy", "alpha"))
             learner, one = policy_update(learner, batch.observations, *noise)
             if turn == 0:
@@ -401,8 +399,8 @@ def parity(given: Mapping[str, torch.Tensor], updates: int) -> dict[str, torch.T
         learner = targets_update(learner)
         if index == 0:
             result = found | named("parameter", weights_of(learner))
-    return tensors_of(result | named("after", weights_of(learner)))
+    return in_numpy(result | named("after", weights_of(learner)))
 
 
 if __name__ == "__main__":
-    programs_jax.main("sac_jax", __doc__, reference, programs_jax.Way(compiled, train, parity), FIRST_LINE)
+    programs_jax.main("sac_jax", __doc__, work, programs_jax.Way(compiled, train, parity), FIRST_LINE)

@@ -11,28 +11,29 @@ FIRST_LINE = time.perf_counter()
 
 from rlox.algorithms.sac import SAC
 
+from baselines.benchmarks import sac as work
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import log_of
-from baselines.peers import counting, serving
-from baselines.references import sac as reference
+from baselines.benchmarks.training_in_pytorch import PYTORCH
+from baselines.peers import counting, counting_in_pytorch, serving
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent; a gradient step is one of the critics'."""
     environment = counting.recorded(parameters.environment, seed, parameters.steps)
     agent = SAC(
         environment,
-        buffer_size=reference.BUFFER_SIZE,
+        buffer_size=work.BUFFER_SIZE,
         # It has one for all of its optimisers.
-        learning_rate=reference.POLICY_LEARNING_RATE,
+        learning_rate=work.POLICY_LEARNING_RATE,
         batch_size=parameters.batch,
-        tau=reference.TAU,
-        gamma=reference.GAMMA,
+        tau=work.TAU,
+        gamma=work.GAMMA,
         # It begins at that step, not after it.
         learning_starts=parameters.learning_starts + 1,
-        hidden=reference.HIDDEN,
+        hidden=work.HIDDEN,
     )
-    gradient_steps = counting.GradientSteps(agent.critic1_optimizer)
+    gradient_steps = counting_in_pytorch.GradientSteps(agent.critic1_optimizer)
     started = time.perf_counter()
     agent.train(parameters.steps)
     ended = time.perf_counter()
@@ -49,4 +50,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    serving.main("sac_rlox", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)
+    serving.main("sac_rlox", __doc__, work.Parameters, work.BY_HAND, train, FIRST_LINE, PYTORCH)

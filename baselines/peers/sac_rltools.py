@@ -18,14 +18,13 @@ from typing import Any, TypeVar
 
 import gymnasium as gym
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from baselines.benchmarks import sac as work
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import ActionLog
 from baselines.contract import protocol
 from baselines.peers import serving
-from baselines.references import sac as reference
 
 ENVIRONMENT = "Pendulum-v1"
 # Of one episode, none of which terminates.
@@ -35,7 +34,7 @@ OBSERVATION, ACTION = 3, 1
 Number = TypeVar("Number", bound=np.generic)
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent; a gradient step is one of the critics'."""
     if parameters.environment != ENVIRONMENT:
         protocol.refuse(f"this program has no {parameters.environment}; name {ENVIRONMENT}")
@@ -65,9 +64,9 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
     return trained
 
 
-def _library(parameters: reference.Parameters) -> ctypes.CDLL:
+def _library(parameters: work.Parameters) -> ctypes.CDLL:
     """The program of these sizes, and the types of its functions."""
-    sizes = f"{reference.HIDDEN}-{parameters.batch}-{parameters.learning_starts}"
+    sizes = f"{work.HIDDEN}-{parameters.batch}-{parameters.learning_starts}"
     # Importing the package would look for a compiler.
     package = importlib.util.find_spec("rltools")
     if package is None or package.origin is None:
@@ -113,23 +112,22 @@ def _episodes(rewards: NDArray[np.float64], resets: NDArray[np.int64]) -> list[t
     ]
 
 
-def _actor(library: ctypes.CDLL, agent: int) -> dict[str, torch.Tensor]:
+def _actor(library: ctypes.CDLL, agent: int) -> dict[str, NDArray[np.float32]]:
     """The actor's weights under the reference's names."""
-    hidden = reference.HIDDEN
+    hidden = work.HIDDEN
     shapes = {"fc1": (hidden, OBSERVATION), "fc2": (hidden, hidden), "head": (2 * ACTION, hidden)}
     numbers = np.empty(sum(outputs * (inputs + 1) for outputs, inputs in shapes.values()), np.float32)
     library.training_actor(agent, _pointer(numbers, c_float))
-    weights: dict[str, torch.Tensor] = {}
+    weights: dict[str, NDArray[np.float32]] = {}
     for name, (outputs, inputs) in shapes.items():
         weight, bias, numbers = np.split(numbers, [outputs * inputs, outputs * (inputs + 1)])
-        weights |= {f"{name}.weight": torch.from_numpy(weight.reshape(outputs, inputs).copy())}
-        weights |= {f"{name}.bias": torch.from_numpy(bias.copy())}
+        weights |= {f"{name}.weight": weight.reshape(outputs, inputs), f"{name}.bias": bias}
     # Mean and deviation come from one layer.
     for part in ("weight", "bias"):
-        mean, deviation = weights.pop(f"head.{part}").split(ACTION)
+        mean, deviation = np.split(weights.pop(f"head.{part}"), [ACTION])
         weights |= {f"fc_mean.{part}": mean, f"fc_logstd.{part}": deviation}
     return weights
 
 
 if __name__ == "__main__":
-    serving.main("sac_rltools", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)
+    serving.main("sac_rltools", __doc__, work.Parameters, work.BY_HAND, train, FIRST_LINE)

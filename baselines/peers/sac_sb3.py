@@ -15,35 +15,36 @@ from stable_baselines3 import SAC
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
+from baselines.benchmarks import sac as work
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import Logged, log_of
-from baselines.peers import counting, serving
-from baselines.references import sac as reference
+from baselines.benchmarks.training_in_pytorch import PYTORCH
+from baselines.peers import counting, counting_in_pytorch, serving
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent; a gradient step is one of the critics'."""
     monitor = Monitor(Logged(gym.make(parameters.environment)))
     model = SAC(
         "MlpPolicy",
         DummyVecEnv([lambda: monitor]),
         # It has one for all of its optimisers.
-        learning_rate=reference.POLICY_LEARNING_RATE,
-        buffer_size=reference.BUFFER_SIZE,
+        learning_rate=work.POLICY_LEARNING_RATE,
+        buffer_size=work.BUFFER_SIZE,
         # It counts steps that are done, from 1.
         learning_starts=parameters.learning_starts + 1,
         batch_size=parameters.batch,
-        tau=reference.TAU,
-        gamma=reference.GAMMA,
+        tau=work.TAU,
+        gamma=work.GAMMA,
         train_freq=1,
         gradient_steps=1,
         ent_coef="auto",
-        target_update_interval=reference.TARGET_NETWORK_FREQUENCY,
-        policy_kwargs={"net_arch": [reference.HIDDEN, reference.HIDDEN]},
+        target_update_interval=work.TARGET_NETWORK_FREQUENCY,
+        policy_kwargs={"net_arch": [work.HIDDEN, work.HIDDEN]},
         seed=seed,
         device="cpu",
     )
-    gradient_steps = counting.GradientSteps(model.critic.optimizer)
+    gradient_steps = counting_in_pytorch.GradientSteps(model.critic.optimizer)
     started = time.perf_counter()
     model.learn(total_timesteps=parameters.steps, log_interval=None)
     ended = time.perf_counter()
@@ -60,4 +61,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    serving.main("sac_sb3", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)
+    serving.main("sac_sb3", __doc__, work.Parameters, work.BY_HAND, train, FIRST_LINE, PYTORCH)

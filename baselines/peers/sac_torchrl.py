@@ -20,13 +20,14 @@ from torchrl.envs.libs.gym import GymWrapper
 from torchrl.modules import MLP, ProbabilisticActor, TanhNormal, ValueOperator
 from torchrl.objectives import SACLoss, SoftUpdate
 
+from baselines.benchmarks import sac as work
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import Logged
-from baselines.peers import counting, serving
-from baselines.references import sac as reference
+from baselines.benchmarks.training_in_pytorch import PYTORCH
+from baselines.peers import counting_in_pytorch, serving
 
 
-def train(parameters: reference.Parameters, seed: int) -> training.Trained:
+def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent; a gradient step is one of the critics'."""
     logged = Logged(gym.make(parameters.environment))
     environment = TransformedEnv(GymWrapper(logged))
@@ -34,7 +35,7 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
     environment.append_transform(StepCounter())
     environment.set_seed(seed)
     spec = environment.full_action_spec["action"]
-    hidden = {"num_cells": [reference.HIDDEN] * 2, "activation_class": nn.ReLU}
+    hidden = {"num_cells": [work.HIDDEN] * 2, "activation_class": nn.ReLU}
     observation, actions = environment.observation_spec["observation"].shape[-1], spec.shape[-1]
     network = nn.Sequential(
         MLP(in_features=observation, out_features=2 * actions, **hidden),
@@ -61,19 +62,17 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         delay_qvalue=True,
         alpha_init=1.0,
     )
-    loss_module.make_value_estimator(gamma=reference.GAMMA)
-    target = SoftUpdate(loss_module, eps=1 - reference.TAU)
+    loss_module.make_value_estimator(gamma=work.GAMMA)
+    target = SoftUpdate(loss_module, eps=1 - work.TAU)
     rates = {
-        "loss_actor": (loss_module.actor_network_params, reference.POLICY_LEARNING_RATE),
-        "loss_qvalue": (loss_module.qvalue_network_params, reference.CRITIC_LEARNING_RATE),
+        "loss_actor": (loss_module.actor_network_params, work.POLICY_LEARNING_RATE),
+        "loss_qvalue": (loss_module.qvalue_network_params, work.CRITIC_LEARNING_RATE),
     }
     optimizers = {
         name: torch.optim.Adam(list(weights.flatten_keys().values()), lr=rate)
         for name, (weights, rate) in rates.items()
-    } | {"loss_alpha": torch.optim.Adam([loss_module.log_alpha], lr=reference.ALPHA_LEARNING_RATE)}
-    buffer = TensorDictReplayBuffer(
-        storage=LazyTensorStorage(reference.BUFFER_SIZE), batch_size=parameters.batch
-    )
+    } | {"loss_alpha": torch.optim.Adam([loss_module.log_alpha], lr=work.ALPHA_LEARNING_RATE)}
+    buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(work.BUFFER_SIZE), batch_size=parameters.batch)
     collector = Collector(
         environment,
         actor,
@@ -83,8 +82,8 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
         exploration_type=ExplorationType.RANDOM,
         auto_register_policy_transforms=False,
     )
-    gradient_steps = counting.GradientSteps(optimizers["loss_qvalue"])
-    finished = counting.Finished()
+    gradient_steps = counting_in_pytorch.GradientSteps(optimizers["loss_qvalue"])
+    finished = counting_in_pytorch.Finished()
     environment_steps = 0
 
     started = time.perf_counter()
@@ -116,4 +115,4 @@ def train(parameters: reference.Parameters, seed: int) -> training.Trained:
 
 
 if __name__ == "__main__":
-    serving.main("sac_torchrl", __doc__, reference.Parameters, reference.BY_HAND, train, FIRST_LINE)
+    serving.main("sac_torchrl", __doc__, work.Parameters, work.BY_HAND, train, FIRST_LINE, PYTORCH)

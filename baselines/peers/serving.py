@@ -15,6 +15,7 @@ def main(
     by_hand: Mapping[str, str | int],
     train: Callable[[Parameters, int], training.Trained],
     first_line: float,
+    library: training.Library = training.NUMPY,
 ) -> None:
     """Serve the case asked for by ``train``, which has no parity updates: it takes no weights from outside.
 
@@ -25,6 +26,7 @@ def main(
         by_hand: the reference's parameters for a person who names no case.
         train: the training, for parameters and a seed.
         first_line: ``time.perf_counter`` at the first line of the library's file.
+        library: whose arrays the training gives.
     """
     _keep_stdout()
     training.main(
@@ -33,7 +35,7 @@ def main(
             description=description,
             parameters=parameters,
             by_hand=by_hand,
-            variant=training.Variant(train=train, parity=None),
+            variant=training.Variant(train=train, parity=None, library=library),
         ),
         first_line,
     )

@@ -26,45 +26,25 @@ import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from torch import Tensor, nn
 
-from baselines.benchmarks import training
+from baselines.benchmarks import training, training_in_pytorch
 from baselines.benchmarks.action_log import Logged, logs_of
+from baselines.benchmarks.dqn import (
+    BATCH_SIZE,
+    BUFFER_SIZE,
+    BY_HAND,
+    END_EPSILON,
+    EXPLORATION_FRACTION,
+    GAMMA,
+    LEARNING_RATE,
+    START_EPSILON,
+    STEPS_BETWEEN_PROGRESS,
+    TARGET_NETWORK_FREQUENCY,
+    TAU,
+    Parameters,
+)
 from baselines.benchmarks.training import Trained, Variant
 from baselines.contract import protocol
 from baselines.references.replay_buffer import Batch, ReplayBuffer, Truncations
-
-BY_HAND: Mapping[str, str | int] = {
-    "environment": "CartPole-v1",
-    "steps": 500_000,
-    "learning_starts": 10_000,
-    "train_frequency": 10,
-}
-
-LEARNING_RATE = 2.5e-4
-BUFFER_SIZE = 10_000
-GAMMA = 0.99
-TAU = 1.0
-TARGET_NETWORK_FREQUENCY = 500
-BATCH_SIZE = 128
-START_EPSILON = 1.0
-END_EPSILON = 0.05
-EXPLORATION_FRACTION = 0.5
-
-# Asking the clock at every step would show in the figures; at every thousandth it does not.
-STEPS_BETWEEN_PROGRESS = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parameters(training.Case):
-    """The case: steps of the environment, and the steps at which gradient steps are taken."""
-
-    steps: int
-    learning_starts: int
-    train_frequency: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if min(self.steps, self.train_frequency) < 1 or self.learning_starts < 0:
-            raise ValueError("'steps' and 'train_frequency' must be at least 1, 'learning_starts' at least 0")
 
 
 def make_environments(name: str, seed: int) -> VectorEnv[Any, Any, Any]:
@@ -152,19 +132,19 @@ class Trace:
     def tensors(self) -> dict[str, Tensor]:
         """The trace as it is written: whole numbers i64, epsilon f64, what a copy leaves over f32."""
         return {
-            "update_steps": training.integers(self.update_steps),
+            "update_steps": training_in_pytorch.integers(self.update_steps),
             "epsilon": torch.tensor(self.epsilon, dtype=torch.float64),
-            "copy_steps": training.integers(self.copy_steps),
+            "copy_steps": training_in_pytorch.integers(self.copy_steps),
             "copy_remainder": torch.tensor(self.copy_remainder, dtype=torch.float32),
-            "buffer_rows": training.integers(self.buffer_rows),
-            "batch_rows": training.integers(self.batch_rows),
+            "buffer_rows": training_in_pytorch.integers(self.buffer_rows),
+            "batch_rows": training_in_pytorch.integers(self.batch_rows),
         }
 
 
 def initial_bounds(online: nn.Sequential) -> dict[str, Tensor]:
     """How far the first weights reach, for the trace."""
     return {
-        f"initial.{name}.bound": training.weight_bound(parameter)
+        f"initial.{name}.bound": training_in_pytorch.weight_bound(parameter)
         for name, parameter in online.named_parameters()
         if name.endswith("weight")
     }
@@ -256,7 +236,7 @@ def parity(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
         `after.*`, the parameters after all of them; `exact.*`, the same in double precision.
     """
     result = consecutive_updates(given, updates)
-    exact = consecutive_updates(training.in_double_precision(given), updates)
+    exact = consecutive_updates(training_in_pytorch.in_double_precision(given), updates)
     return result | {
         name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
     }
@@ -303,7 +283,7 @@ if __name__ == "__main__":
             description=__doc__,
             parameters=Parameters,
             by_hand=BY_HAND,
-            variant=Variant(train=train, parity=parity),
+            variant=Variant(train=train, parity=parity, library=training_in_pytorch.PYTORCH),
         ),
         FIRST_LINE,
     )

@@ -22,10 +22,12 @@ import torch
 from baselines.benchmarks import phases, training
 from baselines.benchmarks.action_log import logs_of
 from baselines.benchmarks.phases import Layer, MakeWatch, Phase
+from baselines.benchmarks.ppo import Parameters
 from baselines.benchmarks.training import Trained, Variant
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
 from baselines.references import ppo
-from baselines.references.ppo import Minibatch, Parameters, Rollout
+from baselines.references.ppo import Minibatch, Rollout
 
 # The profiling report of rlox trained with 8 environments and two minibatches: 49,152 steps.
 BY_HAND: Mapping[str, str | int] = {
@@ -159,7 +161,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
 
 def chosen(words: frozenset[str]) -> Variant[Parameters]:
     """The training with these options."""
-    return Variant(train=partial(train, watching=phases.watch_of(words)), parity=ppo.parity)
+    return Variant(train=partial(train, watching=phases.watch_of(words)), parity=ppo.parity, library=PYTORCH)
 
 
 if __name__ == "__main__":

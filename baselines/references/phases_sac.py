@@ -19,13 +19,15 @@ import numpy as np
 import torch
 
 from baselines.benchmarks import phases, training
+from baselines.benchmarks import sac as work
 from baselines.benchmarks.action_log import logs_of
 from baselines.benchmarks.phases import Layer, MakeWatch, Phase
+from baselines.benchmarks.sac import Parameters
 from baselines.benchmarks.training import Trained, Variant
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
 from baselines.references import sac
 from baselines.references.replay_buffer import ReplayBuffer, Truncations
-from baselines.references.sac import Parameters
 
 PHASES = (
     Phase("environment", Layer.PYTHON),
@@ -54,9 +56,9 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     observation_shape = tuple(environments.single_observation_space.shape or ())
     networks = sac.make_networks(int(np.prod(observation_shape)), int(np.prod(space.shape)))
     bounds = sac.bounds_of(space)
-    temperature = sac.Temperature(torch.zeros(1), sac.target_entropy(int(np.prod(space.shape))))
+    temperature = sac.Temperature(torch.zeros(1), work.target_entropy(int(np.prod(space.shape))))
     optimizers = sac.make_optimizers(networks, temperature)
-    buffer = ReplayBuffer(sac.BUFFER_SIZE, observation_shape, space.shape, np.float32)
+    buffer = ReplayBuffer(work.BUFFER_SIZE, observation_shape, space.shape, np.float32)
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
     environment_steps = gradient_steps = 0
     episodes: list[training.Episode] = []
@@ -103,8 +105,8 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
             trace.update_steps.append(step)
             trace.buffer_rows.append(len(buffer))
             trace.batch_rows.append(len(batch.actions))
-            if step % sac.POLICY_FREQUENCY == 0:
-                for _ in range(sac.POLICY_FREQUENCY):
+            if step % work.POLICY_FREQUENCY == 0:
+                for _ in range(work.POLICY_FREQUENCY):
                     given = batch.observations
                     ended(OTHER)
                     sac.update_actor(networks, bounds, optimizers.actor, given, temperature.alpha)
@@ -113,12 +115,12 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
                     sac.update_temperature(networks, bounds, optimizers.temperature, given, temperature)
                     ended(TEMPERATURE)
             ended(OTHER)
-            if step % sac.TARGET_NETWORK_FREQUENCY == 0:
+            if step % work.TARGET_NETWORK_FREQUENCY == 0:
                 sac.move_targets(networks)
                 ended(POLYAK)
                 trace.target_steps.append(step)
 
-        if step % sac.STEPS_BETWEEN_PROGRESS == 0:
+        if step % work.STEPS_BETWEEN_PROGRESS == 0:
             progress.report(step)
         ended(OTHER)
     stopped = watch.stop(OTHER)
@@ -139,7 +141,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
 
 def chosen(words: frozenset[str]) -> Variant[Parameters]:
     """The training with these options."""
-    return Variant(train=partial(train, watching=phases.watch_of(words)), parity=sac.parity)
+    return Variant(train=partial(train, watching=phases.watch_of(words)), parity=sac.parity, library=PYTORCH)
 
 
 if __name__ == "__main__":
@@ -148,7 +150,7 @@ if __name__ == "__main__":
             name="phases-sac",
             description=__doc__,
             parameters=Parameters,
-            by_hand=sac.BY_HAND,
+            by_hand=work.BY_HAND,
             variant=chosen(frozenset()),
             options=phases.OPTION,
             chosen=chosen,

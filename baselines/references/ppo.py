@@ -27,52 +27,23 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions.categorical import Categorical
 
-from baselines.benchmarks import training
+from baselines.benchmarks import training, training_in_pytorch
 from baselines.benchmarks.action_log import Logged, logs_of
+from baselines.benchmarks.ppo import (
+    ADAM_EPSILON,
+    ADVANTAGE_EPSILON,
+    BY_HAND,
+    CLIP,
+    ENTROPY_COEFFICIENT,
+    GAE_LAMBDA,
+    GAMMA,
+    GRADIENT_NORM,
+    LEARNING_RATE,
+    VALUE_COEFFICIENT,
+    Parameters,
+)
 from baselines.benchmarks.training import Trained, Variant
 from baselines.contract import protocol
-
-BY_HAND: Mapping[str, str | int] = {
-    "environment": "CartPole-v1",
-    "environments": 4,
-    "rollout_steps": 128,
-    "minibatches": 4,
-    "epochs": 4,
-    "iterations": 976,
-}
-
-LEARNING_RATE = 2.5e-4
-ADAM_EPSILON = 1e-5
-GAMMA = 0.99
-GAE_LAMBDA = 0.95
-CLIP = 0.2
-ENTROPY_COEFFICIENT = 0.01
-VALUE_COEFFICIENT = 0.5
-GRADIENT_NORM = 0.5
-ADVANTAGE_EPSILON = 1e-8
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parameters(training.Case):
-    """The case: how long a rollout is, and how it is learned from."""
-
-    environments: int
-    rollout_steps: int
-    minibatches: int
-    epochs: int
-    iterations: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if min(self.environments, self.rollout_steps, self.minibatches, self.epochs, self.iterations) < 1:
-            raise ValueError("every number must be at least 1")
-        if self.rollout_rows % self.minibatches:
-            raise ValueError(f"'minibatches' must divide a rollout's {self.rollout_rows} steps")
-
-    @property
-    def rollout_rows(self) -> int:
-        """Steps of all environments in one rollout."""
-        return self.environments * self.rollout_steps
 
 
 class Rollout(NamedTuple):
@@ -238,9 +209,9 @@ class Trace:
         """The trace as it is written: whole numbers i64, the learning rate f64."""
         return {
             "learning_rate": torch.tensor(self.learning_rate, dtype=torch.float64),
-            "update_steps": training.integers(self.update_steps),
-            "batch_rows": training.integers(self.batch_rows),
-            "wrong_flags": training.integers([self.wrong_flags]),
+            "update_steps": training_in_pytorch.integers(self.update_steps),
+            "batch_rows": training_in_pytorch.integers(self.batch_rows),
+            "wrong_flags": training_in_pytorch.integers([self.wrong_flags]),
         }
 
 
@@ -364,7 +335,7 @@ def parity(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
         `exact.*`, the same in double precision.
     """
     result = consecutive_updates(given, updates)
-    exact = consecutive_updates(training.in_double_precision(given), updates)
+    exact = consecutive_updates(training_in_pytorch.in_double_precision(given), updates)
     return result | {
         name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
     }
@@ -422,7 +393,7 @@ if __name__ == "__main__":
             description=__doc__,
             parameters=Parameters,
             by_hand=BY_HAND,
-            variant=Variant(train=train, parity=parity),
+            variant=Variant(train=train, parity=parity, library=training_in_pytorch.PYTORCH),
         ),
         FIRST_LINE,
     )

@@ -26,53 +26,31 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from torch import Tensor, nn
 from torch.distributions.normal import Normal
 
-from baselines.benchmarks import training
+from baselines.benchmarks import training, training_in_pytorch
 from baselines.benchmarks.action_log import Logged, logs_of
+from baselines.benchmarks.sac import (
+    ALPHA_LEARNING_RATE,
+    BUFFER_SIZE,
+    BY_HAND,
+    CRITIC_LEARNING_RATE,
+    CRITICS,
+    GAMMA,
+    HIDDEN,
+    LOG_EPSILON,
+    LOG_STD_MAX,
+    LOG_STD_MIN,
+    PARITY_SCALE,
+    POLICY_FREQUENCY,
+    POLICY_LEARNING_RATE,
+    STEPS_BETWEEN_PROGRESS,
+    TARGET_NETWORK_FREQUENCY,
+    TAU,
+    Parameters,
+    target_entropy,
+)
 from baselines.benchmarks.training import Trained, Variant
 from baselines.contract import protocol
 from baselines.references.replay_buffer import Batch, ReplayBuffer, Truncations
-
-BY_HAND: Mapping[str, str | int] = {
-    "environment": "Pendulum-v1",
-    "steps": 20_000,
-    "learning_starts": 1000,
-    "batch": 256,
-}
-
-POLICY_LEARNING_RATE = 3e-4
-CRITIC_LEARNING_RATE = 1e-3
-ALPHA_LEARNING_RATE = 1e-3
-BUFFER_SIZE = 1_000_000
-GAMMA = 0.99
-TAU = 0.005
-POLICY_FREQUENCY = 2
-TARGET_NETWORK_FREQUENCY = 1
-LOG_STD_MIN = -5.0
-LOG_STD_MAX = 2.0
-HIDDEN = 256
-LOG_EPSILON = 1e-6
-
-# Pendulum's largest torque: what the parity updates scale actions by.
-PARITY_SCALE = 2.0
-
-CRITICS = ("qf1", "qf2")
-
-# Asking the clock at every step would show in the figures; at every hundredth it does not.
-STEPS_BETWEEN_PROGRESS = 100
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parameters(training.Case):
-    """The case: steps of the environment, the step that learning starts after, and rows of a minibatch."""
-
-    steps: int
-    learning_starts: int
-    batch: int
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if min(self.steps, self.batch) < 1 or self.learning_starts < 0:
-            raise ValueError("'steps' and 'batch' must be at least 1, 'learning_starts' at least 0")
 
 
 class Bounds(NamedTuple):
@@ -272,11 +250,6 @@ def update_temperature(
     return loss
 
 
-def target_entropy(actions: int) -> float:
-    """What the temperature holds the entropy near: one nat below that of a unit interval for each action."""
-    return -float(actions)
-
-
 def move_targets(networks: nn.ModuleDict) -> None:
     """Move the target critics a little towards the critics."""
     for name in CRITICS:
@@ -298,13 +271,13 @@ class Trace:
 
     def tensors(self) -> dict[str, Tensor]:
         """The trace as it is written: whole numbers, i64."""
-        return {name: training.integers(values) for name, values in vars(self).items()}
+        return {name: training_in_pytorch.integers(values) for name, values in vars(self).items()}
 
 
 def initial_bounds(networks: nn.ModuleDict) -> dict[str, Tensor]:
     """How far the first weights reach, for the trace."""
     return {
-        f"initial.{name}.bound": training.weight_bound(parameter)
+        f"initial.{name}.bound": training_in_pytorch.weight_bound(parameter)
         for name, parameter in networks.named_parameters()
         if name.endswith("weight") and "_target." not in name
     }
@@ -401,7 +374,7 @@ def parity(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
         `after.*`, the parameters after all updates; `exact.*`, the same in double precision.
     """
     result = consecutive_updates(given, updates)
-    exact = consecutive_updates(training.in_double_precision(given), updates)
+    exact = consecutive_updates(training_in_pytorch.in_double_precision(given), updates)
     return result | {
         name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
     }
@@ -489,7 +462,7 @@ if __name__ == "__main__":
             description=__doc__,
             parameters=Parameters,
             by_hand=BY_HAND,
-            variant=Variant(train=train, parity=parity),
+            variant=Variant(train=train, parity=parity, library=training_in_pytorch.PYTORCH),
         ),
         FIRST_LINE,
     )

@@ -3,6 +3,7 @@
 from torch import Tensor
 
 from baselines.benchmarks import update
+from baselines.benchmarks.sac import PARITY_SCALE, POLICY_FREQUENCY, target_entropy
 from baselines.benchmarks.update import Given, Updates, Way, minibatches
 from baselines.contract import protocol
 from baselines.references import dqn, ppo, sac
@@ -28,7 +29,7 @@ def sac_updates(given: Given) -> Updates:
     """As in `references/sac.py`: the critics, every second time policy and temperature as well, and the targets."""
     networks = sac.given_networks(given)
     bounds = bounds_of(given)
-    entropy = sac.target_entropy(given["actions"].shape[-1])
+    entropy = target_entropy(given["actions"].shape[-1])
     temperature = sac.Temperature(given["log_alpha"].clone(), entropy)
     optimizers = sac.make_optimizers(networks, temperature)
     batches = [sac.given_batch(given, index) for index in minibatches(given)]
@@ -37,7 +38,7 @@ def sac_updates(given: Given) -> Updates:
     def update(index: int) -> None:
         batch, (noise, rounds) = batches[index], noises[index]
         sac.update_critics(networks, bounds, optimizers.critics, batch, temperature.alpha, noise)
-        if index % sac.POLICY_FREQUENCY == 0:
+        if index % POLICY_FREQUENCY == 0:
             for noise, fresh in rounds:
                 sac.update_actor(
                     networks, bounds, optimizers.actor, batch.observations, temperature.alpha, noise
@@ -53,7 +54,7 @@ def sac_updates(given: Given) -> Updates:
 def bounds_of(given: Given) -> sac.Bounds:
     """The bounds of the actions, in the precision of the given data."""
     like = given["log_alpha"]
-    return sac.Bounds(like.new_full((1,), sac.PARITY_SCALE), like.new_zeros(1))
+    return sac.Bounds(like.new_full((1,), PARITY_SCALE), like.new_zeros(1))
 
 
 def noises_of(given: Given) -> list[tuple[Tensor, list[tuple[Tensor, Tensor]]]]:

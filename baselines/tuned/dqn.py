@@ -18,8 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from baselines.benchmarks import dqn as work
 from baselines.benchmarks import training
 from baselines.benchmarks.training import Trained, Variant
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
 from baselines.references import dqn
 from baselines.references.replay_buffer import Batch, Truncations
@@ -33,7 +35,7 @@ from baselines.tuned.ring import Ring
 def loss_of(online: Sequence[Tensor], target: Sequence[Tensor], batch: Batch) -> Tensor:
     """The mean squared temporal-difference error."""
     next_values = dense(target, batch.next_observations, torch.relu).amax(dim=1)
-    wanted = batch.rewards.view(-1) + dqn.GAMMA * next_values * (1 - batch.terminations.view(-1))
+    wanted = batch.rewards.view(-1) + work.GAMMA * next_values * (1 - batch.terminations.view(-1))
     values = dense(online, batch.observations, torch.relu).gather(1, batch.actions).view(-1)
     return nn.functional.mse_loss(values, wanted)
 
@@ -45,7 +47,7 @@ class Learner:
         self.parameters = list(online.parameters())
         self.online = detached(self.parameters)
         self.target = detached(list(target.parameters()))
-        self.optimizer = FusedAdam(self.online, dqn.LEARNING_RATE)
+        self.optimizer = FusedAdam(self.online, work.LEARNING_RATE)
 
     def update(self, batch: Batch) -> tuple[Tensor, Sequence[Tensor]]:
         """One gradient step: the loss, and the gradients in the parameters' order."""
@@ -68,7 +70,7 @@ class CompiledLearner(Learner):
 
     def __init__(self, online: nn.Sequential, target: nn.Sequential) -> None:
         super().__init__(online, target)
-        self.adam = CompiledAdam(self.online, dqn.LEARNING_RATE)
+        self.adam = CompiledAdam(self.online, work.LEARNING_RATE)
 
     def update(self, batch: Batch) -> tuple[Tensor, Sequence[Tensor]]:
         """One gradient step: the loss, and the gradients in the parameters' order."""
@@ -86,7 +88,7 @@ def compiled_update(
     return loss, gradients
 
 
-def train(make_learner: type[Learner], parameters: dqn.Parameters, seed: int) -> Trained:
+def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -> Trained:
     """As `dqn.train`: the same draws in the same order."""
     environment = DirectEnvironment(parameters.environment)
     space = environment.environment.action_space
@@ -98,9 +100,9 @@ def train(make_learner: type[Learner], parameters: dqn.Parameters, seed: int) ->
     target.load_state_dict(online.state_dict())
     bounds = dqn.initial_bounds(online)
     learner = make_learner(online, target)
-    ring = Ring(dqn.BUFFER_SIZE, environment.observation_shape, (1,), np.int64)
+    ring = Ring(work.BUFFER_SIZE, environment.observation_shape, (1,), np.int64)
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
-    exploration = dqn.EXPLORATION_FRACTION * parameters.steps
+    exploration = work.EXPLORATION_FRACTION * parameters.steps
     environment_steps = gradient_steps = 0
     episodes: list[training.Episode] = []
     trace, truncated = dqn.Trace(), Truncations()
@@ -110,7 +112,7 @@ def train(make_learner: type[Learner], parameters: dqn.Parameters, seed: int) ->
     observation = environment.reset(seed)
     started = time.perf_counter()
     for step in range(parameters.steps):
-        epsilon = dqn.linear_schedule(dqn.START_EPSILON, dqn.END_EPSILON, exploration, step)
+        epsilon = dqn.linear_schedule(work.START_EPSILON, work.END_EPSILON, exploration, step)
         explores = random.random() < epsilon
         action = int(space.sample()) if explores else learner.act(torch.from_numpy(observation[None]))
         next_observation, reward, terminated, ended = environment.step(action)
@@ -125,19 +127,19 @@ def train(make_learner: type[Learner], parameters: dqn.Parameters, seed: int) ->
 
         if step > parameters.learning_starts:
             if step % parameters.train_frequency == 0:
-                batch = ring.sample(dqn.BATCH_SIZE)
+                batch = ring.sample(work.BATCH_SIZE)
                 learner.update(batch)
                 gradient_steps += 1
                 trace.update_steps.append(step)
                 trace.epsilon.append(epsilon)
                 trace.buffer_rows.append(ring.rows)
                 trace.batch_rows.append(len(batch.actions))
-            if step % dqn.TARGET_NETWORK_FREQUENCY == 0:
+            if step % work.TARGET_NETWORK_FREQUENCY == 0:
                 learner.copy_weights()
                 trace.copy_steps.append(step)
                 trace.copy_remainder.append(dqn.distance(online, target))
 
-        if step % dqn.STEPS_BETWEEN_PROGRESS == 0:
+        if step % work.STEPS_BETWEEN_PROGRESS == 0:
             progress.report(step)
     return Trained(
         started=started,
@@ -151,12 +153,12 @@ def train(make_learner: type[Learner], parameters: dqn.Parameters, seed: int) ->
     )
 
 
-def compiling(parameters: dqn.Parameters) -> float:
+def compiling(parameters: work.Parameters) -> float:
     """The seconds to compile an update, with a minibatch of nothing and networks to throw away."""
     environments = dqn.make_environments(parameters.environment, 0)
     inputs, actions = dqn.observation_shape(environments)[0], dqn.action_count(environments)
     learner = CompiledLearner(dqn.make_network(inputs, actions), dqn.make_network(inputs, actions))
-    nothing, flags = torch.zeros(dqn.BATCH_SIZE, inputs), torch.zeros(dqn.BATCH_SIZE, 1)
+    nothing, flags = torch.zeros(work.BATCH_SIZE, inputs), torch.zeros(work.BATCH_SIZE, 1)
     batch = Batch(nothing, nothing.clone(), flags.long(), flags, flags.clone())
     return seconds_of(lambda: learner.update(batch))
 
@@ -182,13 +184,14 @@ def parity(
 
 
 def variant(
-    kind: type[Learner], compiling: Callable[[dqn.Parameters], float] | None = None
-) -> Variant[dqn.Parameters]:
+    kind: type[Learner], compiling: Callable[[work.Parameters], float] | None = None
+) -> Variant[work.Parameters]:
     """The variant of a learner, and what compiles it."""
     return Variant(
         train=lambda parameters, seed: train(kind, parameters, seed),
         parity=lambda given, updates: parity(kind, given, updates),
         compiling=compiling,
+        library=PYTORCH,
     )
 
 
@@ -201,8 +204,8 @@ if __name__ == "__main__":
         training.Algorithm(
             name="dqn-tuned",
             description=__doc__,
-            parameters=dqn.Parameters,
-            by_hand=dqn.BY_HAND,
+            parameters=work.Parameters,
+            by_hand=work.BY_HAND,
             variant=EAGER,
             compiled=COMPILED,
         ),

@@ -19,8 +19,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from baselines.benchmarks import ppo as work
 from baselines.benchmarks import training
 from baselines.benchmarks.training import Trained, Variant
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
 from baselines.references import ppo
 from baselines.references.ppo import Losses, Minibatch
@@ -47,12 +49,12 @@ def loss_of(weights: Sequence[Tensor], batch: Minibatch) -> tuple[Tensor, tuple[
     entropy = -(logs * logs.exp()).sum(dim=1).mean()
     ratio = (logs.gather(1, batch.actions.view(-1, 1)).view(-1) - batch.log_probabilities).exp()
     advantages = batch.advantages
-    advantages = (advantages - advantages.mean()) / (advantages.std() + ppo.ADVANTAGE_EPSILON)
-    clipped = ratio.clamp(1 - ppo.CLIP, 1 + ppo.CLIP)
+    advantages = (advantages - advantages.mean()) / (advantages.std() + work.ADVANTAGE_EPSILON)
+    clipped = ratio.clamp(1 - work.CLIP, 1 + work.CLIP)
     policy_loss = torch.maximum(-advantages * ratio, -advantages * clipped).mean()
-    near = batch.values + (values - batch.values).clamp(-ppo.CLIP, ppo.CLIP)
+    near = batch.values + (values - batch.values).clamp(-work.CLIP, work.CLIP)
     value_loss = 0.5 * torch.maximum((values - batch.returns) ** 2, (near - batch.returns) ** 2).mean()
-    loss = policy_loss - ppo.ENTROPY_COEFFICIENT * entropy + value_loss * ppo.VALUE_COEFFICIENT
+    loss = policy_loss - work.ENTROPY_COEFFICIENT * entropy + value_loss * work.VALUE_COEFFICIENT
     return loss, (policy_loss, value_loss, entropy)
 
 
@@ -64,7 +66,7 @@ class Learner:
         self.parameters = list(agent.parameters())
         self.weights = detached(self.parameters)
         self.critic, self.actor = self.weights[:6], self.weights[6:]
-        self.fused = FusedAdam(self.weights, ppo.LEARNING_RATE, ppo.ADAM_EPSILON)
+        self.fused = FusedAdam(self.weights, work.LEARNING_RATE, work.ADAM_EPSILON)
         self.optimizer: FusedAdam | CompiledAdam = self.fused
 
     def update(self, batch: Minibatch) -> tuple[Losses, Sequence[Tensor]]:
@@ -72,7 +74,7 @@ class Learner:
         loss, parts = loss_of(self.parameters, batch)
         gradients = torch.autograd.grad(loss, self.parameters)
         norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
-        torch._foreach_mul_(gradients, (ppo.GRADIENT_NORM / (norm + NORM_EPSILON)).clamp(max=1.0))
+        torch._foreach_mul_(gradients, (work.GRADIENT_NORM / (norm + NORM_EPSILON)).clamp(max=1.0))
         self.fused.step(gradients)
         return Losses(loss, *parts, norm), gradients
 
@@ -82,7 +84,7 @@ class CompiledLearner(Learner):
 
     def __init__(self, agent: nn.ModuleDict) -> None:
         super().__init__(agent)
-        self.compiled = CompiledAdam(self.weights, ppo.LEARNING_RATE, ppo.ADAM_EPSILON)
+        self.compiled = CompiledAdam(self.weights, work.LEARNING_RATE, work.ADAM_EPSILON)
         self.optimizer = self.compiled
 
     def update(self, batch: Minibatch) -> tuple[Losses, Sequence[Tensor]]:
@@ -100,7 +102,7 @@ def compiled_update(
         state[0], batch
     )
     norm = torch.stack([each.square().sum() for each in gradients]).sum().sqrt()
-    coefficient = (ppo.GRADIENT_NORM / (norm + NORM_EPSILON)).clamp(max=1.0)
+    coefficient = (work.GRADIENT_NORM / (norm + NORM_EPSILON)).clamp(max=1.0)
     gradients = [each * coefficient for each in gradients]
     adam(state, gradients)
     return Losses(loss, policy_loss, value_loss, entropy, norm), gradients
@@ -124,8 +126,8 @@ def advantages_of(rewards: Floats, dones: Floats, values: Floats) -> Floats:
         values: (steps + 1, environments), likewise.
     """
     continues = 1 - dones[1:]
-    deltas = rewards + np.float32(ppo.GAMMA) * values[1:] * continues - values[:-1]
-    factors = np.float32(ppo.GAMMA * ppo.GAE_LAMBDA) * continues
+    deltas = rewards + np.float32(work.GAMMA) * values[1:] * continues - values[:-1]
+    factors = np.float32(work.GAMMA * work.GAE_LAMBDA) * continues
     advantages = np.empty_like(rewards)
     last = np.zeros_like(rewards[0])
     for t in reversed(range(len(rewards))):
@@ -152,7 +154,7 @@ def rows_of(rollout: Rollout, learner: Learner) -> Minibatch:
     )
 
 
-def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) -> Trained:
+def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -> Trained:
     """As `ppo.train`: the same draws in the same order."""
     count, steps, rows = parameters.environments, parameters.rollout_steps, parameters.rollout_rows
     environments = [DirectEnvironment(parameters.environment) for _ in range(count)]
@@ -228,7 +230,7 @@ def train(make_learner: type[Learner], parameters: ppo.Parameters, seed: int) ->
     )
 
 
-def compiling(parameters: ppo.Parameters) -> float:
+def compiling(parameters: work.Parameters) -> float:
     """The seconds to compile an update, with a minibatch of nothing and an agent to throw away."""
     environment = DirectEnvironment(parameters.environment)
     inputs = int(np.prod(environment.observation_shape))
@@ -270,13 +272,14 @@ def parity(
 
 
 def variant(
-    kind: type[Learner], compiling: Callable[[ppo.Parameters], float] | None = None
-) -> Variant[ppo.Parameters]:
+    kind: type[Learner], compiling: Callable[[work.Parameters], float] | None = None
+) -> Variant[work.Parameters]:
     """The variant of a learner, and what compiles it."""
     return Variant(
         train=lambda parameters, seed: train(kind, parameters, seed),
         parity=lambda given, updates: parity(kind, given, updates),
         compiling=compiling,
+        library=PYTORCH,
     )
 
 
@@ -289,8 +292,8 @@ if __name__ == "__main__":
         training.Algorithm(
             name="ppo-tuned",
             description=__doc__,
-            parameters=ppo.Parameters,
-            by_hand=ppo.BY_HAND,
+            parameters=work.Parameters,
+            by_hand=work.BY_HAND,
             variant=EAGER,
             compiled=COMPILED,
         ),

@@ -18,8 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from baselines.benchmarks import sac as work
 from baselines.benchmarks import training
 from baselines.benchmarks.training import Trained, Variant
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
 from baselines.references import sac
 from baselines.references.replay_buffer import Batch, Truncations
@@ -40,14 +42,14 @@ def policy(actor: Weights, observations: Tensor) -> tuple[Tensor, Tensor]:
     hidden = dense(actor[:4], observations, torch.relu).relu()
     mean = nn.functional.linear(hidden, actor[4], actor[5])
     log_std = nn.functional.linear(hidden, actor[6], actor[7]).tanh()
-    return mean, sac.LOG_STD_MIN + 0.5 * (sac.LOG_STD_MAX - sac.LOG_STD_MIN) * (log_std + 1)
+    return mean, work.LOG_STD_MIN + 0.5 * (work.LOG_STD_MAX - work.LOG_STD_MIN) * (log_std + 1)
 
 
 def sample(mean: Tensor, log_std: Tensor, noise: Tensor, bounds: Bounds) -> tuple[Tensor, Tensor]:
     """Actions (n, actions) and their log-probabilities (n,): the density of the noise, put in simply."""
     squashed = (mean + noise * log_std.exp()).tanh()
     log_density = -0.5 * noise * noise - log_std - HALF_LOG_TWO_PI
-    correction = (bounds.scale * (1 - squashed * squashed) + sac.LOG_EPSILON).log()
+    correction = (bounds.scale * (1 - squashed * squashed) + work.LOG_EPSILON).log()
     return squashed * bounds.scale + bounds.bias, (log_density - correction).sum(dim=1)
 
 
@@ -68,7 +70,7 @@ def wanted_of(
     """What the critics are to say of a minibatch (n,)."""
     actions, logs = sample(*policy(actor, batch.next_observations), noise, bounds)
     following = smaller_value(targets, batch.next_observations, actions) - alpha * logs
-    return batch.rewards.view(-1) + (1 - batch.terminations.view(-1)) * sac.GAMMA * following
+    return batch.rewards.view(-1) + (1 - batch.terminations.view(-1)) * work.GAMMA * following
 
 
 def critic_loss(critics: Weights, batch: Batch, wanted: Tensor) -> Tensor:
@@ -104,21 +106,21 @@ class Learner:
 
     def __init__(self, networks: nn.ModuleDict, log_alpha: Tensor, bounds: Bounds) -> None:
         self.bounds = bounds
-        self.target_entropy = sac.target_entropy(bounds.scale.numel())
+        self.target_entropy = work.target_entropy(bounds.scale.numel())
         self.log_alpha = log_alpha
         self.actor_parameters = list(networks["actor"].parameters())
-        self.critic_parameters = [each for name in sac.CRITICS for each in networks[name].parameters()]
+        self.critic_parameters = [each for name in work.CRITICS for each in networks[name].parameters()]
         self.actor = detached(self.actor_parameters)
         self.critics = detached(self.critic_parameters)
         self.targets = detached(
-            [each for name in sac.CRITICS for each in networks[f"{name}_target"].parameters()]
+            [each for name in work.CRITICS for each in networks[f"{name}_target"].parameters()]
         )
         self.optimizers = [
             FusedAdam(weights, rate)
             for weights, rate in (
-                (self.critics, sac.CRITIC_LEARNING_RATE),
-                (self.actor, sac.POLICY_LEARNING_RATE),
-                ([self.log_alpha], sac.ALPHA_LEARNING_RATE),
+                (self.critics, work.CRITIC_LEARNING_RATE),
+                (self.actor, work.POLICY_LEARNING_RATE),
+                ([self.log_alpha], work.ALPHA_LEARNING_RATE),
             )
         ]
 
@@ -160,7 +162,7 @@ class Learner:
 
     def move_targets(self) -> None:
         """Move the target critics a little towards the critics."""
-        torch._foreach_lerp_(self.targets, self.critics, sac.TAU)
+        torch._foreach_lerp_(self.targets, self.critics, work.TAU)
 
 
 class CompiledLearner(Learner):
@@ -172,7 +174,7 @@ class CompiledLearner(Learner):
         self.adams = [
             CompiledAdam(each.weights, each.learning_rate, together=steps)
             for each, steps in zip(
-                self.optimizers, (1, sac.POLICY_FREQUENCY, sac.POLICY_FREQUENCY), strict=True
+                self.optimizers, (1, work.POLICY_FREQUENCY, work.POLICY_FREQUENCY), strict=True
             )
         ]
 
@@ -246,7 +248,7 @@ def compiled_policy(
     return results
 
 
-def train(make_learner: type[Learner], parameters: sac.Parameters, seed: int) -> Trained:
+def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -> Trained:
     """As `sac.train`: the same draws in the same order."""
     environment = DirectEnvironment(parameters.environment)
     space = box(environment)
@@ -258,7 +260,7 @@ def train(make_learner: type[Learner], parameters: sac.Parameters, seed: int) ->
     log_alpha = torch.zeros(1)
     learner = make_learner(networks, log_alpha, bounds)
     noise_shape = (parameters.batch, actions)
-    ring = Ring(sac.BUFFER_SIZE, shape, space.shape, np.float32)
+    ring = Ring(work.BUFFER_SIZE, shape, space.shape, np.float32)
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
     environment_steps = gradient_steps = 0
     episodes: list[training.Episode] = []
@@ -292,16 +294,16 @@ def train(make_learner: type[Learner], parameters: sac.Parameters, seed: int) ->
             trace.update_steps.append(step)
             trace.buffer_rows.append(ring.rows)
             trace.batch_rows.append(len(batch.actions))
-            if step % sac.POLICY_FREQUENCY == 0:
+            if step % work.POLICY_FREQUENCY == 0:
                 noises = [
-                    (torch.randn(noise_shape), torch.randn(noise_shape)) for _ in range(sac.POLICY_FREQUENCY)
+                    (torch.randn(noise_shape), torch.randn(noise_shape)) for _ in range(work.POLICY_FREQUENCY)
                 ]
                 trace.policy_steps += [step] * len(learner.update_policy(batch.observations, noises))
-            if step % sac.TARGET_NETWORK_FREQUENCY == 0:
+            if step % work.TARGET_NETWORK_FREQUENCY == 0:
                 learner.move_targets()
                 trace.target_steps.append(step)
 
-        if step % sac.STEPS_BETWEEN_PROGRESS == 0:
+        if step % work.STEPS_BETWEEN_PROGRESS == 0:
             progress.report(step)
     return Trained(
         started=started,
@@ -315,7 +317,7 @@ def train(make_learner: type[Learner], parameters: sac.Parameters, seed: int) ->
     )
 
 
-def compiling(parameters: sac.Parameters) -> float:
+def compiling(parameters: work.Parameters) -> float:
     """The seconds to compile all updates, with a minibatch of nothing and networks to throw away."""
     environment = DirectEnvironment(parameters.environment)
     space = box(environment)
@@ -328,7 +330,7 @@ def compiling(parameters: sac.Parameters) -> float:
         lambda: (
             learner.update_critics(batch, noise),
             learner.update_policy(
-                nothing, [(noise.clone(), noise.clone()) for _ in range(sac.POLICY_FREQUENCY)]
+                nothing, [(noise.clone(), noise.clone()) for _ in range(work.POLICY_FREQUENCY)]
             ),
         )
     )
@@ -350,9 +352,9 @@ def parity(
     """As `sac.parity`, without `exact.*`."""
     networks = sac.given_networks(given)
     log_alpha = given["log_alpha"].clone()
-    bounds = Bounds(log_alpha.new_full((1,), sac.PARITY_SCALE), log_alpha.new_zeros(1))
+    bounds = Bounds(log_alpha.new_full((1,), work.PARITY_SCALE), log_alpha.new_zeros(1))
     learner = make_learner(networks, log_alpha, bounds)
-    critics = [f"{name}.{key}" for name in sac.CRITICS for key, _ in networks[name].named_parameters()]
+    critics = [f"{name}.{key}" for name in work.CRITICS for key, _ in networks[name].named_parameters()]
     actor = [f"actor.{key}" for key, _ in networks["actor"].named_parameters()]
 
     def weights(prefix: str) -> dict[str, Tensor]:
@@ -368,7 +370,7 @@ def parity(
             result |= {
                 f"gradient.{name}": each.clone() for name, each in zip(critics, gradients, strict=True)
             }
-        if index % sac.POLICY_FREQUENCY == 0:
+        if index % work.POLICY_FREQUENCY == 0:
             noises = list(zip(given["noise.policy"][index], given["noise.alpha"][index], strict=True))
             rounds = learner.update_policy(batch.observations, noises)
             if index == 0:
@@ -385,13 +387,14 @@ def parity(
 
 
 def variant(
-    kind: type[Learner], compiling: Callable[[sac.Parameters], float] | None = None
-) -> Variant[sac.Parameters]:
+    kind: type[Learner], compiling: Callable[[work.Parameters], float] | None = None
+) -> Variant[work.Parameters]:
     """The variant of a learner, and what compiles it."""
     return Variant(
         train=lambda parameters, seed: train(kind, parameters, seed),
         parity=lambda given, updates: parity(kind, given, updates),
         compiling=compiling,
+        library=PYTORCH,
     )
 
 
@@ -404,8 +407,8 @@ if __name__ == "__main__":
         training.Algorithm(
             name="sac-tuned",
             description=__doc__,
-            parameters=sac.Parameters,
-            by_hand=sac.BY_HAND,
+            parameters=work.Parameters,
+            by_hand=work.BY_HAND,
             variant=EAGER,
             compiled=COMPILED,
         ),

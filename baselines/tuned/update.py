@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from baselines.benchmarks import update
+from baselines.benchmarks.sac import POLICY_FREQUENCY
 from baselines.benchmarks.training import COMPILE_HELP
 from baselines.benchmarks.update import Given, Updates, Way, minibatches
 from baselines.contract import protocol
@@ -50,7 +51,7 @@ def sac_updates(make_learner: type[tuned_sac.Learner]) -> Callable[[Given], Upda
         def update(index: int) -> None:
             batch, (noise, rounds) = batches[index], noises[index]
             learner.update_critics(batch, noise)
-            if index % sac.POLICY_FREQUENCY == 0:
+            if index % POLICY_FREQUENCY == 0:
                 learner.update_policy(batch.observations, rounds)
             learner.move_targets()
 

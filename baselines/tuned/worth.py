@@ -20,6 +20,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from torch import Tensor, nn
 
 from baselines.benchmarks import training
+from baselines.benchmarks.dqn import LEARNING_RATE
+from baselines.benchmarks.sac import CRITICS
 from baselines.inputs import parity
 from baselines.references import dqn, ppo, sac
 from baselines.references.replay_buffer import ReplayBuffer
@@ -163,10 +165,10 @@ def adam_step() -> Piece:
         weights = [torch.zeros_like(each).requires_grad_() for each in gradients]
         for weight, gradient in zip(weights, gradients, strict=True):
             weight.grad = gradient
-        made = torch.optim.Adam(weights, lr=dqn.LEARNING_RATE, **options)
+        made = torch.optim.Adam(weights, lr=LEARNING_RATE, **options)
         return _after(made.step, detached(weights))
 
-    direct = FusedAdam([torch.zeros_like(each) for each in gradients], dqn.LEARNING_RATE)
+    direct = FusedAdam([torch.zeros_like(each) for each in gradients], LEARNING_RATE)
     return Piece(
         "Adam, 11,000 parameters in 6 tensors",
         {
@@ -360,7 +362,7 @@ def sac_policy() -> Piece:
 def sac_targets() -> Piece:
     """Both target critics' move."""
     (networks, _, _), (_, learner, _) = _sac(), _sac()
-    targets = [each for name in sac.CRITICS for each in networks[f"{name}_target"].parameters()]
+    targets = [each for name in CRITICS for each in networks[f"{name}_target"].parameters()]
     return Piece(
         "SAC: move the targets",
         {

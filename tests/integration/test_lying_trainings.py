@@ -51,7 +51,7 @@ from baselines.benchmarks import training
 honest = training._Run.is_ready
 def lie(run):
     train, known = run._variant.train, run._seed
-    training.seed_generators(known)
+    training.seed_generators(known, run._variant.library)
     prepared = train(run._parameters, known)
     def remembered(parameters, seed):
         if seed != known:

@@ -19,6 +19,8 @@ BELOW: dict[str, tuple[str, ...]] = {
     "ours": ("contract", "inputs", "benchmarks", "references"),
 }
 FILES = sorted(file for file in FOLDER.rglob("*.py") if ".venv" not in file.relative_to(FOLDER).parts)
+# Their memory and their start would be PyTorch's too.
+WITHOUT_PYTORCH = sorted({*(FOLDER / "peers").glob("*_jax.py"), *(FOLDER / "peers").glob("*_rltools.py")})
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -42,6 +44,35 @@ def test_no_baseline_knows_the_runner_and_each_imports_from_its_folder_and_those
     assert "runner" not in {name.split(".")[0] for name in imported(tree)}
     folder = file.relative_to(FOLDER).parts[0]
     assert folders(tree) <= {folder, *BELOW.get(folder, ())}
+
+
+def below(file: Path) -> set[str]:
+    """What a file and all baselines that it imports import from elsewhere."""
+    elsewhere, files, waiting = set(), set(), [file]
+    while waiting:
+        this = waiting.pop()
+        if this in files:
+            continue
+        files.add(this)
+        for name in imported(ast.parse(this.read_text(encoding="utf-8"))):
+            if name.partition(".")[0] != "baselines":
+                elsewhere.add(name.partition(".")[0])
+                continue
+            parts = FOLDER.parent.joinpath(*name.split("."))
+            # What is imported is a module, or stands in one.
+            waiting += [each for path in (parts, parts.parent) if (each := path.with_suffix(".py")).exists()]
+    return elsewhere
+
+
+@pytest.mark.parametrize("file", WITHOUT_PYTORCH, ids=lambda file: file.stem)
+def test_a_library_that_needs_no_pytorch_has_none_in_its_process(file: Path) -> None:
+    found = below(file)
+    assert "numpy" in found, "the walk ends too early"
+    assert "torch" not in found
+
+
+def test_pytorch_is_found_where_it_is_imported() -> None:
+    assert "torch" in below(FOLDER / "peers" / "dqn_sb3.py")
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(FOLDER).as_posix())

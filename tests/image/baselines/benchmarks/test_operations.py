@@ -9,7 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from baselines.benchmarks import act, training, update
+from baselines.benchmarks import act, update
+from baselines.benchmarks.training_in_pytorch import in_double_precision
 from baselines.contract import protocol
 from baselines.contract.numbers import numbers
 from baselines.contract.operation import calling
@@ -142,6 +143,6 @@ def test_the_outputs_are_what_the_gate_reads(tmp_path, monkeypatch, capsys):
     (event,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert event["counts"] == {"updates": 2}
     found = load_file(tmp_path / "out" / "dqn" / "update.safetensors")
-    exact = dqn.consecutive_updates(training.in_double_precision(given("dqn")), 2)
+    exact = dqn.consecutive_updates(in_double_precision(given("dqn")), 2)
     assert {"loss", "gradient.0.weight", "parameter.0.weight", "after.0.weight"} <= found.keys()
     assert torch.equal(found["exact.0.weight"], exact["after.0.weight"])

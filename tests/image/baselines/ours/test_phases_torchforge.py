@@ -15,6 +15,7 @@ from baselines.benchmarks import training
 from baselines.benchmarks.action_log import arrays_of
 from baselines.benchmarks.phases import Watched
 from baselines.benchmarks.training import Trained, Variant
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.inputs.parity import ppo_arrays, sac_arrays
 from baselines.ours import phases_ppo_torchforge, phases_sac_torchforge
 from baselines.references import ppo, sac
@@ -40,7 +41,7 @@ OPTIONS = [
 
 def trained(train: Callable[..., Trained], parameters: Any) -> Trained:
     torch.set_num_threads(1)
-    training.seed_generators(1)
+    training.seed_generators(1, PYTORCH)
     return train(parameters, 1)
 
 

@@ -4,6 +4,7 @@ import json
 import random
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -57,7 +58,7 @@ def test_a_peer_takes_as_many_steps_as_the_reference_and_keeps_every_episode(mod
     np.random.seed(1)
     torch.manual_seed(1)
     torch.set_num_threads(1)
-    parameters = module.reference.Parameters(**SIZES[algorithm], parity_updates=1)
+    parameters = module.work.Parameters(**SIZES[algorithm], parity_updates=1)
     trained: training.Trained = module.train(parameters, 1)
     assert trained.environment_steps == ENVIRONMENT_STEPS[algorithm]
     assert trained.gradient_steps == GRADIENT_STEPS[algorithm]
@@ -99,3 +100,36 @@ def test_the_command_of_a_peer_prints_events_alone_whatever_its_library_says(mod
     events = [json.loads(line)["event"] for line in outcome.stdout.splitlines()]
     assert events[-1] == "measurement"
     assert set(events) <= {"progress", "measurement"}
+
+
+# Runs a command's module as `python3 -m` does, and tells then whether PyTorch was imported, however late.
+_THEN_LOOKED_AT = """
+import runpy, sys
+sys.argv[0] = sys.argv.pop(1)
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+sys.exit("torch was imported" if "torch" in sys.modules else 0)
+"""
+
+
+@pytest.mark.parametrize(
+    "module", [dqn_jax, ppo_jax, sac_jax, sac_rltools, sac_sb3], ids=lambda module: module.__name__
+)
+def test_pytorch_is_only_in_the_process_of_a_library_that_trains_with_it(
+    module: ModuleType, tmp_path: Path
+) -> None:
+    algorithm = module.__name__.rpartition(".")[2].partition("_")[0]
+    name = str(SIZES[algorithm]["environment"])
+    case = ["--case", name, "--parameters", json.dumps({**SIZES[algorithm], "parity_updates": 1})]
+    inputs = [sys.executable, "-m", "baselines.inputs", algorithm, *case, "--output", str(tmp_path / "in")]
+    subprocess.run(inputs, check=True)
+    folders = ["--input", str(tmp_path / "in"), "--output", str(tmp_path / "out")]
+    outcome = subprocess.run(
+        [sys.executable, "-c", _THEN_LOOKED_AT, module.__name__, *case, *folders],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    expected = "torch was imported" if module is sac_sb3 else ""
+    assert outcome.stderr.strip().endswith(expected)
+    assert outcome.returncode == bool(expected), outcome.stderr
+    assert (tmp_path / "out" / name / "weights.safetensors").exists()

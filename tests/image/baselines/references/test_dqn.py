@@ -13,6 +13,7 @@ from safetensors.numpy import load_file
 
 import runner
 from baselines.benchmarks import training
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.inputs.parity import DQN_SIZES, dqn_arrays
 from baselines.references import dqn
 from baselines.references.replay_buffer import ReplayBuffer
@@ -31,7 +32,7 @@ SMALL = {
 
 def trained(seed: int, **parameters: object) -> training.Trained:
     torch.set_num_threads(1)
-    training.seed_generators(seed)
+    training.seed_generators(seed, PYTORCH)
     return dqn.train(dqn.Parameters(**SMALL | parameters), seed)
 
 

@@ -7,7 +7,7 @@ import importlib.util
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,8 +20,9 @@ from mutations import DQN, MUTATIONS, PPO, SAC, Mutation
 from safetensors.numpy import save
 from safetensors.torch import load_file
 
-from baselines import references
+from baselines import benchmarks, references
 from baselines.benchmarks import training
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
 from baselines.inputs.parity import dqn_arrays, ppo_arrays, sac_arrays
 from runner.gate import Judgement, judge
@@ -29,6 +30,8 @@ from runner.matrix import Matrix, load_matrix
 from runner.records.failure import FailureKind
 
 FOLDER = Path(references.__file__).parent
+# Constants stand with what all implementations of a benchmark share.
+DEFINITIONS = Path(benchmarks.__file__).parent
 SMALL: Mapping[str, Mapping[str, Any]] = {
     DQN: {"environment": "CartPole-v1", "learning_starts": 400, "train_frequency": 10, "steps": 1010}
     | {"parity_updates": 100},
@@ -69,28 +72,41 @@ class Launches:
 
     def run(self, mutation: Mutation) -> tuple[Path, Mapping[str, Any]]:
         """The outputs and the measurement of a mutant."""
-        source = (FOLDER / f"{mutation.baseline}.py").read_text(encoding="utf-8")
-        assert mutation.old in source, "the baseline no longer says that: write the mutation anew"
+        sources = _sources(mutation.baseline)
+        assert any(mutation.old in each for each in sources), (
+            "the baseline no longer says that: write the mutation anew"
+        )
+        if mutation.old:
+            sources = [each.replace(mutation.old, mutation.new) for each in sources]
         return self._run(
             mutation.baseline,
-            source.replace(mutation.old, mutation.new) if mutation.old else source,
+            sources,
             {**SMALL[mutation.baseline], **mutation.parameters, **mutation.lies},
         )
 
     def _reference(self, baseline: str, parameters: str) -> tuple[Path, Mapping[str, Any]]:
-        source = (FOLDER / f"{baseline}.py").read_text(encoding="utf-8")
-        return self._run(baseline, source, SMALL[baseline] | json.loads(parameters))
+        return self._run(baseline, _sources(baseline), SMALL[baseline] | json.loads(parameters))
 
-    def _run(self, baseline: str, source: str, values: Mapping[str, Any]) -> tuple[Path, Mapping[str, Any]]:
+    def _run(
+        self, baseline: str, sources: Sequence[str], values: Mapping[str, Any]
+    ) -> tuple[Path, Mapping[str, Any]]:
         self._number += 1
         folder = self._directory / str(self._number)
         folder.mkdir()
-        module = _module(folder / f"{baseline}.py", source)
+        definition, source = sources
+        _module(folder / "definition.py", "baselines.benchmarks.mutant", definition)
+        module = _module(
+            folder / f"{baseline}.py",
+            "baselines.references.mutant",
+            source.replace(
+                f"from baselines.benchmarks.{baseline} import", "from baselines.benchmarks.mutant import"
+            ),
+        )
         case = protocol.Case(name=str(values["environment"]), parameters=values)
         parity = folder / "parity.safetensors"
         parity.write_bytes(save(_inputs(baseline, case.name)))
         run = training._Run(
-            training.Variant(train=module.train, parity=module.parity),
+            training.Variant(train=module.train, parity=module.parity, library=PYTORCH),
             protocol.checked(case, module.Parameters),
             1,
             lambda: load_file(parity),
@@ -99,9 +115,14 @@ class Launches:
         return folder, training._measured(run, case, folder)
 
 
-def _module(path: Path, source: str) -> ModuleType:
+def _sources(baseline: str) -> list[str]:
+    """The text of its definition, and that of its training."""
+    return [(folder / f"{baseline}.py").read_text(encoding="utf-8") for folder in (DEFINITIONS, FOLDER)]
+
+
+def _module(path: Path, name: str, source: str) -> ModuleType:
     path.write_text(source, encoding="utf-8")
-    spec = importlib.util.spec_from_file_location("baselines.references.mutant", path)
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

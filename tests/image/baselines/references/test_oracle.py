@@ -8,7 +8,7 @@ import torch
 from safetensors.numpy import save_file
 from safetensors.torch import load_file
 
-from baselines.benchmarks import training
+from baselines.benchmarks.training_in_pytorch import in_double_precision
 from baselines.inputs.parity import dqn_arrays, ppo_arrays, sac_arrays
 from baselines.references import dqn, ppo, sac
 
@@ -32,7 +32,7 @@ def test_the_oracles_update_is_pytorchs_in_double_precision(algorithm: str, tmp_
 
     torch.set_num_threads(1)
     tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    wanted = consecutive_updates(training.in_double_precision(tensors), 1)
+    wanted = consecutive_updates(in_double_precision(tensors), 1)
     wanted = {name: tensor for name, tensor in wanted.items() if not name.startswith("after.")}
     assert found.keys() == wanted.keys()
     for name, tensor in wanted.items():

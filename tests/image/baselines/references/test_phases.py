@@ -12,6 +12,7 @@ import torch
 from baselines.benchmarks import training
 from baselines.benchmarks.phases import Unwatched, Watched
 from baselines.benchmarks.training import Trained
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.references import phases_ppo, phases_sac, ppo, sac
 
 PPO = {"environment": "CartPole-v1", "environments": 8, "rollout_steps": 128, "minibatches": 2, "epochs": 4}
@@ -25,7 +26,7 @@ TRAININGS = {
 
 def trained(train: Callable[..., Trained], parameters: Any, **how: Any) -> Trained:
     torch.set_num_threads(1)
-    training.seed_generators(1)
+    training.seed_generators(1, PYTORCH)
     return train(parameters, 1, **how)
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from baselines.benchmarks import training
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.inputs.parity import ppo_arrays
 from baselines.references import ppo
 
@@ -25,7 +26,7 @@ SMALL = {
 
 def trained(seed: int, **parameters: object) -> training.Trained:
     torch.set_num_threads(1)
-    training.seed_generators(seed)
+    training.seed_generators(seed, PYTORCH)
     return ppo.train(ppo.Parameters(**SMALL | parameters), seed)
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from baselines.benchmarks import training
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.inputs.parity import sac_arrays
 from baselines.references import sac
 
@@ -17,7 +18,7 @@ SMALL = {"environment": "Pendulum-v1", "steps": 48, "learning_starts": 40, "batc
 
 def trained(seed: int, **parameters: object) -> training.Trained:
     torch.set_num_threads(1)
-    training.seed_generators(seed)
+    training.seed_generators(seed, PYTORCH)
     return sac.train(sac.Parameters(**SMALL | parameters), seed)
 
 

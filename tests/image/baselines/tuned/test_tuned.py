@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from baselines.benchmarks import training
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.inputs.parity import dqn_arrays, ppo_arrays, sac_arrays
 from baselines.references import dqn, ppo, sac
 from baselines.references.replay_buffer import ReplayBuffer
@@ -70,7 +71,7 @@ def _as_before() -> object:
 
 
 def trained(faithful: ModuleType, case: dict[str, object], seed: int, train: object) -> training.Trained:
-    training.seed_generators(seed)
+    training.seed_generators(seed, PYTORCH)
     return train(faithful.Parameters(parity_updates=1, **case), seed)
 
 
