@@ -36,16 +36,18 @@ STEPS_BETWEEN_PROGRESS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(training.Case):
-    """The case: steps of the environment, the step that learning starts after, and rows of a minibatch."""
+    """The case: steps of the environment, the step that learning starts after, rows of a minibatch, and width."""
 
     steps: int
     learning_starts: int
     batch: int
+    hidden: int = HIDDEN
+    """Numbers in each of a network's two hidden layers."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.steps, self.batch) < 1 or self.learning_starts < 0:
-            raise ValueError("'steps' and 'batch' must be at least 1, 'learning_starts' at least 0")
+        if min(self.steps, self.batch, self.hidden) < 1 or self.learning_starts < 0:
+            raise ValueError("'steps', 'batch' and 'hidden' must be at least 1, 'learning_starts' at least 0")
 
 
 def target_entropy(actions: int) -> float:

@@ -39,7 +39,7 @@ _PPO_PERTURBATION = 0.2
 _PPO_ADVANTAGE = 1e-4
 
 _SAC_OBSERVATION, _SAC_ACTION = 3, 1
-_SAC_HIDDEN = 256
+SAC_HIDDEN = 256
 _SAC_BATCH = 256
 _SAC_SCALE = 2.0
 _SAC_HIDDEN_BIAS = 0.3
@@ -98,7 +98,7 @@ def ppo_arrays(seed: int) -> Arrays:
     return arrays
 
 
-def sac_arrays(seed: int) -> Arrays:
+def sac_arrays(seed: int, hidden: int = SAC_HIDDEN) -> Arrays:
     """Actor, both critics and their targets, log alpha, minibatches (100, 256) and the noise of every sampling.
 
     `noise.next` (100, 256, 1) is the critic update's, `noise.policy` and `noise.alpha` (100, 2, 256, 1) are those
@@ -107,16 +107,16 @@ def sac_arrays(seed: int) -> Arrays:
     generator = np.random.default_rng(seed)
     arrays: Arrays = {}
     for layer, inputs, outputs in (
-        ("fc1", _SAC_OBSERVATION, _SAC_HIDDEN),
-        ("fc2", _SAC_HIDDEN, _SAC_HIDDEN),
-        ("fc_mean", _SAC_HIDDEN, _SAC_ACTION),
-        ("fc_logstd", _SAC_HIDDEN, _SAC_ACTION),
+        ("fc1", _SAC_OBSERVATION, hidden),
+        ("fc2", hidden, hidden),
+        ("fc_mean", hidden, _SAC_ACTION),
+        ("fc_logstd", hidden, _SAC_ACTION),
     ):
         arrays |= _linear(generator, f"actor.{layer}", inputs, outputs, _pytorch_bound(inputs))
     # Actions near their bound: there the constant in the correction of the log-probabilities shows.
     arrays["actor.fc_mean.bias"] += np.float32(2.0)
     for critic in ("qf1", "qf2", "qf1_target", "qf2_target"):
-        widths = (_SAC_OBSERVATION + _SAC_ACTION, _SAC_HIDDEN, _SAC_HIDDEN, 1)
+        widths = (_SAC_OBSERVATION + _SAC_ACTION, hidden, hidden, 1)
         for index, (inputs, outputs) in enumerate(pairwise(widths), start=1):
             arrays |= _linear(generator, f"{critic}.fc{index}", inputs, outputs, _pytorch_bound(inputs))
     # No hidden unit is nearly silent: of its tiny gradients Adam would make whole steps, whose signs are rounding's.

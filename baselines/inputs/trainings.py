@@ -8,7 +8,10 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from baselines.contract import protocol
-from baselines.inputs.parity import DQN_SIZES, dqn_arrays, ppo_arrays, sac_arrays
+from baselines.inputs.parity import DQN_SIZES, SAC_HIDDEN, dqn_arrays, ppo_arrays, sac_arrays
+
+# No hidden layer is wider.
+_WIDEST = 4096
 
 
 def write_dqn(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
@@ -27,9 +30,14 @@ def write_ppo(_: Mapping[str, Any], seed: int, directory: Path) -> None:
     _write_parity(ppo_arrays(seed), directory)
 
 
-def write_sac(_: Mapping[str, Any], seed: int, directory: Path) -> None:
-    """Write SAC's."""
-    _write_parity(sac_arrays(seed), directory)
+def write_sac(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
+    """Write SAC's, for networks as wide as the case's."""
+    hidden = parameters.get("hidden", SAC_HIDDEN)
+    if type(hidden) is not int or not 1 <= hidden <= _WIDEST:
+        protocol.refuse(
+            f"parameter 'hidden' of case {directory.name} is {hidden!r}; give a whole number from 1 to {_WIDEST}"
+        )
+    _write_parity(sac_arrays(seed, hidden), directory)
 
 
 def write_update(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:

@@ -45,6 +45,7 @@ from baselines.peers.programs_jax import Played
 from baselines.peers.ring_jax import Batch, Layout, Ring
 
 HALF_LOG_TWO_PI = 0.5 * log(2 * pi)
+HIDDEN_LAYERS = ("actor.fc1", "actor.fc2", "qf1.fc1", "qf1.fc2")
 
 
 class Bounds(NamedTuple):
@@ -103,9 +104,9 @@ class Learnt(NamedTuple):
     """Whether actor and temperature learned too."""
 
 
-def make_actor(key: Array, observation: int, actions: int) -> Weights:
+def make_actor(key: Array, observation: int, hidden: int, actions: int) -> Weights:
     """The actor's first weights."""
-    keys, hidden = jax.random.split(key, 4), work.HIDDEN
+    keys = jax.random.split(key, 4)
     return (
         linear(keys[0], "fc1", observation, hidden)
         | linear(keys[1], "fc2", hidden, hidden)
@@ -114,9 +115,9 @@ def make_actor(key: Array, observation: int, actions: int) -> Weights:
     )
 
 
-def make_critic(key: Array, inputs: int) -> Weights:
+def make_critic(key: Array, inputs: int, hidden: int) -> Weights:
     """A critic's first weights."""
-    keys, hidden = jax.random.split(key, 3), work.HIDDEN
+    keys = jax.random.split(key, 3)
     return (
         linear(keys[0], "fc1", inputs, hidden)
         | linear(keys[1], "fc2", hidden, hidden)
@@ -246,8 +247,9 @@ class Course:
         key, of_actor, *of_critics = jax.random.split(jax.random.key(seed), 4)
         critics: Weights = {}
         for of_critic, name in zip(of_critics, work.CRITICS, strict=True):
-            critics |= named(name, make_critic(of_critic, self.layout.observation + self.layout.action))
-        actor = make_actor(of_actor, self.layout.observation, self.layout.action)
+            inputs = self.layout.observation + self.layout.action
+            critics |= named(name, make_critic(of_critic, inputs, self.parameters.hidden))
+        actor = make_actor(of_actor, self.layout.observation, self.parameters.hidden, self.layout.action)
         learner = make_learner(actor, critics, jax.tree.map(jnp.copy, critics), jnp.zeros(1, jnp.float32))
         return learner, State(key, jnp.int32(0), self.game.begin(generator, numbers), self.layout.empty())
 
@@ -332,6 +334,7 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
     done = jax.block_until_ready(programs.train(begun, programs.numbers))
     ended = time.perf_counter()
     (learner, state), kept = done
+    weights = in_numpy(weights_of(learner))
     played, learnt = jax.tree.map(np.asarray, kept)
     actions, ends, totals = (np.concatenate(column)[:, None] for column in zip(*played, strict=True))
     updates = len(learnt.steps)
@@ -343,6 +346,7 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         "buffer_rows": learnt.buffer_rows.astype(np.int64),
         "batch_rows": np.full(updates, parameters.batch),
         "buffer_capacity": np.array([len(state.ring.rows)]),
+        "hidden": np.array([len(weights[f"{name}.weight"]) for name in HIDDEN_LAYERS]),
         "truncations_stored_as_ends": np.array([state.ring.ends], np.int64),
         "last_observation_error": np.array([state.ring.error]),
     }
@@ -352,7 +356,7 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         environment_steps=int(state.step),
         gradient_steps=int(learner.critics_adam.steps),
         episodes=programs_jax.episodes(ends, totals),
-        weights=in_numpy(weights_of(learner)),
+        weights=weights,
         trace=in_numpy(trace) | initial_bounds(first_weights),
         logs=programs_jax.logs(course.game.space, actions, ends, seed),
     )

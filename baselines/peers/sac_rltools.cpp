@@ -1,5 +1,6 @@
 // SAC on Pendulum by RLtools 2.2.1, as a library that sac_rltools.py calls. Sizes are constants of the compiler, as in
-// all that RLtools compiles: FORGE_HIDDEN, FORGE_BATCH and FORGE_LEARNING_STARTS are given with -D.
+// all that RLtools compiles: FORGE_HIDDEN, FORGE_BATCH and FORGE_LEARNING_STARTS are given with -D. With FORGE_ZOO all
+// other constants are those of RLtools' zoo (pendulum-v1/sac.h), else the reference's.
 //
 // RLtools plays, learns and draws. The environment is Gymnasium's Pendulum-v1, in f64 and with NumPy's generator: the
 // same seed and torques give the same states to the bit. For that it is compiled with -ffp-contract=off. A reward may
@@ -149,13 +150,16 @@ inline bool terminated(Device&, const Pendulum&, const Pendulum::Parameters&, co
 
 namespace {
 
-// RLtools' own SAC with the constants of the reference, as far as it has them.
+// RLtools' own SAC with the constants of the reference, as far as it has them; or with those that it has by itself. (The
+// zoo's file names a first temperature of 1 where nothing reads it: what runs there is RLtools' own, 0.5.)
 struct Sizes : rlt::rl::algorithms::sac::loop::core::DefaultParameters<Types, Index, Pendulum> {
     struct SAC_PARAMETERS : rlt::rl::algorithms::sac::DefaultParameters<Types, Index, Pendulum::ACTION_DIM> {
         static constexpr Index ACTOR_BATCH_SIZE = FORGE_BATCH;
         static constexpr Index CRITIC_BATCH_SIZE = FORGE_BATCH;
+#ifndef FORGE_ZOO
         static constexpr float ALPHA = 1;
         static constexpr float LOG_STD_LOWER_BOUND = -5;
+#endif
     };
     static constexpr Index N_WARMUP_STEPS = FORGE_LEARNING_STARTS;
     // The step after that at which the actor takes over.
@@ -163,11 +167,16 @@ struct Sizes : rlt::rl::algorithms::sac::loop::core::DefaultParameters<Types, In
     static constexpr Index N_WARMUP_STEPS_ACTOR = FORGE_LEARNING_STARTS + 1;
     // Whoever calls counts the steps.
     static constexpr Index STEP_LIMIT = static_cast<Index>(1) << 40;
+#ifdef FORGE_ZOO
+    static constexpr Index REPLAY_BUFFER_CAP = 20'000;
+#else
     static constexpr Index REPLAY_BUFFER_CAP = 1'000'000;
+#endif
     static constexpr Index ACTOR_HIDDEN_DIM = FORGE_HIDDEN;
     static constexpr Index CRITIC_HIDDEN_DIM = FORGE_HIDDEN;
     static constexpr bool COLLECT_EPISODE_STATS = false;
 
+#ifndef FORGE_ZOO
     struct Adam : rlt::nn::optimizers::adam::DEFAULT_PARAMETERS_PYTORCH<Types> {
         static constexpr float EPSILON_SQRT = 0;
     };
@@ -176,6 +185,7 @@ struct Sizes : rlt::rl::algorithms::sac::loop::core::DefaultParameters<Types, In
     };
     using CRITIC_OPTIMIZER_PARAMETERS = Adam;
     using ALPHA_OPTIMIZER_PARAMETERS = Adam;
+#endif
 };
 using Config = rlt::rl::algorithms::sac::loop::core::Config<Types, Index, Random, Pendulum, Sizes>;
 

@@ -1,7 +1,8 @@
 """SAC by RLtools 2.2.1, a C++ library: the benchmark `sac` as near as its own options come to it.
 
 What it does another way stands in matrix.yaml under `differs`. RLtools takes all sizes from the compiler, so
-`docker/rltools.sh` compiles `sac_rltools.cpp` for each case.
+`docker/rltools.sh` compiles `sac_rltools.cpp` for each case. In `sac-small` it is RLtools' own example, with
+all constants of RLtools' zoo.
 """
 
 # ruff: noqa: E402 - the clock is read before the imports that take seconds.
@@ -56,7 +57,7 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         environment_steps=len(torques),
         gradient_steps=library.training_updates(agent),
         episodes=_episodes(rewards, resets),
-        weights=_actor(library, agent),
+        weights=_actor(library, agent, parameters.hidden),
         trace={},
         logs=[ActionLog.of(gym.make(ENVIRONMENT).action_space, torques[:, None], resets[1:].tolist(), seed)],
     )
@@ -66,7 +67,7 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
 
 def _library(parameters: work.Parameters) -> ctypes.CDLL:
     """The program of these sizes, and the types of its functions."""
-    sizes = f"{work.HIDDEN}-{parameters.batch}-{parameters.learning_starts}"
+    sizes = f"{parameters.hidden}-{parameters.batch}-{parameters.learning_starts}"
     # Importing the package would look for a compiler.
     package = importlib.util.find_spec("rltools")
     if package is None or package.origin is None:
@@ -112,9 +113,8 @@ def _episodes(rewards: NDArray[np.float64], resets: NDArray[np.int64]) -> list[t
     ]
 
 
-def _actor(library: ctypes.CDLL, agent: int) -> dict[str, NDArray[np.float32]]:
+def _actor(library: ctypes.CDLL, agent: int, hidden: int) -> dict[str, NDArray[np.float32]]:
     """The actor's weights under the reference's names."""
-    hidden = work.HIDDEN
     shapes = {"fc1": (hidden, OBSERVATION), "fc2": (hidden, hidden), "head": (2 * ACTION, hidden)}
     numbers = np.empty(sum(outputs * (inputs + 1) for outputs, inputs in shapes.values()), np.float32)
     library.training_actor(agent, _pointer(numbers, c_float))

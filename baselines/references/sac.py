@@ -104,24 +104,24 @@ def bounds_of(space: gym.spaces.Box) -> Bounds:
     )
 
 
-def make_networks(observation: int, actions: int) -> nn.ModuleDict:
+def make_networks(observation: int, actions: int, hidden: int = HIDDEN) -> nn.ModuleDict:
     """Actor, critics and their targets, drawn in this order; the targets then get the critics' weights."""
 
     def critic() -> nn.ModuleDict:
         return nn.ModuleDict(
             {
-                "fc1": nn.Linear(observation + actions, HIDDEN),
-                "fc2": nn.Linear(HIDDEN, HIDDEN),
-                "fc3": nn.Linear(HIDDEN, 1),
+                "fc1": nn.Linear(observation + actions, hidden),
+                "fc2": nn.Linear(hidden, hidden),
+                "fc3": nn.Linear(hidden, 1),
             }
         )
 
     actor = nn.ModuleDict(
         {
-            "fc1": nn.Linear(observation, HIDDEN),
-            "fc2": nn.Linear(HIDDEN, HIDDEN),
-            "fc_mean": nn.Linear(HIDDEN, actions),
-            "fc_logstd": nn.Linear(HIDDEN, actions),
+            "fc1": nn.Linear(observation, hidden),
+            "fc2": nn.Linear(hidden, hidden),
+            "fc_mean": nn.Linear(hidden, actions),
+            "fc_logstd": nn.Linear(hidden, actions),
         }
     )
     networks = {"actor": actor} | {name: critic() for name in ("qf1", "qf2", "qf1_target", "qf2_target")}
@@ -268,10 +268,17 @@ class Trace:
     buffer_rows: list[int] = field(default_factory=list)
     batch_rows: list[int] = field(default_factory=list)
     buffer_capacity: list[int] = field(default_factory=list)
+    hidden: list[int] = field(default_factory=list)
 
     def tensors(self) -> dict[str, Tensor]:
         """The trace as it is written: whole numbers, i64."""
         return {name: training_in_pytorch.integers(values) for name, values in vars(self).items()}
+
+
+def widths(networks: nn.ModuleDict) -> list[int]:
+    """Of the hidden layers of actor and critic, for the trace."""
+    layers = [networks[name][layer] for name in ("actor", "qf1") for layer in ("fc1", "fc2")]
+    return [layer.out_features for layer in layers]
 
 
 def initial_bounds(networks: nn.ModuleDict) -> dict[str, Tensor]:
@@ -293,7 +300,7 @@ def train(parameters: Parameters, seed: int) -> Trained:
     environments = make_environments(parameters.environment, seed)
     space = action_space_of(environments)
     observation_shape = tuple(environments.single_observation_space.shape or ())
-    networks = make_networks(int(np.prod(observation_shape)), int(np.prod(space.shape)))
+    networks = make_networks(int(np.prod(observation_shape)), int(np.prod(space.shape)), parameters.hidden)
     bounds = bounds_of(space)
     temperature = Temperature(torch.zeros(1), target_entropy(int(np.prod(space.shape))))
     optimizers = make_optimizers(networks, temperature)
@@ -301,7 +308,7 @@ def train(parameters: Parameters, seed: int) -> Trained:
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
     environment_steps = gradient_steps = 0
     episodes: list[training.Episode] = []
-    trace, truncated = Trace(buffer_capacity=[len(buffer.rewards)]), Truncations()
+    trace, truncated = Trace(buffer_capacity=[len(buffer.rewards)], hidden=widths(networks)), Truncations()
     initial = initial_bounds(networks)
 
     observations, _ = environments.reset(seed=seed)
@@ -438,8 +445,9 @@ def consecutive_updates(
 
 def given_networks(given: Mapping[str, Tensor]) -> nn.ModuleDict:
     """Networks with the input file's weights, in their precision."""
-    inputs = given["actor.fc1.weight"].shape[1]
-    networks = make_networks(inputs, given["actor.fc_mean.weight"].shape[0]).to(given["log_alpha"].dtype)
+    hidden, inputs = given["actor.fc1.weight"].shape
+    networks = make_networks(inputs, given["actor.fc_mean.weight"].shape[0], hidden)
+    networks.to(given["log_alpha"].dtype)
     networks.load_state_dict({name: given[name] for name in networks.state_dict()})
     return networks
 

@@ -254,7 +254,7 @@ def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -
     space = box(environment)
     space.seed(seed)
     shape, actions = environment.observation_shape, int(np.prod(space.shape))
-    networks = sac.make_networks(int(np.prod(shape)), actions)
+    networks = sac.make_networks(int(np.prod(shape)), actions, parameters.hidden)
     bounds = sac.bounds_of(space)
     initial = sac.initial_bounds(networks)
     log_alpha = torch.zeros(1)
@@ -264,7 +264,8 @@ def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
     environment_steps = gradient_steps = 0
     episodes: list[training.Episode] = []
-    trace, truncated = sac.Trace(buffer_capacity=[len(ring.rewards)]), Truncations()
+    trace = sac.Trace(buffer_capacity=[len(ring.rewards)], hidden=sac.widths(networks))
+    truncated = Truncations()
 
     # Not before the environment is made: NumPy would warn of numbers that are zero now.
     torch.set_flush_denormal(True)
@@ -322,7 +323,9 @@ def compiling(parameters: work.Parameters) -> float:
     environment = DirectEnvironment(parameters.environment)
     space = box(environment)
     inputs, actions = int(np.prod(environment.observation_shape)), int(np.prod(space.shape))
-    learner = CompiledLearner(sac.make_networks(inputs, actions), torch.zeros(1), sac.bounds_of(space))
+    learner = CompiledLearner(
+        sac.make_networks(inputs, actions, parameters.hidden), torch.zeros(1), sac.bounds_of(space)
+    )
     nothing, flags = torch.zeros(parameters.batch, inputs), torch.zeros(parameters.batch, 1)
     noise = torch.zeros(parameters.batch, actions)
     batch = Batch(nothing, nothing.clone(), noise.clone(), flags, flags.clone())

@@ -81,7 +81,10 @@ class Examiner:
             return []
         weights = self._file(outputs, seen.asked[-1], self.replay.weights)
         episodes = ["--episodes", str(_EPISODES_WITH_WEIGHTS), "--seed", str(_RESERVED_SEED)]
-        return ["--weights", weights, *episodes]
+        hidden = self.cell.parameters.get("hidden")
+        # Networks of other widths are no result of this case.
+        widths = [] if hidden is None else ["--hidden", f"{hidden},{hidden}"]
+        return ["--weights", weights, *episodes, *widths]
 
 
 def examiner_of(cell: Cell, listener: object, *, ranked: bool) -> Examiner | None:

@@ -62,6 +62,13 @@ def test_the_log_of_a_training_is_replayed_and_its_weights_are_played() -> None:
     }
 
 
+def test_networks_of_other_widths_than_the_case_s_are_no_result_of_it() -> None:
+    found = examiner()
+    parameters = {**found.cell.parameters, "hidden": 64}
+    (command,) = replace(found, cell=replace(found.cell, parameters=parameters)).commands("/outputs")
+    assert command[-2:] == ("--hidden", "64,64")
+
+
 def test_an_audited_training_is_replayed_too_and_partly_in_gymnasium() -> None:
     _, audit, gymnasium = examiner(audit_seed=77).commands("/outputs")
     assert "/outputs/CartPole-v1/2/actions.safetensors" in audit

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use torchforge_nn::{MOST_THREADS, SimdPath};
 
 use crate::backend::{Kernels, Library};
+use crate::sac::WIDEST;
 use crate::{Algorithm, Backend, Evaluation, Failure, Replay, Standalone};
 
 pub(crate) const USAGE: &str = "\
@@ -21,12 +22,13 @@ Usage: torchforge gae|grpo|token-kl|buffer-push|buffer-sample|env-step|update|ac
                           [--metrics FILE.csv]
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
                           dqn: [--tau SHARE] [--n-step N] [--prioritised] [--alpha A] [--beta B]
-                          sac: [--tau SHARE] [--no-autotune [--alpha A]]
+                          sac: [--tau SHARE] [--no-autotune [--alpha A]] [--hidden N,N] [--batch N]
                           ppo: [--gamma G] [--learning-rate RATE] [--target-kl D] [--no-norm-adv] [--no-clip-vloss]
                                [--no-anneal-lr]
        torchforge evaluate --weights FILE --environment ID [--episodes N] [--seed N] [--epsilon P] [--stochastic]
-                          [--simd ...]
-       torchforge replay --actions FILE --environment ID --most-steps N [--weights FILE [--episodes N] [--seed N]]
+                          [--hidden N,N] [--simd ...]
+       torchforge replay --actions FILE --environment ID --most-steps N [--weights FILE [--episodes N] [--seed N]
+                          [--hidden N,N]]
        torchforge oracle dqn|ppo|sac PARITY.safetensors UPDATE.safetensors
        torchforge version | sleep
 
@@ -36,6 +38,7 @@ a table. Where actions are continuous, as Pendulum-v1's are, ppo is CleanRL's pp
 from there, in a training of the same options, and ends with the bytes of one that was never stopped.
 --metrics writes losses, values and what else was found, a line for each gradient step or iteration of ppo.
 --tau, --target-kl and the like are CleanRL's options of these names; without them each has CleanRL's value.
+--hidden gives the two hidden layers of sac's networks other widths than 256,256.
 --n-step has dqn learn from returns over so many steps. --prioritised draws its transitions by their errors to the power
 of --alpha, 0.6; weights correct the draw to the power of --beta, which rises from 0.4 to 1. Either of the two implies it.
 evaluate plays episodes with final weights of any of the three: the greedy or likeliest action, unless --epsilon gives
@@ -402,6 +405,15 @@ fn backend(parser: &mut lexopt::Parser) -> Result<Backend, Failure> {
         ));
     }
     text(parser)?.parse().and_then(Library::backend).map_err(Failure::Usage)
+}
+
+/// Widths of two hidden layers.
+pub(crate) fn widths(parser: &mut lexopt::Parser) -> Result<[usize; 2], Failure> {
+    let given = text(parser)?;
+    let width = |part: &str| part.parse().ok().filter(|width| (1..=WIDEST).contains(width));
+    given.split_once(',').and_then(|(one, other)| Some([width(one)?, width(other)?])).ok_or_else(|| {
+        Failure::Usage(format!("--hidden is {given:?}; give two numbers from 1 to {WIDEST}, as 256,256"))
+    })
 }
 
 /// A number, or another value that is read from text.

@@ -9,11 +9,10 @@ use torchforge_nn::{
     Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Mlp, PpoLossOptions, SacLossOptions, SacNetworks,
     SimdPath, TensorReader,
 };
-use torchforge_rl::{
-    DqnPolicy, Episode, Policy, PpoPolicy, Returns, SacPolicy, TrainingError, cleanrl, evaluate,
-};
+use torchforge_rl::cleanrl::{self, SAC_HIDDEN};
+use torchforge_rl::{DqnPolicy, Episode, Policy, PpoPolicy, Returns, SacPolicy, TrainingError, evaluate};
 
-use crate::arguments::{parsed, simd_path, text, usage};
+use crate::arguments::{parsed, simd_path, text, usage, widths};
 use crate::continuous_ppo::LOG_DEVIATIONS;
 use crate::environment::{continuous, discrete};
 use crate::protocol::print_line;
@@ -41,6 +40,8 @@ pub struct Evaluation {
     pub seed: u64,
     /// DQN's share of random actions.
     pub epsilon: Option<f64>,
+    /// Widths of the hidden layers of SAC's networks.
+    pub hidden: [usize; 2],
     /// Whether PPO and SAC draw their actions as in training.
     pub stochastic: bool,
     /// The instructions to use instead of the processor's best.
@@ -52,7 +53,7 @@ impl Evaluation {
     pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Option<Self>, Failure> {
         let (mut weights, mut environment) = (None, None);
         let (mut episodes, mut seed, mut epsilon) = (EPISODES, 1, None);
-        let (mut stochastic, mut simd) = (false, None);
+        let (mut hidden, mut stochastic, mut simd) = (SAC_HIDDEN, false, None);
         while let Some(argument) = parser.next().map_err(usage)? {
             match argument {
                 Long("help") | Short('h') => return Ok(None),
@@ -61,6 +62,7 @@ impl Evaluation {
                 Long("episodes") => episodes = parsed(&mut parser)?,
                 Long("seed") => seed = parsed(&mut parser)?,
                 Long("epsilon") => epsilon = Some(probability(&mut parser)?),
+                Long("hidden") => hidden = widths(&mut parser)?,
                 Long("stochastic") => stochastic = true,
                 Long("simd") => simd = Some(simd_path(&mut parser)?),
                 other => return Err(usage(other.unexpected())),
@@ -69,7 +71,7 @@ impl Evaluation {
         let missing = |what: &str| Failure::Usage(format!("nothing to evaluate is given; give {what}"));
         let weights = weights.ok_or_else(|| missing("--weights FILE"))?;
         let environment = environment.ok_or_else(|| missing("--environment ID"))?;
-        Ok(Some(Self { weights, environment, episodes, seed, epsilon, stochastic, simd }))
+        Ok(Some(Self { weights, environment, episodes, seed, epsilon, hidden, stochastic, simd }))
     }
 }
 
@@ -109,12 +111,14 @@ pub(crate) fn run(asked: &Evaluation) -> Result<(), Failure> {
 pub(crate) fn greedy_returns(
     weights: &Path,
     environment: &str,
+    hidden: [usize; 2],
     episodes: NonZeroU64,
     seed: u64,
 ) -> Result<Vec<f64>, Failure> {
     let (weights, environment) = (weights.to_owned(), environment.to_owned());
     let (epsilon, stochastic, simd) = (None, false, None);
-    let played = play(&Evaluation { weights, environment, episodes, seed, epsilon, stochastic, simd })?;
+    let played =
+        play(&Evaluation { weights, environment, episodes, seed, epsilon, hidden, stochastic, simd })?;
     Ok(played.episodes.iter().map(|episode| episode.total_reward).collect())
 }
 
@@ -207,7 +211,7 @@ impl Evaluation {
     }
 
     fn sac(&self, environment: ContinuousEnvironment, given: &TensorReader<'_>) -> Episodes {
-        let [actor, critic] = sac::layers(&environment);
+        let [actor, critic] = sac::layers(&environment, self.hidden);
         let networks = SacNetworks::read(&actor, &critic, given)?;
         let range = cleanrl::action_range(environment.action_space());
         let networks = DenseSac::new(networks, range, 1, SacLossOptions::default())?.on_path(self.path())?;

@@ -8,9 +8,10 @@ use serde::Serialize;
 use torchforge_env::{ActionSpace, AnyEnvironment, Environment, Error, Step, ids, make};
 use torchforge_nn::TensorReader;
 use torchforge_rl::Episode;
+use torchforge_rl::cleanrl::SAC_HIDDEN;
 
 use crate::action_log::NO_SEED;
-use crate::arguments::{parsed, text, usage};
+use crate::arguments::{parsed, text, usage, widths};
 use crate::evaluation::greedy_returns;
 use crate::protocol::print_line;
 use crate::{Failure, files};
@@ -29,6 +30,8 @@ pub struct Replay {
     pub most_steps: u64,
     /// The final weights to play greedily, and how many episodes of which seed.
     pub weights: Option<PathBuf>,
+    /// Widths of the hidden layers of SAC's networks.
+    pub hidden: [usize; 2],
     /// Episodes with the final weights.
     pub episodes: NonZeroU64,
     /// The seed of those episodes.
@@ -39,7 +42,7 @@ impl Replay {
     /// None when help was asked for.
     pub(crate) fn parse(mut parser: lexopt::Parser) -> Result<Option<Self>, Failure> {
         let (mut actions, mut environment, mut most_steps, mut weights) = (None, None, None, None);
-        let (mut episodes, mut seed) = (NonZeroU64::MIN, 1);
+        let (mut hidden, mut episodes, mut seed) = (SAC_HIDDEN, NonZeroU64::MIN, 1);
         while let Some(argument) = parser.next().map_err(usage)? {
             match argument {
                 Long("help") | Short('h') => return Ok(None),
@@ -47,6 +50,7 @@ impl Replay {
                 Long("environment") => environment = Some(text(&mut parser)?),
                 Long("most-steps") => most_steps = Some(parsed(&mut parser)?),
                 Long("weights") => weights = Some(parser.value().map_err(usage)?.into()),
+                Long("hidden") => hidden = widths(&mut parser)?,
                 Long("episodes") => episodes = parsed(&mut parser)?,
                 Long("seed") => seed = parsed(&mut parser)?,
                 other => return Err(usage(other.unexpected())),
@@ -56,7 +60,7 @@ impl Replay {
         let actions = actions.ok_or_else(|| missing("--actions FILE"))?;
         let environment = environment.ok_or_else(|| missing("--environment ID"))?;
         let most_steps = most_steps.ok_or_else(|| missing("--most-steps N"))?;
-        Ok(Some(Self { actions, environment, most_steps, weights, episodes, seed }))
+        Ok(Some(Self { actions, environment, most_steps, weights, hidden, episodes, seed }))
     }
 }
 
@@ -84,7 +88,8 @@ pub(crate) fn run(asked: &Replay) -> Result<(), Failure> {
             Failure::Work(format!("{} cannot be replayed: {reason}", asked.actions.display()))
         })?;
     if let Some(weights) = &asked.weights {
-        replayed.greedy = Some(greedy_returns(weights, &asked.environment, asked.episodes, asked.seed)?);
+        let (environment, hidden) = (&asked.environment, asked.hidden);
+        replayed.greedy = Some(greedy_returns(weights, environment, hidden, asked.episodes, asked.seed)?);
     }
     print_line(&serde_json::to_string(&replayed).expect("numbers are valid JSON"))
 }

@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::{ActionSpace, Continuous, Environment};
-use torchforge_nn::{DenseSac, Error, PolicyLoss, SacLossOptions, TensorWriter};
-use torchforge_rl::{Episode, Sac, SacMetrics, SacOptions, TrainingError, cleanrl};
+use torchforge_nn::{DenseSac, Error, Mlp, PolicyLoss, SacLossOptions, TensorWriter};
+use torchforge_rl::cleanrl::{self, SAC_HIDDEN};
+use torchforge_rl::{Episode, Sac, SacMetrics, SacOptions, TrainingError};
 
 use crate::backend::{AnySac, any_sac};
 use crate::environment::continuous;
@@ -13,6 +14,9 @@ use crate::metrics::{Maybe, Metric};
 use crate::parity::SacParity;
 use crate::training::{self, Agent, Made, Training, only_case, unmade, write_truncations};
 use crate::{Arguments, Backend, Case, Failure};
+
+/// No hidden layer is wider.
+pub(crate) const WIDEST: usize = 4096;
 
 /// A case's keys of matrix.yaml, the profile's among them.
 #[derive(Debug, Clone, Deserialize)]
@@ -23,6 +27,13 @@ struct Parameters {
     batch: usize,
     steps: u64,
     parity_updates: usize,
+    /// Of each hidden layer.
+    #[serde(default = "hidden")]
+    hidden: usize,
+}
+
+fn hidden() -> usize {
+    SAC_HIDDEN[0]
 }
 
 impl Parameters {
@@ -30,6 +41,9 @@ impl Parameters {
         let parameters: Self = case.parameters()?;
         if parameters.steps == 0 || parameters.batch == 0 || parameters.parity_updates == 0 {
             return Err(case.fault("steps, batch or parity_updates is 0; give at least 1"));
+        }
+        if parameters.hidden == 0 || parameters.hidden > WIDEST {
+            return Err(case.fault(&format!("hidden must be from 1 to {WIDEST}")));
         }
         Ok(parameters)
     }
@@ -49,11 +63,12 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
         ..SacOptions::default()
     };
     let backend = arguments.backend()?;
-    let parity = parity(&first, parameters.parity_updates, backend);
+    let hidden = [parameters.hidden; 2];
+    let parity = parity(&first, hidden, parameters.parity_updates, backend);
     let mut environments = training::environments(arguments, first, environment);
     let make = |seed| {
         training::logged(environments()?, |environment| {
-            agent(environment, options, SacLossOptions::default(), seed, backend)
+            agent(environment, hidden, options, SacLossOptions::default(), seed, backend)
                 .map_err(|error| unmade(case, &error))
         })
     };
@@ -62,16 +77,19 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
 }
 
 /// The layers of the actor and of a critic.
-pub(crate) fn layers<E: Environment<ActionSpace = Continuous>>(environment: &E) -> [[usize; 4]; 2] {
-    cleanrl::sac_sizes(environment.observation_len(), environment.action_space().width())
+pub(crate) fn layers<E: Environment<ActionSpace = Continuous>>(
+    environment: &E,
+    hidden: [usize; 2],
+) -> [[usize; 4]; 2] {
+    cleanrl::sac_sizes_of(hidden, environment.observation_len(), environment.action_space().width())
 }
 
 /// The parity updates of the networks for an environment.
-pub(crate) fn parity<E>(environment: &E, updates: usize, backend: Backend) -> SacParity
+pub(crate) fn parity<E>(environment: &E, hidden: [usize; 2], updates: usize, backend: Backend) -> SacParity
 where
     E: Environment<ActionSpace = Continuous>,
 {
-    let [actor, critic] = layers(environment);
+    let [actor, critic] = layers(environment, hidden);
     let policy_frequency = SacOptions::default().policy_frequency as usize;
     let range = cleanrl::action_range(environment.action_space());
     let loss = SacLossOptions::default();
@@ -81,6 +99,7 @@ where
 /// A fresh agent.
 pub(crate) fn agent<E>(
     environment: E,
+    hidden: [usize; 2],
     options: SacOptions,
     loss: SacLossOptions,
     seed: u64,
@@ -90,9 +109,11 @@ where
     E: Environment<Action = [f32], ActionSpace = Continuous>,
 {
     let range = cleanrl::action_range(environment.action_space());
-    let networks =
-        cleanrl::sac_networks(environment.observation_len(), environment.action_space().width(), seed)?;
+    let (observation, action) = (environment.observation_len(), environment.action_space().width());
+    let networks = cleanrl::sac_networks_of(hidden, observation, action, seed)?;
     let mut trace = TensorWriter::new();
+    let [actor, critic] = [&networks.actor, &networks.critics[0]].map(Mlp::sizes);
+    trace.push_whole("hidden", &[actor[1], actor[2], critic[1], critic[2]].map(|width| width as u64));
     // Before a library takes them over: only our own say how far their weights reach.
     DenseSac::new(networks.clone(), range.clone(), 1, loss)?.write_bounds("initial.", &mut trace);
     let networks = any_sac(backend, networks, range, options.batch, loss)?;

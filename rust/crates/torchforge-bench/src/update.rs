@@ -6,6 +6,7 @@ use serde::Deserialize;
 use torchforge_env::Environment;
 use torchforge_nn::{Error, TensorWriter};
 use torchforge_referee::{Digest, Operation};
+use torchforge_rl::cleanrl::SAC_HIDDEN;
 
 use crate::environment::{continuous, discrete};
 use crate::operation::{self, Repetitions};
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
             Algorithm::Sac => {
                 let environment = continuous(CONTINUOUS).map_err(|fault| case.fault(&fault))?;
-                Calls::boxed(sac::parity(&environment, calls, backend), path)?
+                Calls::boxed(sac::parity(&environment, SAC_HIDDEN, calls, backend), path)?
             }
         };
         Ok((operation, repetitions))

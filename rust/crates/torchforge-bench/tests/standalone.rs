@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use torchforge_env::{AutoresetMode, CartPole, Pcg64, Pendulum, TimeLimit, VectorEnv};
-use torchforge_nn::{Mlp, TensorWriter};
+use torchforge_nn::{Mlp, TensorReader, TensorWriter};
 use torchforge_rl::{Dqn, DqnOptions, Ppo, PpoOptions, Sac, SacOptions, cleanrl};
 
 fn command(words: &[&str]) -> Command {
@@ -208,7 +208,14 @@ fn options_of_cleanrl_are_obeyed_by_the_algorithm_that_has_them() {
         ),
         (
             vec!["sac", "--steps", "1010"],
-            vec![vec!["--tau", "0.5"], vec!["--no-autotune"], vec!["--alpha", "0.1", "--no-autotune"]],
+            vec![
+                vec!["--tau", "0.5"],
+                vec!["--no-autotune"],
+                vec!["--alpha", "0.1", "--no-autotune"],
+                vec!["--batch", "100"],
+                vec!["--hidden", "64,64"],
+                vec!["--hidden", "64,48"],
+            ],
         ),
     ] {
         let mut seen = vec![weights(&plain)];
@@ -220,10 +227,15 @@ fn options_of_cleanrl_are_obeyed_by_the_algorithm_that_has_them() {
     }
     let as_before = ["ppo", "--steps", "1024", "--norm-adv", "--clip-vloss", "--anneal-lr"];
     assert!(weights(&as_before) == weights(&["ppo", "--steps", "1024"]));
+    let as_before = ["sac", "--steps", "1010", "--hidden", "256,256", "--batch", "256"];
+    assert!(weights(&as_before) == weights(&["sac", "--steps", "1010"]));
     for (words, code, expected) in [
         (vec!["dqn", "--target-kl", "0.01"], 2, "invalid option '--target-kl'"),
         (vec!["ppo", "--tau", "0.5"], 2, "invalid option '--tau'"),
         (vec!["sac", "--alpha", "0.1"], 2, "give --no-autotune beside it"),
+        (vec!["sac", "--hidden", "64"], 2, "give two numbers from 1 to 4096, as 256,256"),
+        (vec!["sac", "--hidden", "64,0"], 2, "give two numbers from 1 to 4096, as 256,256"),
+        (vec!["dqn", "--hidden", "64,64"], 2, "invalid option '--hidden'"),
         (vec!["dqn", "--tau", "0"], 1, "tau is 0 and must be more than 0"),
         (vec!["dqn", "--n-step", "0"], 1, "n-step is 0: give at least 1"),
         (vec!["dqn", "--beta", "2"], 1, "beta is 2 and must be a number from 0 to 1"),
@@ -382,6 +394,21 @@ fn ppo_of_continuous_actions_gives_one_policy_on_every_path_and_plays_it() {
     assert!(cart_pole.contains("with continuous actions"), "{cart_pole}");
     let nowhere = complaint(&["ppo", "--environment", "Pendulum"], 2);
     assert!(nowhere.contains("use one of Acrobot-v1, CartPole-v1, MountainCar-v0,"), "{nowhere}");
+}
+
+#[test]
+fn networks_of_other_widths_say_so_and_are_played_with_them_alone() {
+    let here = folder("widths");
+    told(&["sac", "--steps", "1010", "--hidden", "64,48", "--batch", "100", "--output", text(&here)]);
+    let trace = fs::read(here.join("trace.safetensors")).unwrap();
+    let trace = TensorReader::new(&trace).unwrap();
+    assert_eq!(trace.values::<i64>("hidden", &[4]).unwrap()[..], [64, 48, 64, 48]);
+    let weights = here.join("weights.safetensors");
+    let evaluate =
+        ["evaluate", "--weights", text(&weights), "--environment", "Pendulum-v1", "--episodes", "1"];
+    assert!(complaint(&evaluate, 1).contains("is F32 [64, 3] and must be F32 [256, 3]"));
+    let table = told(&[&evaluate[..], &["--hidden", "64,48"]].concat());
+    assert_eq!(cell(&table, "environment steps"), "200");
 }
 
 #[test]

@@ -15,10 +15,11 @@ use crate::{Dqn, DqnOptions, Ppo, PpoOptions, Sac, SacOptions, Stream, TrainingE
 pub const DQN_GAMMA: f64 = 0.99;
 /// Environments that PPO steps together.
 pub const PPO_ENVIRONMENTS: usize = 4;
+/// Widths of the hidden layers of SAC's networks.
+pub const SAC_HIDDEN: [usize; 2] = [256, 256];
 
 const DQN_HIDDEN: [usize; 2] = [120, 84];
 const PPO_HIDDEN: [usize; 2] = [64, 64];
-const SAC_HIDDEN: [usize; 2] = [256, 256];
 /// Gains of PPO's last layers: a policy that is nearly uniform at first, and values of ordinary size.
 const ACTOR_GAIN: f64 = 0.01;
 const CRITIC_GAIN: f64 = 1.0;
@@ -74,7 +75,12 @@ pub fn ppo_adam() -> AdamOptions {
 
 /// Sizes of SAC's actor, whose outputs are means and log deviations, and of its critics.
 pub fn sac_sizes(observation_len: usize, action_len: usize) -> [[usize; 4]; 2] {
-    let [first, second] = SAC_HIDDEN;
+    sac_sizes_of(SAC_HIDDEN, observation_len, action_len)
+}
+
+/// [`sac_sizes`] with other [hidden layers](SAC_HIDDEN).
+pub fn sac_sizes_of(hidden: [usize; 2], observation_len: usize, action_len: usize) -> [[usize; 4]; 2] {
+    let [first, second] = hidden;
     [[observation_len, first, second, 2 * action_len], [observation_len + action_len, first, second, 1]]
 }
 
@@ -84,7 +90,21 @@ pub fn sac_sizes(observation_len: usize, action_len: usize) -> [[usize; 4]; 2] {
 ///
 /// [`Error::Sizes`] where there are no observations or no actions.
 pub fn sac_networks(observation_len: usize, action_len: usize, seed: u64) -> Result<SacNetworks, Error> {
-    let [actor, critic] = sac_sizes(observation_len, action_len);
+    sac_networks_of(SAC_HIDDEN, observation_len, action_len, seed)
+}
+
+/// [`sac_networks`] with other [hidden layers](SAC_HIDDEN).
+///
+/// # Errors
+///
+/// [`Error::Sizes`] where there are no observations or no actions, or a layer has no width.
+pub fn sac_networks_of(
+    hidden: [usize; 2],
+    observation_len: usize,
+    action_len: usize,
+    seed: u64,
+) -> Result<SacNetworks, Error> {
+    let [actor, critic] = sac_sizes_of(hidden, observation_len, action_len);
     let mut weights = Stream::Weights.of(seed);
     let actor = Mlp::new(&actor, &mut weights)?;
     let critics = [Mlp::new(&critic, &mut weights)?, Mlp::new(&critic, &mut weights)?];

@@ -35,7 +35,7 @@ CASES: dict[str, dict[str, object]] = {
         "epochs": 4,
         "iterations": 2,
     },
-    "sac": {"environment": "Pendulum-v1", "steps": 421, "learning_starts": 400, "batch": 32},
+    "sac": {"environment": "Pendulum-v1", "steps": 421, "learning_starts": 400, "batch": 32, "hidden": 64},
 }
 INPUTS: dict[str, Callable[[], dict[str, Any]]] = {
     "dqn": lambda: dqn_arrays("CartPole-v1", 42),

@@ -50,7 +50,17 @@ def test_its_actor_is_the_references() -> None:
     assert {name: each.shape for name, each in trained(1, steps=1002).weights.items()} == wanted
 
 
-@pytest.mark.parametrize("changed", [{"batch": 255}, {"environment": "MountainCarContinuous-v0"}])
+def test_its_own_example_has_networks_of_its_own_widths() -> None:
+    weights = trained(1, hidden=64, batch=100, learning_starts=100, steps=110).weights
+    assert {name: each.shape for name, each in weights.items() if "fc2" in name} == {
+        "fc2.weight": (64, 64),
+        "fc2.bias": (64,),
+    }
+
+
+@pytest.mark.parametrize(
+    "changed", [{"batch": 255}, {"hidden": 64}, {"environment": "MountainCarContinuous-v0"}]
+)
 def test_what_was_not_compiled_is_refused(changed: dict[str, object]) -> None:
     with pytest.raises(SystemExit, match="2"):
         trained(1, **changed)

@@ -171,7 +171,7 @@ MUTATIONS = [
         "wrong_flags",
     ),
     Mutation(SAC, "steps", "range(parameters.steps)", "range(parameters.steps - 1)", "environment_steps"),
-    Mutation(SAC, "width 256", "HIDDEN = 256", "HIDDEN = 128", "fc1.weight"),
+    Mutation(SAC, "hidden 256", "HIDDEN = 256", "HIDDEN = 128", "trace.safetensors hidden"),
     Mutation(SAC, "ReLU of the critics", 'relu(critic["fc1"]', 'tanh(critic["fc1"]', "update.safetensors"),
     Mutation(SAC, "ReLU of the actor", 'relu(actor["fc1"]', 'tanh(actor["fc1"]', "update.safetensors"),
     Mutation(

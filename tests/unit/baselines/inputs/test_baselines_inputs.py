@@ -201,6 +201,20 @@ def test_the_minibatches_of_sac_have_noise_for_every_sampling(
     assert not np.array_equal(arrays["qf1.fc1.weight"], arrays["qf1_target.fc1.weight"])
 
 
+def test_the_networks_of_sac_are_as_wide_as_the_case_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = ["sac", "--case", "any", "--parameters"]
+    generate(monkeypatch, tmp_path, *case, '{"hidden": 64}')
+    arrays = load_file(tmp_path / "any" / "parity.safetensors")
+    assert arrays["actor.fc1.weight"].shape == (64, 3)
+    assert {arrays[f"{name}.fc2.weight"].shape for name in ("actor", "qf1", "qf2_target")} == {(64, 64)}
+    for wrong in ("0", "4097", '"64"', "true"):
+        with pytest.raises(SystemExit, match="2"):
+            generate(monkeypatch, tmp_path, *case, f'{{"hidden": {wrong}}}')
+        assert "give a whole number from 1 to 4096" in capsys.readouterr().err
+
+
 def test_an_environment_that_dqn_is_not_measured_on_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

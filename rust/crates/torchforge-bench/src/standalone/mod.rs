@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use torchforge_env::AnyEnvironment;
 use torchforge_nn::{PpoLossOptions, SimdPath, TensorWriter};
-use torchforge_rl::cleanrl::{self, PPO_ENVIRONMENTS};
+use torchforge_rl::cleanrl::{self, PPO_ENVIRONMENTS, SAC_HIDDEN};
 use torchforge_rl::{
     Archive, CheckpointError, DqnOptions, Episode, PpoOptions, Returns, SacOptions, State, TrainingError,
     load_checkpoint, save_checkpoint,
@@ -62,11 +62,17 @@ pub(crate) fn run(asked: &Standalone) -> Result<(), Failure> {
                 course.train(made, steps, format!("{options:?} {loss:?}"))
             }
         },
-        Tuning::Sac { options, loss, .. } => {
+        Tuning::Sac { options, loss, hidden, .. } => {
             let options = SacOptions { steps: steps(options.steps), ..options };
             let made = continuous(environment).map_err(Failure::Usage)?;
-            let made = sac::agent(made, options, loss, seed, backend);
-            course.train(made, Steps { all: options.steps, at_once: 1 }, format!("{options:?} {loss:?}"))
+            let made = sac::agent(made, hidden, options, loss, seed, backend);
+            // Other widths alone are named: checkpoints of CleanRL's fit as before.
+            let widths = if hidden == SAC_HIDDEN { String::new() } else { format!(" {hidden:?}") };
+            course.train(
+                made,
+                Steps { all: options.steps, at_once: 1 },
+                format!("{options:?} {loss:?}{widths}"),
+            )
         }
     }
 }

@@ -1,11 +1,14 @@
 //! What an algorithm learns with, under CleanRL's names of it.
 
+use std::num::NonZeroUsize;
+
 use torchforge_nn::{PpoLossOptions, SacLossOptions, Temperature};
+use torchforge_rl::cleanrl::SAC_HIDDEN;
 use torchforge_rl::{DqnOptions, GaeOptions, PpoOptions, SacOptions};
 
 use super::Algorithm;
 use crate::Failure;
-use crate::arguments::parsed;
+use crate::arguments::{parsed, widths};
 
 /// CleanRL's temperature where it is fixed and nobody says at what.
 const ALPHA: f64 = 0.2;
@@ -23,6 +26,8 @@ pub enum Tuning {
         options: SacOptions,
         /// Its updates.
         loss: SacLossOptions,
+        /// Widths of the networks' hidden layers.
+        hidden: [usize; 2],
         /// `--alpha`.
         alpha: Option<f64>,
     },
@@ -36,6 +41,7 @@ impl Tuning {
             Algorithm::Sac => Self::Sac {
                 options: SacOptions { trace: true, ..SacOptions::default() },
                 loss: SacLossOptions::default(),
+                hidden: SAC_HIDDEN,
                 alpha: None,
             },
         }
@@ -69,6 +75,8 @@ impl Tuning {
             (Self::Sac { loss, .. }, "tau") => loss.tau = parsed(parser)?,
             (Self::Sac { loss, .. }, "autotune") => loss.temperature = Temperature::Learnt,
             (Self::Sac { loss, .. }, "no-autotune") => loss.temperature = Temperature::Fixed(ALPHA),
+            (Self::Sac { hidden, .. }, "hidden") => *hidden = widths(parser)?,
+            (Self::Sac { options, .. }, "batch") => options.batch = parsed::<NonZeroUsize>(parser)?.get(),
             (Self::Sac { alpha, .. }, "alpha") => *alpha = Some(parsed(parser)?),
             _ => return Ok(false),
         }
