@@ -21,4 +21,4 @@ source=$1
 site=$2
 compiled 256 256 1000
 # RLtools' own example, with all of its constants.
-compiled 64 100 100 -DFORGE_ZOO
+compiled 64 100 200 -DFORGE_ZOO

@@ -122,7 +122,8 @@ def sac_arrays(seed: int, hidden: int = SAC_HIDDEN) -> Arrays:
     # No hidden unit is nearly silent: of its tiny gradients Adam would make whole steps, whose signs are rounding's.
     for name in arrays:
         if name.endswith(("fc1.bias", "fc2.bias")):
-            arrays[name] += np.float32(_SAC_HIDDEN_BIAS)
+            # Weights of narrower layers are larger.
+            arrays[name] += np.float32(_SAC_HIDDEN_BIAS * sqrt(SAC_HIDDEN / hidden))
     arrays["log_alpha"] = generator.uniform(-1.0, 0.0, 1).astype(np.float32)
 
     shape = (UPDATES, _SAC_BATCH)

@@ -51,7 +51,7 @@ def test_its_actor_is_the_references() -> None:
 
 
 def test_its_own_example_has_networks_of_its_own_widths() -> None:
-    weights = trained(1, hidden=64, batch=100, learning_starts=100, steps=110).weights
+    weights = trained(1, hidden=64, batch=100, learning_starts=200, steps=210).weights
     assert {name: each.shape for name, each in weights.items() if "fc2" in name} == {
         "fc2.weight": (64, 64),
         "fc2.bias": (64,),
