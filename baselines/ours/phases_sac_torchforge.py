@@ -31,7 +31,7 @@ from baselines.benchmarks.action_log import ActionLog
 from baselines.benchmarks.phases import Layer, MakeWatch, Phase
 from baselines.benchmarks.sac import Parameters
 from baselines.benchmarks.training import Trained, Variant
-from baselines.benchmarks.training_in_pytorch import in_double_precision
+from baselines.benchmarks.training_in_pytorch import PYTORCH, in_double_precision
 from baselines.contract import protocol
 from baselines.references import sac
 from baselines.references.replay_buffer import Batch, Truncations

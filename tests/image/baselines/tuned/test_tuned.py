@@ -119,7 +119,7 @@ def test_compile_chooses_the_compiled_variant_and_is_no_option_where_there_is_no
             trained_by.append(name)
             return dqn.train(parameters, seed)
 
-        return training.Variant(train=train, parity=None)
+        return training.Variant(train=train, parity=None, library=PYTORCH)
 
     algorithm = training.Algorithm(
         name="dqn-tuned",
