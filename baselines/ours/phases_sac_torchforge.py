@@ -108,7 +108,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
         protocol.refuse(f"this SAC needs continuous actions, not {space}; name another environment")
     space.seed(seed)
     width, action_width = int(np.prod(observation_shape)), int(np.prod(space.shape))
-    networks = sac.make_networks(width, action_width)
+    networks = sac.make_networks(width, action_width, parameters.hidden)
     bounds = sac.bounds_of(space)
     temperature = sac.Temperature(torch.zeros(1), work.target_entropy(action_width))
     optimizers = sac.make_optimizers(networks, temperature)
@@ -117,7 +117,10 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     environment_steps = gradient_steps = 0
     episodes: list[training.Episode] = []
     taken: list[NDArray[np.float32]] = []
-    trace, truncated = sac.Trace(buffer_capacity=[buffer.capacity]), Truncations()
+    trace, truncated = (
+        sac.Trace(buffer_capacity=[buffer.capacity], hidden=sac.widths(networks)),
+        Truncations(),
+    )
     initial = sac.initial_bounds(networks)
 
     watch = watching(PHASES)

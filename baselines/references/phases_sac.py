@@ -54,7 +54,9 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     environments = sac.make_environments(parameters.environment, seed)
     space = sac.action_space_of(environments)
     observation_shape = tuple(environments.single_observation_space.shape or ())
-    networks = sac.make_networks(int(np.prod(observation_shape)), int(np.prod(space.shape)))
+    networks = sac.make_networks(
+        int(np.prod(observation_shape)), int(np.prod(space.shape)), parameters.hidden
+    )
     bounds = sac.bounds_of(space)
     temperature = sac.Temperature(torch.zeros(1), work.target_entropy(int(np.prod(space.shape))))
     optimizers = sac.make_optimizers(networks, temperature)
@@ -62,7 +64,10 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
     environment_steps = gradient_steps = 0
     episodes: list[training.Episode] = []
-    trace, truncated = sac.Trace(buffer_capacity=[len(buffer.rewards)]), Truncations()
+    trace, truncated = (
+        sac.Trace(buffer_capacity=[len(buffer.rewards)], hidden=sac.widths(networks)),
+        Truncations(),
+    )
     initial = sac.initial_bounds(networks)
 
     observations, _ = environments.reset(seed=seed)
