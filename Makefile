@@ -1,10 +1,10 @@
-# Every target but `backends` and `crates` sets up what it needs; `make matrix` on a fresh machine does everything.
+# Every target but `backends`, `crates` and `semver` sets up what it needs; `make matrix` on a fresh machine does everything.
 PYTHON ?= python3
 ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates wheel integration fleet site clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates semver wheel integration fleet site clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -76,6 +76,12 @@ backends:  ## clippy and the Rust tests with candle and burn compiled in, for a 
 
 crates:  ## Rust documentation without warnings, and each crate packed and built as a registry would get it, for a host with Rust
 	cd rust && RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace && cargo publish --locked --workspace --dry-run
+
+semver:  ## what a user of the Rust crates would have to change since BASELINE, a tag or another commit, for a host with Rust
+	@[ -n "$(BASELINE)" ] || { \
+	  echo "forge-bench: semver compares with a commit, and none is given; to do: make semver BASELINE=main" >&2; exit 21; }
+	cargo install --quiet --locked cargo-semver-checks@0.51.0
+	cd rust && cargo semver-checks --workspace --exclude torchforge-bench --exclude torchforge-py --baseline-rev "$(BASELINE)"
 
 # zig links against an old glibc, and maturin's audit holds the wheel to its tag. The tools are locked apart, like the site's.
 MACHINE ?= $(shell uname -m)

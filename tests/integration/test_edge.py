@@ -3,6 +3,7 @@
 import json
 import os
 import tarfile
+import time
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,17 @@ def test_a_plain_run_prints_the_same_result_on_both_architectures_in_64_mib(edge
     # Not how long, how much memory, through which instructions.
     learnt = ("environment steps", "gradient steps", "episodes", "mean return of the last 100 episodes")
     assert {name: here[name] for name in learnt} == {name: there[name] for name in learnt}
+
+
+def test_a_container_that_is_stopped_ends_at_once(edge):
+    """Its program is process 1, for which the kernel knows no default action."""
+    container = docker("run", "--detach", "--rm", tag(HOST), "dqn", "--steps", "100000000").stdout.strip()
+    try:
+        begun = time.monotonic()
+        assert docker("stop", "--time", "60", container).returncode == 0
+        assert time.monotonic() - begun < 30
+    finally:
+        docker("rm", "--force", container)
 
 
 # PPO's checkpoint is after its first iteration of 512 steps.

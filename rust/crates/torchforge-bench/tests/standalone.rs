@@ -168,6 +168,51 @@ fn a_checkpoint_of_another_training_is_refused_in_one_line() {
     assert!(complaint(&words, 1).contains("cannot write the checkpoint"));
 }
 
+/// The first process of a container ignores what ends any other, unless it asks for the signal.
+#[cfg(target_os = "linux")]
+#[test]
+fn as_process_1_it_ends_when_it_is_told_to() {
+    let first = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child"];
+    let unshare = |words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(first).args(words).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    if !unshare(&["true"]).status().is_ok_and(|status| status.success()) {
+        eprintln!("this machine lends nobody a process 1: tests/integration/test_edge.py has a container's");
+        return;
+    }
+    let here = folder("first");
+    let checkpoint = here.join("checkpoint");
+    let program = env!("CARGO_BIN_EXE_torchforge");
+    let dqn =
+        ["dqn", "--steps", "100000000", "--checkpoint-every", "1000", "--checkpoint", text(&checkpoint)];
+    for (signal, code) in [("TERM", 143), ("INT", 130)] {
+        let _ = fs::remove_file(&checkpoint);
+        let mut parent = unshare(&[&[program][..], &dqn].concat()).spawn().unwrap();
+        let begun = Instant::now();
+        while !checkpoint.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint was written");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let id = parent.id();
+        let child = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        assert!(Command::new("kill").args(["-s", signal, child.trim()]).status().unwrap().success());
+        let told = Instant::now();
+        let status = loop {
+            if let Some(status) = parent.try_wait().unwrap() {
+                break status;
+            }
+            if told.elapsed() > Duration::from_secs(20) {
+                parent.kill().unwrap();
+                panic!("SIG{signal} was ignored");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert_eq!(status.code(), Some(code), "SIG{signal}");
+    }
+}
+
 #[test]
 fn options_of_cleanrl_are_obeyed_by_the_algorithm_that_has_them() {
     let here = folder("tuned");

@@ -136,7 +136,12 @@ fn actions_of_several_values_stay_whole_and_the_newest_transition_can_be_read_ba
 fn a_misused_buffer_says_what_is_wrong() {
     assert_eq!(ReplayBuffer::<u32>::new(0, 4, 1).unwrap_err(), Error::Zero { what: "capacity" });
     assert_eq!(Batch::<u32>::new(3, 0, 1).unwrap_err(), Error::Zero { what: "observation length" });
-    assert!(matches!(ReplayBuffer::<u32>::new(usize::MAX, 4, 1).unwrap_err(), Error::TooLarge { .. }));
+    for capacity in [1 << 44, usize::MAX] {
+        let error = ReplayBuffer::<u32>::new(capacity, 4, 1).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+        let error = Batch::<u32>::new(capacity, 4, 1).unwrap_err();
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
+    }
 
     let mut buffer = ReplayBuffer::new(2, 4, 1).unwrap();
     let mut batch = Batch::new(2, 4, 1).unwrap();

@@ -168,6 +168,12 @@ fn a_vector_goes_on_in_every_mode() {
             let mut same = first.clone();
             (0..15).for_each(|_| assert_eq!(step(&mut same), step(&mut second), "{mode:?}"));
             assert_eq!(second.restore(&words[1..]), Err(Error::Snapshot));
+            // The states of the first two environments are good, and that of the third is later than its limit.
+            let before = second.snapshot().unwrap();
+            let mut late = words.clone();
+            late[words.len() - 4] = 14;
+            assert_eq!(second.restore(&late), Err(Error::Snapshot));
+            assert_eq!(second.snapshot().unwrap(), before, "a vector is restored whole or not at all");
         }
     }
 }

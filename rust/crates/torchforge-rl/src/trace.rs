@@ -1,7 +1,7 @@
 //! What trainings take down of themselves, where their options ask for it.
 
 use crate::training::with_room;
-use crate::{Archive, DqnOptions, PpoOptions, SacOptions, TrainingError};
+use crate::{Archive, DqnOptions, PpoOptions, Rollout, SacOptions, TrainingError};
 
 /// What a training of DQN says about itself, taken down where it was done.
 #[derive(Debug, Clone, Default)]
@@ -77,14 +77,17 @@ pub struct PpoTrace {
     pub update_steps: Vec<u64>,
     /// Rows of each gradient step's minibatch.
     pub batch_rows: Vec<u64>,
-    /// How many stored flags are not what the environments said a step before.
+    /// Steps whose flag is not what the environments said, or whose episode they ended and whose advantage counts what
+    /// came after it all the same.
     pub wrong_flags: u64,
+    /// Whether the environments ended an episode, in each step of the rollout under way.
+    ended: Vec<bool>,
     asked: bool,
 }
 
 impl PpoTrace {
-    /// Room for what a training of these options takes down.
-    pub(crate) fn with_room(options: &PpoOptions) -> Result<Self, TrainingError> {
+    /// Room for what a training of these options takes down, with so many steps in a rollout.
+    pub(crate) fn with_room(options: &PpoOptions, rows: usize) -> Result<Self, TrainingError> {
         if !options.trace {
             return Ok(Self::default());
         }
@@ -95,6 +98,7 @@ impl PpoTrace {
             update_steps: with_room(updates)?,
             batch_rows: with_room(updates)?,
             wrong_flags: 0,
+            ended: with_room(rows)?,
             asked: true,
         })
     }
@@ -114,10 +118,28 @@ impl PpoTrace {
         }
     }
 
-    /// Holds stored flags to what the environments said a step before.
-    pub(crate) fn compare_flags(&mut self, flags: &[f32], ended_before: &[bool]) {
-        let pairs = flags.iter().zip(ended_before);
-        self.wrong_flags += pairs.filter(|(flag, ended)| (**flag > 0.0) != **ended).count() as u64;
+    /// A rollout begins; of one that an error ended nothing is compared.
+    pub(crate) fn begin_rollout(&mut self) {
+        self.ended.clear();
+    }
+
+    /// The environments took a step.
+    pub(crate) fn environments_said(&mut self, terminated: &[bool], truncated: &[bool]) {
+        if self.asked {
+            self.ended.extend(
+                terminated.iter().zip(truncated).map(|(terminated, truncated)| terminated | truncated),
+            );
+        }
+    }
+
+    /// Holds the flags of a rollout, and the advantages that came of it, to what the environments said meanwhile. Behind an
+    /// end nothing counts: the advantage is the reward less the value, to the bit.
+    pub(crate) fn compare_flags(&mut self, rollout: Rollout<'_>, advantages: &[f32]) {
+        for (place, ended) in self.ended.drain(..).enumerate() {
+            let flagged = rollout.dones[place] > 0.0;
+            let alone = advantages[place] == rollout.rewards[place] - rollout.values[place];
+            self.wrong_flags += u64::from(flagged != ended || (ended && !alone));
+        }
     }
 
     pub(crate) fn visit(&mut self, archive: &mut Archive, steps: u64) {
@@ -190,5 +212,57 @@ impl SacTrace {
         archive.trace("trace.target_steps", &mut self.target_steps);
         archive.trace("trace.buffer_rows", &mut self.buffer_rows);
         archive.trace("trace.batch_rows", &mut self.batch_rows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advantages_and_returns;
+
+    /// Wrong flags of a rollout of two environments, whose ends were said and whose advantages came of such flags.
+    fn wrong_flags(said: [[bool; 2]; 3], stored: [f32; 6], used: [f32; 6]) -> u64 {
+        let options = PpoOptions { iterations: 1, trace: true, ..PpoOptions::default() };
+        let mut trace = PpoTrace::with_room(&options, 6).unwrap();
+        trace.begin_rollout();
+        for ended in said {
+            // The first environment's task ends, the second's episodes are cut off.
+            trace.environments_said(&[ended[0], false], &[false, ended[1]]);
+        }
+        let rewards = [1.0, -0.5, 0.25, 2.0, 0.125, 1.5];
+        let values = [0.5, 0.75, -0.25, 1.0, 0.375, -0.5];
+        let rollout =
+            |dones| Rollout { rewards: &rewards, dones, values: &values, next_values: &[0.625, -0.875] };
+        let (mut advantages, mut returns) = ([0.0; 6], [0.0; 6]);
+        advantages_and_returns(rollout(&used), options.gae, &mut advantages, &mut returns);
+        trace.compare_flags(rollout(&stored), &advantages);
+        trace.wrong_flags
+    }
+
+    #[test]
+    fn a_flag_that_is_not_what_the_environments_said_is_counted_and_so_is_a_value_from_behind_an_end() {
+        let said = [[false, true], [true, false], [false, true]];
+        let flags = [0.0, 1.0, 1.0, 0.0, 0.0, 1.0];
+        assert_eq!(wrong_flags(said, flags, flags), 0);
+        // As if an episode that was cut off went on, and as if one ended in its first step.
+        let (cut, early) = ([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
+        assert_eq!((wrong_flags(said, cut, cut), wrong_flags(said, early, early)), (2, 1));
+        // Flags of the step before.
+        let late = [0.0, 0.0, 0.0, 1.0, 1.0, 0.0];
+        assert_eq!(wrong_flags(said, late, late), 5);
+        // The right flags are kept and others are used.
+        assert_eq!(wrong_flags(said, flags, late), 3);
+    }
+
+    #[test]
+    fn of_a_rollout_that_an_error_ended_nothing_is_compared() {
+        let options = PpoOptions { iterations: 1, trace: true, ..PpoOptions::default() };
+        let mut trace = PpoTrace::with_room(&options, 1).unwrap();
+        trace.environments_said(&[true], &[false]);
+        trace.begin_rollout();
+        trace.environments_said(&[false], &[false]);
+        let rollout = Rollout { rewards: &[1.0], dones: &[0.0], values: &[0.0], next_values: &[0.0] };
+        trace.compare_flags(rollout, &[1.0]);
+        assert_eq!(trace.wrong_flags, 0);
     }
 }

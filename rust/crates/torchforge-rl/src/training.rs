@@ -249,3 +249,30 @@ impl TruncationTrace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_off_transition_that_is_stored_as_an_end_or_with_another_observation_shows() {
+        let stored = |terminated, next_observation| Transition {
+            observation: &[0.0, 0.0],
+            next_observation,
+            action: &[0_u32],
+            reward: 1.0,
+            terminated,
+            truncated: true,
+        };
+        let mut trace = TruncationTrace::default();
+        trace.look(None::<Transition<'_, u32>>, &[1.0, 2.0]);
+        trace.look(Some(stored(false, &[1.0, 2.0])), &[1.0, 2.0]);
+        assert_eq!(trace, TruncationTrace::default());
+        trace.look(Some(stored(true, &[1.0, 2.0])), &[1.0, 2.0]);
+        // What the next episode begins with in the place of what this one ended with.
+        trace.look(Some(stored(false, &[1.0, 2.0])), &[1.0, 4.5]);
+        assert_eq!(trace, TruncationTrace { stored_as_ends: 1, last_observation_error: 2.5 });
+        trace.look(Some(stored(false, &[f32::NAN, 2.0])), &[1.0, 2.0]);
+        assert!(trace.last_observation_error.is_nan());
+    }
+}

@@ -104,35 +104,30 @@ fn episodes_of_each_environment_follow_each_other_without_a_gap() {
 }
 
 #[test]
-fn ppos_advantages_are_those_of_the_f64_kernel_with_flags_one_step_later() {
+fn ppos_advantages_are_those_of_the_f64_kernel() {
     let mut rng = Stream::Replay.of(5);
     let (steps, environments) = (37, 3);
     let mut draw = |count: usize| (0..count).map(|_| rng.uniform(-1.0, 1.0)).collect::<Vec<f64>>();
     let (rewards, values) = (draw(steps * environments), draw(steps * environments));
-    let flags: Vec<f64> =
-        draw((steps + 1) * environments).iter().map(|x| f64::from(u8::from(*x > 0.7))).collect();
+    let flags: Vec<f64> = draw(steps * environments).iter().map(|x| f64::from(u8::from(*x > 0.7))).collect();
     let next_values = draw(environments);
     let f32s = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<f32>>();
     let options = GaeOptions { gamma: 0.99, lambda: 0.95 };
     let (mut advantages, mut returns) = (vec![0.0; rewards.len()], vec![0.0; rewards.len()]);
     let rollout = Rollout {
         rewards: &f32s(&rewards),
-        dones: &f32s(&flags[..steps * environments]),
+        dones: &f32s(&flags),
         values: &f32s(&values),
         next_values: &f32s(&next_values),
-        next_dones: &f32s(&flags[steps * environments..]),
     };
     advantages_and_returns(rollout, options, &mut advantages, &mut returns);
 
     for environment in 0..environments {
-        let column = |values: &[f64], from: usize| -> Vec<f64> {
-            (from..from + steps).map(|step| values[step * environments + environment]).collect()
+        let column = |values: &[f64]| -> Vec<f64> {
+            (0..steps).map(|step| values[step * environments + environment]).collect()
         };
-        let trajectory = Trajectory {
-            rewards: &column(&rewards, 0),
-            values: &column(&values, 0),
-            dones: &column(&flags, 1),
-        };
+        let trajectory =
+            Trajectory { rewards: &column(&rewards), values: &column(&values), dones: &column(&flags) };
         let (mut expected, mut expected_returns) = (vec![0.0; steps], vec![0.0; steps]);
         gae(trajectory, next_values[environment], options, &mut expected, &mut expected_returns).unwrap();
         for step in 0..steps {

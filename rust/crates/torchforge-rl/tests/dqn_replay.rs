@@ -2,8 +2,8 @@
 
 use torchforge_data::PriorityOptions;
 use torchforge_env::{CartPole, TimeLimit};
-use torchforge_nn::{DenseDqn, DqnUpdate, Error, Minibatch};
-use torchforge_rl::{Dqn, DqnOptions, DqnPriorities, TrainingError};
+use torchforge_nn::{AdamOptions, DenseDqn, DqnUpdate, Error, Minibatch};
+use torchforge_rl::{Dqn, DqnOptions, DqnPriorities, TrainingError, cleanrl};
 
 fn cart_pole() -> TimeLimit<CartPole> {
     TimeLimit::new(CartPole::new(), 500)
@@ -49,6 +49,27 @@ fn each_option_changes_what_is_learnt_and_a_seed_repeats_it() {
     for (first, bytes) in learnt.iter().enumerate() {
         assert!(learnt[first + 1..].iter().all(|others| others != bytes), "option {first}");
         assert!(bits(&trained(all[first]).0) == *bytes, "option {first}");
+    }
+}
+
+/// The network has the one discount there is: also rewards of several steps are summed with it.
+#[test]
+fn a_networks_discount_is_that_of_the_training_whatever_its_windows() {
+    for n_step in [1, 3] {
+        let options = DqnOptions { steps: 1_000, learning_starts: 500, n_step, ..DqnOptions::default() };
+        let learnt = |gamma| {
+            let network = cleanrl::dqn_network(4, 2, 1).unwrap();
+            let adam = AdamOptions::default();
+            let network =
+                DenseDqn::from_networks(network.clone(), network, options.batch, gamma, adam).unwrap();
+            let mut agent = Dqn::new(cart_pole(), network, options, 1).unwrap();
+            while agent.environment_steps() < options.steps {
+                agent.step().unwrap();
+            }
+            bits(&agent)
+        };
+        assert_eq!(learnt(cleanrl::DQN_GAMMA), bits(&trained(options).0));
+        assert_ne!(learnt(0.5), learnt(cleanrl::DQN_GAMMA), "n-step {n_step}");
     }
 }
 

@@ -3,7 +3,8 @@
 use torchforge_data::PriorityOptions;
 use torchforge_env::{AutoresetMode, CartPole, Environment, Pendulum, TimeLimit, VectorEnv};
 use torchforge_nn::{
-    Activation, AdamOptions, DenseDqn, DensePpo, DqnUpdate, Mlp, PpoLossOptions, TensorReader, TensorWriter,
+    Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, DqnUpdate, Mlp, PpoLossOptions, SacLossOptions,
+    TensorReader, TensorWriter,
 };
 use torchforge_rl::{
     Dqn, DqnOptions, DqnPolicy, DqnPriorities, GaeOptions, Policy, Ppo, PpoOptions, Sac, SacOptions, Stream,
@@ -85,6 +86,23 @@ fn a_network_for_other_minibatches_is_refused_when_the_agent_is_made() {
 }
 
 #[test]
+fn networks_of_ppo_and_sac_for_other_minibatches_are_refused_too() {
+    let options = PpoOptions::default();
+    let [actor, critic] = cleanrl::ppo_networks(4, 2, 1).unwrap();
+    let loss = PpoLossOptions::default();
+    let networks = DensePpo::new(actor, critic, 4, 64, loss, AdamOptions::default()).unwrap();
+    let error = Ppo::new(cart_poles(AutoresetMode::SameStep), networks, options, 1).err();
+    assert_eq!(error, Some(TrainingError::Batch { network: 64, agent: 128 }));
+
+    let pendulum = TimeLimit::new(Pendulum::new(), 200);
+    let networks = cleanrl::sac_networks(3, 1, 1).unwrap();
+    let range = cleanrl::action_range(pendulum.action_space());
+    let networks = DenseSac::new(networks, range, 64, SacLossOptions::default()).unwrap();
+    let error = Sac::new(pendulum, networks, SacOptions::default(), 1).err();
+    assert_eq!(error, Some(TrainingError::Batch { network: 64, agent: SacOptions::default().batch }));
+}
+
+#[test]
 fn ppo_refuses_environments_that_reset_in_the_next_step() {
     let error = Ppo::cleanrl(cart_poles(AutoresetMode::NextStep), 1).err();
     assert_eq!(error, Some(TrainingError::Autoreset { mode: AutoresetMode::NextStep }));
@@ -146,6 +164,23 @@ fn a_diverged_training_stops_with_the_name_of_the_tensor() {
     assert!((1..100).contains(gradient_steps), "{error}");
 }
 
+#[test]
+fn diverged_trainings_of_ppo_and_sac_stop_too() {
+    let options = PpoOptions { learning_rate: 1e30, ..PpoOptions::default() };
+    let mut ppo = Ppo::cleanrl_with(cart_poles(AutoresetMode::SameStep), options, 1).unwrap();
+    let error = (0..10).find_map(|_| ppo.iterate(&mut Vec::new()).err()).expect("it is noticed");
+    assert!(matches!(error, TrainingError::Diverged { .. }), "{error}");
+    assert!(ppo.gradient_steps() < 100, "{error}");
+
+    let adam = AdamOptions { learning_rate: 1e30, ..AdamOptions::default() };
+    let loss = SacLossOptions { policy_adam: adam, critic_adam: adam, ..SacLossOptions::default() };
+    let options = SacOptions { learning_starts: 300, ..SacOptions::default() };
+    let pendulum = TimeLimit::new(Pendulum::new(), 200);
+    let mut sac = Sac::cleanrl_with_loss(pendulum, options, loss, 1).unwrap();
+    let error = (0..500).find_map(|_| sac.step().err()).expect("it is noticed");
+    assert!(matches!(error, TrainingError::Diverged { .. }), "{error}");
+}
+
 /// Weights of a network, one of which is no number.
 fn spoilt(name: &str) -> Vec<u8> {
     let mut network = TensorWriter::new();
@@ -182,6 +217,29 @@ fn a_network_of_many_layers_is_written_and_read_again() {
     let bytes = tensors.into_bytes();
     let read = Mlp::read(&sizes, Activation::Tanh, "deep.", &TensorReader::new(&bytes).unwrap()).unwrap();
     assert_eq!(read.parameters(), network.parameters());
+}
+
+#[test]
+fn an_actor_of_ppo_that_is_read_back_says_what_the_trained_one_says() {
+    let options = PpoOptions { iterations: 2, ..PpoOptions::default() };
+    let mut agent = Ppo::cleanrl_with(cart_poles(AutoresetMode::SameStep), options, 1).unwrap();
+    agent.iterate(&mut Vec::new()).unwrap();
+    let mut trained = agent.networks().actor().clone();
+    let mut tensors = TensorWriter::new();
+    trained.write("actor.", trained.parameters(), &mut tensors);
+    let bytes = tensors.into_bytes();
+    let logits = |network: &mut Mlp| {
+        let mut logits = [0.0; 2];
+        network.evaluate(&[0.1, -0.4, 0.05, 0.8], &mut logits).unwrap();
+        logits
+    };
+    let read = |activation| {
+        Mlp::read(&trained.sizes(), activation, "actor.", &TensorReader::new(&bytes).unwrap()).unwrap()
+    };
+    let (mut tanh, mut relu) = (read(Activation::Tanh), read(Activation::Relu));
+    assert_eq!(logits(&mut tanh), logits(&mut trained));
+    // A file does not say what lies between its layers: with no default, nobody takes this by mistake.
+    assert_ne!(logits(&mut relu), logits(&mut trained));
 }
 
 #[test]

@@ -69,13 +69,10 @@ impl Parity for PpoParity {
         let last = |name: &str| tensors.f32(&format!("rollout.{name}"), &[environments]);
         let (rewards, dones, values) = (field("rewards")?, field("dones")?, field("values")?);
         let (next_values, next_dones) = (last("next_value")?, last("next_done")?);
-        let rollout = Rollout {
-            rewards: &rewards,
-            dones: &dones,
-            values: &values,
-            next_values: &next_values,
-            next_dones: &next_dones,
-        };
+        // CleanRL's flags are of the step before; ours are of the step itself.
+        let dones: Vec<f32> = dones.into_iter().chain(next_dones).skip(environments).collect();
+        let rollout =
+            Rollout { rewards: &rewards, dones: &dones, values: &values, next_values: &next_values };
         let (mut advantages, mut returns) = (vec![0.0; rewards.len()], vec![0.0; rewards.len()]);
         advantages_and_returns(rollout, self.gae, &mut advantages, &mut returns);
         found.push("advantages".into(), shape.clone(), advantages);

@@ -166,15 +166,6 @@ impl Archive {
         }
     }
 
-    /// Flags.
-    pub(crate) fn flags(&mut self, name: &str, flags: &mut [bool]) {
-        let mut words: Vec<u32> = flags.iter().map(|&flag| u32::from(flag)).collect();
-        self.numbers(name, &mut words);
-        for (flag, word) in flags.iter_mut().zip(words) {
-            *flag = word != 0;
-        }
-    }
-
     /// A generator of random numbers.
     pub fn generator(&mut self, name: &str, generator: &mut Pcg64) {
         let mut words = generator.to_words();

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// Raised whenever a file of before can no longer be gone on with.
-const FORM: &str = concat!("torchforge ", env!("CARGO_PKG_VERSION"), ", form 2");
+const FORM: &str = concat!("torchforge ", env!("CARGO_PKG_VERSION"), ", form 3");
 
 /// Why there is no checkpoint, or no going on from it.
 #[derive(Debug, thiserror::Error)]

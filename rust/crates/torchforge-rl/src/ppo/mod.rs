@@ -121,19 +121,21 @@ impl PpoOptions {
 pub struct Rollout<'a> {
     /// The reward of each step.
     pub rewards: &'a [f32],
-    /// 1 where the episode ended with the step before, otherwise 0.
+    /// 1 where the episode ended with this step, otherwise 0.
     pub dones: &'a [f32],
     /// The value of the observation of each step.
     pub values: &'a [f32],
     /// The values after the last step; (environments).
     pub next_values: &'a [f32],
-    /// 1 where the last step ended the episode, otherwise 0; (environments).
-    pub next_dones: &'a [f32],
 }
 
-/// Generalised advantages and returns, (steps, environments), with flags as PPO keeps them: those before a step.
+/// Generalised advantages and returns, (steps, environments), by the formulas of [`gae`](crate::gae).
 ///
-/// In `f32`, as the reference. Lengths are the caller's to keep: all as the rollout's fields, of one environment at least.
+/// In `f32` and step after step, as the reference: these are the bytes that PPO learns from.
+///
+/// # Panics
+///
+/// Where there is no environment, or a slice is shorter than the rewards.
 pub fn advantages_and_returns(
     rollout: Rollout<'_>,
     options: GaeOptions,
@@ -146,17 +148,15 @@ pub fn advantages_and_returns(
     for environment in 0..environments {
         let mut advantage = 0.0_f32;
         let mut next_value = rollout.next_values[environment];
-        let mut next_done = rollout.next_dones[environment];
         for step in (0..steps).rev() {
             let place = step * environments + environment;
             let value = rollout.values[place];
-            let alive = 1.0 - next_done;
+            let alive = 1.0 - rollout.dones[place];
             let delta = rollout.rewards[place] + gamma * next_value * alive - value;
             advantage = delta + decay * alive * advantage;
             advantages[place] = advantage;
             returns[place] = advantage + value;
             next_value = value;
-            next_done = rollout.dones[place];
         }
     }
 }
@@ -177,8 +177,6 @@ pub struct Ppo<E: Environment, P> {
     rewards: Vec<f64>,
     terminated: Vec<bool>,
     truncated: Vec<bool>,
-    /// Whether the step before ended the episode; (environments).
-    dones: Vec<f32>,
     unfinished: Vec<Unfinished>,
     /// Of each environment; none where nothing is normalised.
     normalisers: Vec<Normaliser>,
@@ -257,9 +255,8 @@ impl<V: Copy + Default> Columns<V> {
 struct RolloutBuffer<V> {
     columns: Columns<V>,
     rewards: Vec<f32>,
+    /// 1 where the episode ended with this step.
     dones: Vec<f32>,
-    /// What the environments said a step before: the trace holds the flags to it.
-    ended_before: Vec<bool>,
 }
 
 impl<E, P> Ppo<E, P>
@@ -314,15 +311,13 @@ where
             rewards: vec![0.0; count],
             terminated: vec![false; count],
             truncated: vec![false; count],
-            dones: vec![0.0; count],
             unfinished: vec![Unfinished::default(); count],
             normalisers,
             taken: zeros(count * widths[1], "actions")?,
             rollout: RolloutBuffer {
                 columns: Columns::zeroed(rows, widths)?,
-                rewards: vec![0.0; rows],
-                dones: vec![0.0; rows],
-                ended_before: vec![false; rows],
+                rewards: zeros(rows, "a rollout")?,
+                dones: zeros(rows, "a rollout")?,
             },
             minibatch: Columns::zeroed(minibatch_rows, widths)?,
             order: (0..rows as u32).collect(),
@@ -330,7 +325,7 @@ where
             environment_steps: 0,
             gradient_steps: 0,
             last_loss: None,
-            trace: PpoTrace::with_room(&options)?,
+            trace: PpoTrace::with_room(&options, rows)?,
             options,
             environments,
             networks,
@@ -368,6 +363,7 @@ where
         if self.iteration >= self.options.iterations {
             return Err(TrainingError::Finished { iterations: self.options.iterations });
         }
+        self.trace.begin_rollout();
         for step in 0..self.options.rollout_steps {
             self.act(step, episodes)?;
         }
@@ -406,10 +402,6 @@ where
         let rollout = &mut self.rollout;
         rollout.columns.observations[rows.start * width..rows.end * width]
             .copy_from_slice(&self.observations);
-        rollout.dones[rows.clone()].copy_from_slice(&self.dones);
-        for (row, place) in rows.clone().enumerate() {
-            rollout.ended_before[place] = self.terminated[row] || self.truncated[row];
-        }
         let space = self.environments.action_space();
         let per_row = space.width();
         let actions = &mut rollout.columns.actions[rows.start * per_row..rows.end * per_row];
@@ -431,6 +423,7 @@ where
                 final_observations: &mut self.final_observations,
             },
         )?;
+        self.trace.environments_said(&self.terminated, &self.truncated);
         for (row, place) in rows.enumerate() {
             let done = self.terminated[row] || self.truncated[row];
             let mut reward = self.rewards[row];
@@ -446,7 +439,7 @@ where
                 reward = normaliser.reward(reward, self.terminated[row]);
             }
             rollout.rewards[place] = reward as f32;
-            self.dones[row] = f32::from(u8::from(done));
+            rollout.dones[place] = f32::from(u8::from(done));
         }
         Ok(())
     }
@@ -454,11 +447,10 @@ where
     /// Advantages and returns of the rollout.
     fn compute_advantages(&mut self) -> Result<(), TrainingError> {
         let next_values = self.networks.judge(&self.observations)?;
-        let RolloutBuffer { columns, rewards, dones, ended_before } = &mut self.rollout;
-        self.trace.compare_flags(dones, ended_before);
-        let rollout =
-            Rollout { rewards, dones, values: &columns.values, next_values, next_dones: &self.dones };
+        let RolloutBuffer { columns, rewards, dones } = &mut self.rollout;
+        let rollout = Rollout { rewards, dones, values: &columns.values, next_values };
         advantages_and_returns(rollout, self.options.gae, &mut columns.advantages, &mut columns.returns);
+        self.trace.compare_flags(rollout, &columns.advantages);
         Ok(())
     }
 
@@ -536,9 +528,6 @@ where
         archive.number("gradient_steps", &mut self.gradient_steps, updates);
         archive.snapshot(self.environments.snapshot(), |snapshot| self.environments.restore(snapshot));
         archive.numbers("observations", &mut self.observations);
-        archive.flags("terminated", &mut self.terminated);
-        archive.flags("truncated", &mut self.truncated);
-        archive.numbers("dones", &mut self.dones);
         for (index, unfinished) in self.unfinished.iter_mut().enumerate() {
             unfinished.visit(archive, &format!("episode.{index}"), steps);
         }
