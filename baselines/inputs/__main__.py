@@ -21,6 +21,7 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
     "buffer-push": transitions.write_push,
     "buffer-sample": transitions.write_sample,
     "env-single": env_step.write_single,
+    "replay": transitions.write_sample,
     "loader": rows.write,
     "env-step": env_step.write,
     "env-vector": env_step.write_vector,

@@ -35,6 +35,7 @@ TAPES = {
     "grpo": {"rewards.npy": "128317065ec5b5095bd5216f7089caa096d3413a3b2023c2e473ae5497244f38"},
     "buffer-push": _TRANSITIONS,
     "buffer-sample": _TRANSITIONS,
+    "replay": _TRANSITIONS,
     "loader": {"tape.npy": "edb19c789ef46b9f8d5b5f7af13bc5b13a8c80d8fbec73be09eff0b3e7a76e24"},
     "token-kl": {
         "policy.npy": "23dd7a858d7aef56dc339cce581428a75d68766014b3a06afc3489d5f066f727",
