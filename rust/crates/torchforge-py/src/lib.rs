@@ -50,7 +50,7 @@ mod _torchforge {
     #[pymodule_export]
     use crate::post_training::{group_advantages, token_kl, token_kl_k3};
     #[pymodule_export]
-    use crate::replay::{Minibatch, ReplayBuffer};
+    use crate::replay::{Minibatch, PrioritisedMinibatch, PrioritisedReplayBuffer, ReplayBuffer};
     #[pymodule_export]
     use crate::trainer::{Policy, Trainer};
     #[pymodule_export]

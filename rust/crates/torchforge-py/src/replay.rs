@@ -1,5 +1,7 @@
 //! The ring of transitions, and minibatches out of it.
 
+mod prioritised;
+
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,6 +12,7 @@ use torchforge_env::Pcg64;
 use crate::DETACH_VALUES;
 use crate::arguments::whole;
 use crate::arrays::{check_shape, read};
+pub(crate) use prioritised::{PrioritisedMinibatch, PrioritisedReplayBuffer};
 
 /// A ring of the latest transitions, all float32, drawn uniformly with replacement.
 ///
@@ -77,12 +80,12 @@ impl ReplayBuffer {
         terminated: bool,
         truncated: bool,
     ) -> PyResult<()> {
-        let observation = self.observation("observation", observation)?;
-        let next_observation = self.observation("next_observation", next_observation)?;
+        let before = self::observation("observation", observation, self.widths)?;
+        let after = self::observation("next_observation", next_observation, self.widths)?;
         let action = Action::new(action, self.widths.action)?;
         let transition = Transition {
-            observation: observation.as_slice()?,
-            next_observation: next_observation.as_slice()?,
+            observation: before.as_slice()?,
+            next_observation: after.as_slice()?,
             action: action.values()?,
             reward,
             terminated,
@@ -165,16 +168,15 @@ impl ReplayBuffer {
     }
 }
 
-impl ReplayBuffer {
-    fn observation<'py>(
-        &self,
-        name: &str,
-        value: &Bound<'py, PyAny>,
-    ) -> PyResult<PyReadonlyArrayDyn<'py, f32>> {
-        let array = read(name, value)?;
-        check_shape(name, &array, &[self.widths.observation])?;
-        Ok(array)
-    }
+/// An argument as one observation.
+fn observation<'py>(
+    name: &str,
+    value: &Bound<'py, PyAny>,
+    widths: Widths,
+) -> PyResult<PyReadonlyArrayDyn<'py, f32>> {
+    let array = read(name, value)?;
+    check_shape(name, &array, &[widths.observation])?;
+    Ok(array)
 }
 
 /// An action as it was given.

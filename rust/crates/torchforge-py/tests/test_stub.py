@@ -12,14 +12,14 @@ STUB = Path(torchforge.__file__).parent / "_torchforge.pyi"
 
 
 def stubbed():
-    """Every function and class of the stub, by name; methods as `Class.method`."""
+    """Every function and class of the stub, by name; methods without special ones as `Class.method`."""
     found = {}
     for node in ast.parse(STUB.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.setdefault(node.name, []).append(node)
         if isinstance(node, ast.ClassDef):
             for method in node.body:
-                if isinstance(method, ast.FunctionDef):
+                if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
                     found.setdefault(f"{node.name}.{method.name}", []).append(method)
     return found
 

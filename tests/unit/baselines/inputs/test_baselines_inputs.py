@@ -35,6 +35,8 @@ TAPES = {
     "grpo": {"rewards.npy": "128317065ec5b5095bd5216f7089caa096d3413a3b2023c2e473ae5497244f38"},
     "buffer-push": _TRANSITIONS,
     "buffer-sample": _TRANSITIONS,
+    "replay": _TRANSITIONS,
+    "loader": {"tape.npy": "edb19c789ef46b9f8d5b5f7af13bc5b13a8c80d8fbec73be09eff0b3e7a76e24"},
     "token-kl": {
         "policy.npy": "23dd7a858d7aef56dc339cce581428a75d68766014b3a06afc3489d5f066f727",
         "reference.npy": "3985a38fc2df342dc2932ded2fc7c2e6fd540a8c24834ecfb22752bb7a90592a",
@@ -94,6 +96,7 @@ def test_tapes_are_the_same_bytes_as_ever(
     benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = {"groups": 16, "size": 4, "batch": 1, "length": 128, "rows": 8, "capacity": 8, "observation": 4}
+    sizes["row_bytes"] = 16
     parameters = json.dumps(sizes)
     generate(monkeypatch, tmp_path, benchmark, "--case", "small", "--parameters", parameters)
     assert hashes(tmp_path / "small") == TAPES[benchmark]

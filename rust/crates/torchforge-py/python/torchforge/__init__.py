@@ -6,6 +6,8 @@ This package needs NumPy alone. `torchforge.envs` needs Gymnasium and registers 
 from torchforge._torchforge import (
     Environment,
     Minibatch,
+    PrioritisedMinibatch,
+    PrioritisedReplayBuffer,
     ReplayBuffer,
     VectorEnvironment,
     __version__,
@@ -25,6 +27,8 @@ __all__ = [
     "Environment",
     "Minibatch",
     "MmapDataset",
+    "PrioritisedMinibatch",
+    "PrioritisedReplayBuffer",
     "ReplayBuffer",
     "VectorEnvironment",
     "__version__",

@@ -11,6 +11,8 @@ __all__ = [
     "MappedFiles",
     "Minibatch",
     "Policy",
+    "PrioritisedMinibatch",
+    "PrioritisedReplayBuffer",
     "ReplayBuffer",
     "RowBatches",
     "RowLoader",
@@ -425,6 +427,108 @@ class ReplayBuffer:
         self, start: int, stop: int
     ) -> tuple[_Float32Array, _Float32Array, _Float32Array, _Float32Array, _Float32Array, _Float32Array]:
         """Copies of the rows of memory from start to before stop, a field each, in the order of `push`."""
+
+    def __len__(self) -> int: ...
+
+@final
+class PrioritisedReplayBuffer:
+    """A ring of the latest transitions, all float32, drawn in proportion to their priorities (Schaul et al., 2016).
+
+    A priority is `(|error| + epsilon) ** alpha`, of the error that was given last. A new transition gets the highest
+    priority that any had so far, at first 1. With several steps a drawn transition spans that many, or those up to the
+    end of its episode or the newest transition. All memory is taken when the ring is made. Draws with the same seed are
+    the same on every machine.
+    """
+
+    def __new__(
+        cls,
+        capacity: int,
+        observation_len: int,
+        action_len: int = 1,
+        *,
+        alpha: float = 0.6,
+        epsilon: float = 1e-6,
+        steps: int = 1,
+        gamma: float = 0.99,
+        seed: int = 0,
+    ) -> PrioritisedReplayBuffer:
+        """An empty ring.
+
+        Args:
+            capacity: transitions that it holds at most.
+            observation_len: values in an observation.
+            action_len: values in an action.
+            alpha: the exponent of priorities, 0 to 1: 0 draws uniformly.
+            epsilon: what is added to the size of each error, 0 to 1, so that a transition without one is drawn again.
+            steps: steps of reward that a drawn transition spans.
+            gamma: the discount of a step, 0 to 1.
+            seed: begins the generator that draws.
+
+        Raises:
+            ValueError: a number is out of its range, or there is no memory for so much.
+        """
+
+    @property
+    def capacity(self) -> int:
+        """Transitions held at most."""
+
+    def push(
+        self,
+        observation: _Float32Array,
+        next_observation: _Float32Array,
+        action: float | _Float32Array,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+    ) -> None:
+        """Keep one transition, in place of the oldest where the ring is full.
+
+        The arguments are those of `ReplayBuffer.push`.
+
+        Raises:
+            ValueError: an array has another type, layout or shape.
+        """
+
+    def sample(self, batch_size: int, *, beta: float = 0.4) -> PrioritisedMinibatch:
+        """Draw transitions, one from each of `batch_size` equal parts of the sum of all priorities.
+
+        Args:
+            batch_size: transitions to draw.
+            beta: how far the weights correct the draws, 0 to 1.
+
+        Raises:
+            ValueError: nothing was pushed yet, every priority is 0, or `beta` is out of its range.
+        """
+
+    def update_priorities(self, minibatch: PrioritisedMinibatch, errors: _Float32Array) -> int:
+        """Give the transitions of a minibatch the priorities of their new temporal-difference errors, (batch_size,).
+
+        Returns how many of them were replaced since they were drawn. The errors of these change nothing.
+
+        Raises:
+            ValueError: an error is no finite number, or the array has another type, layout or shape; no priority changed.
+        """
+
+    def seed(self, seed: int) -> None:
+        """Begin the draws that follow anew."""
+
+    def __len__(self) -> int: ...
+
+@final
+class PrioritisedMinibatch:
+    """Transitions that were drawn by priority; `PrioritisedReplayBuffer.update_priorities` takes it."""
+
+    @property
+    def transitions(self) -> Minibatch:
+        """The transitions. Over several steps rewards are returns; next observations and flags are the last step's."""
+
+    @property
+    def discounts(self) -> _Float32Array:
+        """Gamma to the power of the steps, (batch_size,): by it the next observation's value counts."""
+
+    @property
+    def weights(self) -> _Float32Array:
+        """Importance weights in 0 to 1, by which each transition's gradient counts, (batch_size,)."""
 
     def __len__(self) -> int: ...
 

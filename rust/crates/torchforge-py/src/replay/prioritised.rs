@@ -1,0 +1,199 @@
+//! The ring whose transitions are drawn by priority, over one or several steps.
+
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use torchforge_data::{NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp, Transition};
+use torchforge_env::Pcg64;
+
+use super::{Action, Minibatch, Widths, count, refused, seed_of};
+use crate::DETACH_VALUES;
+use crate::arrays::{check_shape, read};
+
+/// A ring of the latest transitions, all float32, drawn in proportion to their priorities (Schaul et al., 2016).
+///
+/// A priority is `(|error| + epsilon) ** alpha`, of the error that was given last. A new transition gets the highest
+/// priority that any had so far, at first 1. With several steps a drawn transition spans that many, or those up to the
+/// end of its episode or the newest transition. All memory is taken when the ring is made. Draws with the same seed are
+/// the same on every machine.
+#[pyclass(module = "torchforge")]
+pub(crate) struct PrioritisedReplayBuffer {
+    ring: PrioritizedReplayBuffer<f32>,
+    generator: Pcg64,
+    widths: Widths,
+    /// What the last draw was written into. Its size is mostly that of the next one.
+    drawn: Option<PrioritizedBatch<f32>>,
+}
+
+#[pymethods]
+impl PrioritisedReplayBuffer {
+    #[new]
+    #[pyo3(
+        signature = (
+            capacity, observation_len, action_len=None, *, alpha=0.6, epsilon=1e-6, steps=None, gamma=0.99, seed=None
+        ),
+        text_signature = "(capacity, observation_len, action_len=1, *, alpha=0.6, epsilon=1e-6, steps=1, gamma=0.99, seed=0)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "the Python signature")]
+    fn new(
+        capacity: &Bound<'_, PyAny>,
+        observation_len: &Bound<'_, PyAny>,
+        action_len: Option<&Bound<'_, PyAny>>,
+        alpha: f64,
+        epsilon: f64,
+        steps: Option<&Bound<'_, PyAny>>,
+        gamma: f64,
+        seed: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let capacity = count("capacity", capacity)?;
+        let observation = count("observation_len", observation_len)?;
+        let action = action_len.map_or(Ok(1), |value| count("action_len", value))?;
+        let steps = steps.map_or(Ok(1), |value| count("steps", value))?;
+        let windows = NStep::new(steps, gamma).map_err(refused)?;
+        let options = PriorityOptions { alpha, epsilon };
+        let ring = PrioritizedReplayBuffer::new(capacity, observation, action, options, windows);
+        let generator = Pcg64::new(seed.map_or(Ok(0), seed_of)?);
+        let widths = Widths { observation, action };
+        Ok(Self { ring: ring.map_err(refused)?, generator, widths, drawn: None })
+    }
+
+    /// Keep one transition, in place of the oldest where the ring is full.
+    ///
+    /// The arguments are those of `ReplayBuffer.push`.
+    ///
+    /// Raises:
+    ///     ValueError: an array has another type, layout or shape.
+    fn push(
+        &mut self,
+        observation: &Bound<'_, PyAny>,
+        next_observation: &Bound<'_, PyAny>,
+        action: &Bound<'_, PyAny>,
+        reward: f32,
+        terminated: bool,
+        truncated: bool,
+    ) -> PyResult<()> {
+        let before = super::observation("observation", observation, self.widths)?;
+        let after = super::observation("next_observation", next_observation, self.widths)?;
+        let action = Action::new(action, self.widths.action)?;
+        let transition = Transition {
+            observation: before.as_slice()?,
+            next_observation: after.as_slice()?,
+            action: action.values()?,
+            reward,
+            terminated,
+            truncated,
+        };
+        self.ring.push(transition).map_err(refused)
+    }
+
+    /// Draw transitions, one from each of `batch_size` equal parts of the sum of all priorities.
+    ///
+    /// Args:
+    ///     batch_size: transitions to draw.
+    ///     beta: how far the weights correct the draws, 0 to 1.
+    ///
+    /// Raises:
+    ///     ValueError: nothing was pushed yet, every priority is 0, or `beta` is out of its range.
+    #[pyo3(signature = (batch_size, *, beta=0.4))]
+    fn sample<'py>(
+        &mut self,
+        py: Python<'py>,
+        batch_size: &Bound<'py, PyAny>,
+        beta: f64,
+    ) -> PyResult<Bound<'py, PrioritisedMinibatch>> {
+        let (size, widths) = (count("batch_size", batch_size)?, self.widths);
+        let minibatch = Minibatch::new(py, size, widths)?;
+        let drawn = match self.drawn.take() {
+            Some(drawn) if drawn.stamps().len() == size => drawn,
+            _ => PrioritizedBatch::new(size, widths.observation, widths.action).map_err(refused)?,
+        };
+        let drawn = self.drawn.insert(drawn);
+        let (ring, generator) = (&self.ring, &mut self.generator);
+        let mut sample = || ring.sample(generator, beta, drawn);
+        let few = size.saturating_mul(widths.of_transition()) < DETACH_VALUES;
+        if few { sample() } else { py.detach(sample) }.map_err(refused)?;
+        {
+            let mut values = minibatch.values.bind(py).readwrite();
+            let rows = minibatch.rows(values.as_slice_mut()?);
+            let of = drawn.transitions();
+            rows.observations.copy_from_slice(of.observations());
+            rows.next_observations.copy_from_slice(of.next_observations());
+            rows.actions.copy_from_slice(of.actions());
+            rows.rewards.copy_from_slice(of.rewards());
+            rows.terminations.copy_from_slice(of.terminations());
+            rows.truncations.copy_from_slice(of.truncations());
+        }
+        let drawn = PrioritisedMinibatch {
+            transitions: Py::new(py, minibatch)?,
+            discounts: PyArray1::from_slice(py, drawn.discounts()).unbind(),
+            weights: PyArray1::from_slice(py, drawn.weights()).unbind(),
+            stamps: drawn.stamps().to_vec(),
+        };
+        Bound::new(py, drawn)
+    }
+
+    /// Give the transitions of a minibatch the priorities of their new temporal-difference errors, (batch_size,).
+    ///
+    /// Returns how many of them were replaced since they were drawn. The errors of these change nothing.
+    ///
+    /// Raises:
+    ///     ValueError: an error is no finite number, or the array has another type, layout or shape; no priority changed.
+    fn update_priorities(
+        &mut self,
+        minibatch: &PrioritisedMinibatch,
+        errors: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
+        let errors = read("errors", errors)?;
+        check_shape("errors", &errors, &[minibatch.stamps.len()])?;
+        self.ring.update_priorities(&minibatch.stamps, errors.as_slice()?).map_err(refused)
+    }
+
+    /// Begin the draws that follow anew.
+    fn seed(&mut self, seed: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.generator = Pcg64::new(seed_of(seed)?);
+        Ok(())
+    }
+
+    /// Transitions held at most.
+    #[getter]
+    fn capacity(&self) -> usize {
+        self.ring.capacity()
+    }
+
+    fn __len__(&self) -> usize {
+        self.ring.len()
+    }
+}
+
+/// Transitions that were drawn by priority; `PrioritisedReplayBuffer.update_priorities` takes it.
+#[pyclass(module = "torchforge", frozen)]
+pub(crate) struct PrioritisedMinibatch {
+    transitions: Py<Minibatch>,
+    discounts: Py<PyArray1<f32>>,
+    weights: Py<PyArray1<f32>>,
+    stamps: Vec<Stamp>,
+}
+
+#[pymethods]
+impl PrioritisedMinibatch {
+    /// The transitions. Over several steps rewards are returns; next observations and flags are the last step's.
+    #[getter]
+    fn transitions(&self, py: Python<'_>) -> Py<Minibatch> {
+        self.transitions.clone_ref(py)
+    }
+
+    /// Gamma to the power of the steps, (batch_size,): by it the next observation's value counts.
+    #[getter]
+    fn discounts(&self, py: Python<'_>) -> Py<PyArray1<f32>> {
+        self.discounts.clone_ref(py)
+    }
+
+    /// Importance weights in 0 to 1, by which each transition's gradient counts, (batch_size,).
+    #[getter]
+    fn weights(&self, py: Python<'_>) -> Py<PyArray1<f32>> {
+        self.weights.clone_ref(py)
+    }
+
+    fn __len__(&self) -> usize {
+        self.stamps.len()
+    }
+}

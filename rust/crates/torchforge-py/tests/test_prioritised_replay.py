@@ -1,0 +1,153 @@
+"""The prioritised replay buffer. Run: python -m unittest discover -s tests (with torchforge importable)."""
+
+import unittest
+
+import numpy as np
+import torchforge
+
+WIDTH = 3
+
+
+def observation(row):
+    return np.full(WIDTH, row, np.float32)
+
+
+def filled(pushes=8, capacity=8, ends=(), **options):
+    """Transition i has the reward i, and ends its episode where it is among `ends`."""
+    buffer = torchforge.PrioritisedReplayBuffer(capacity, WIDTH, **options)
+    for row in range(pushes):
+        buffer.push(observation(row), observation(row + 0.5), -row, row, row in ends, False)
+    return buffer
+
+
+def rows_of(batch):
+    return batch.transitions.observations[:, 0].astype(int)
+
+
+def with_errors(buffer, errors):
+    """Give each row its error, however often it takes to draw all rows."""
+    seen = set()
+    while len(seen) < len(errors):
+        batch = buffer.sample(64)
+        rows = rows_of(batch)
+        buffer.update_priorities(batch, np.asarray(errors, np.float32)[rows])
+        seen.update(rows.tolist())
+    return buffer
+
+
+class PrioritisedReplayBuffer(unittest.TestCase):
+    def test_what_is_drawn_was_pushed_whole(self):
+        drawn = filled().sample(64)
+        self.assertEqual(len(drawn), 64)
+        rows, of = rows_of(drawn), drawn.transitions
+        np.testing.assert_array_equal(of.observations, np.repeat(rows[:, None], WIDTH, axis=1))
+        np.testing.assert_array_equal(of.next_observations, of.observations + 0.5)
+        np.testing.assert_array_equal(of.actions[:, 0], -rows)
+        np.testing.assert_array_equal(of.rewards, rows)
+        np.testing.assert_array_equal(drawn.discounts, np.full(64, 0.99, np.float32))
+        np.testing.assert_array_equal(drawn.weights, np.ones(64, np.float32))
+
+    def test_draws_and_weights_follow_the_errors(self):
+        errors = np.arange(1, 9)
+        buffer = with_errors(filled(alpha=0.6, epsilon=0.0), -errors)
+        priorities = errors**0.6
+        counts = np.zeros(8)
+        for _ in range(500):
+            batch = buffer.sample(64, beta=0.4)
+            rows = rows_of(batch)
+            np.testing.assert_allclose(batch.weights, (priorities[0] / priorities[rows]) ** 0.4, rtol=1e-6)
+            counts += np.bincount(rows, minlength=8)
+        # 32,000 draws: six times the deviation of a share.
+        np.testing.assert_allclose(counts / counts.sum(), priorities / priorities.sum(), atol=0.012)
+
+    def test_an_alpha_of_0_draws_uniformly(self):
+        buffer = with_errors(filled(alpha=0.0), np.arange(1, 9))
+        self.assertEqual(np.bincount(rows_of(buffer.sample(64))).tolist(), [8] * 8)
+
+    def test_a_drawn_transition_spans_steps_up_to_the_end_of_its_episode_or_the_newest(self):
+        # The ring holds 4 to 11, and row 0 of its memory is transition 8.
+        batch = filled(pushes=12, ends=(6,), steps=3, gamma=0.5).sample(64)
+        of = batch.transitions
+        found = {
+            row: (reward, int(after[0]), discount, flag)
+            for row, reward, after, discount, flag in zip(
+                rows_of(batch).tolist(),
+                of.rewards.tolist(),
+                of.next_observations,
+                batch.discounts.tolist(),
+                of.terminated.tolist(),
+                strict=True,
+            )
+        }
+        wanted = {
+            4: (4 + 5 / 2 + 6 / 4, 6, 0.125, 1),
+            5: (5 + 6 / 2, 6, 0.25, 1),
+            6: (6, 6, 0.5, 1),
+            7: (7 + 8 / 2 + 9 / 4, 9, 0.125, 0),
+            8: (8 + 9 / 2 + 10 / 4, 10, 0.125, 0),
+            9: (9 + 10 / 2 + 11 / 4, 11, 0.125, 0),
+            10: (10 + 11 / 2, 11, 0.25, 0),
+            11: (11, 11, 0.5, 0),
+        }
+        self.assertEqual(found, wanted)
+
+    def test_a_transition_that_was_replaced_keeps_its_own_priority(self):
+        buffer = filled()
+        batch = buffer.sample(8)
+        for row in range(8, 11):
+            buffer.push(observation(row), observation(row), 0, row, False, False)
+        self.assertEqual(buffer.update_priorities(batch, np.full(8, 0.1, np.float32)), 3)
+        weights = {}
+        for _ in range(20):
+            batch = buffer.sample(64, beta=1.0)
+            weights.update(zip(rows_of(batch).tolist(), batch.weights.tolist(), strict=True))
+        self.assertEqual({row for row, weight in weights.items() if weight == 1}, set(range(3, 8)))
+
+    def test_a_seed_repeats_the_draws(self):
+        sizes = {"pushes": 100, "capacity": 100, "seed": 5}
+        buffer = filled(**sizes)
+        first, second = rows_of(buffer.sample(32)).tolist(), rows_of(buffer.sample(32)).tolist()
+        buffer.seed(5)
+        self.assertEqual(rows_of(buffer.sample(32)).tolist(), first)
+        self.assertNotEqual(first, second)
+        self.assertEqual(rows_of(filled(**sizes).sample(32)).tolist(), first)
+
+    def test_a_minibatch_keeps_its_values_when_the_next_is_drawn(self):
+        buffer = filled()
+        batch = buffer.sample(32)
+        before = [batch.transitions.rewards.copy(), batch.weights.copy(), batch.discounts.copy()]
+        with_errors(buffer, np.arange(1, 9))
+        buffer.sample(32)
+        after = [batch.transitions.rewards, batch.weights, batch.discounts]
+        for kept, copied in zip(after, before, strict=True):
+            np.testing.assert_array_equal(kept, copied)
+
+    def test_what_does_not_fit_is_named_and_changes_nothing(self):
+        buffer = filled()
+        batch = buffer.sample(4)
+        for wrong, said in (
+            (np.ones(3, np.float32), r"errors has shape \[3\] and must have \[4\]"),
+            (np.ones(4), "errors is not a NumPy array of float32"),
+            (np.array([1, np.nan, 1, 1], np.float32), "error at position 1 is NaN"),
+        ):
+            with self.assertRaisesRegex(ValueError, said):
+                buffer.update_priorities(batch, wrong)
+        self.assertEqual(set(buffer.sample(64, beta=1.0).weights.tolist()), {1.0})
+        for options, said in (
+            ({"alpha": 2.0}, "alpha"),
+            ({"epsilon": -1.0}, "epsilon"),
+            ({"gamma": 1.5}, "gamma"),
+            ({"steps": 0}, "steps is 0 and must be a whole number from 1"),
+            ({"seed": -1}, "seed is -1"),
+        ):
+            with self.assertRaisesRegex(ValueError, said):
+                torchforge.PrioritisedReplayBuffer(4, WIDTH, **options)
+        with self.assertRaisesRegex(ValueError, "beta"):
+            buffer.sample(4, beta=-1.0)
+        with self.assertRaisesRegex(ValueError, "push a transition before sampling"):
+            torchforge.PrioritisedReplayBuffer(4, WIDTH).sample(1)
+        self.assertEqual((len(buffer), buffer.capacity), (8, 8))
+
+
+if __name__ == "__main__":
+    unittest.main()
