@@ -8,8 +8,8 @@ use common::{Data, SplitMix};
 use torchforge_nn::{
     ActionRange, Activation, AdamOptions, CategoricalPolicy, DenseDqn, DensePpo, DenseSac, DqnBackend,
     DqnUpdate, Error, Evaluation, Minibatch, Mlp, PolicyNoise, PolicyShift, PpoBackend, PpoLoss,
-    PpoLossOptions, PpoMinibatch, PpoUpdate, SacBackend, SacLossOptions, SacMinibatch, SacNetworks,
-    SacUpdate, Temperature, TensorReader, TensorWriter, fill_standard_normal,
+    PpoLossOptions, PpoMinibatch, SacBackend, SacLossOptions, SacMinibatch, SacNetworks, SacUpdate,
+    Temperature, TensorReader, TensorWriter, fill_standard_normal,
 };
 
 const SIZES: [usize; 4] = [4, 120, 84, 2];
