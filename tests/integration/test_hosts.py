@@ -213,8 +213,8 @@ def test_a_kernel_that_runs_nothing_foreign(tmp_path):
         'mount -t tmpfs none /proc/sys/fs/binfmt_misc && exec "$@"',
         "sh",
     )
-    where = ("--only", "gae/numpy", "--results", str(tmp_path))
-    result = forge("--profile", "smoke", "--arch", FOREIGN, *where, before=hidden)
+    where = ("--profile", "smoke", "--only", "gae/numpy", "--results", str(tmp_path))
+    result = forge("--arch", FOREIGN, *where, before=hidden)
     ends(result, EmulationMissing, f"emulation of {FOREIGN}", "systemd-binfmt")
     assert state(doctor("--arch", FOREIGN, *where, before=hidden), "emulation") == "missing"
     assert not [

@@ -165,7 +165,9 @@ class Data(unittest.TestCase):
             self.assertIsInstance(tensors["observation"], torch.Tensor)
             self.assertTrue(np.shares_memory(tensors["action"].numpy(), self.dataset._bytes[0]))
         with self.assertRaisesRegex(RuntimeError, "num_workers=0"):
-            next(iter(torch.utils.data.DataLoader(Batches(loader), batch_size=None, num_workers=1)))
+            # TorchRL changes the way in which all of Python starts processes, so this says its own.
+            workers = {"num_workers": 1, "multiprocessing_context": "fork"}
+            next(iter(torch.utils.data.DataLoader(Batches(loader), batch_size=None, **workers)))
 
 
 if __name__ == "__main__":
