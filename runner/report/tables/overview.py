@@ -9,7 +9,7 @@ from runner.matrix import Matrix, Side
 from runner.records.execution import ExecutionKind
 from runner.report.tables import texts, units
 from runner.report.tables.markdown import Table
-from runner.report.tables.profiling.measured import profiled
+from runner.report.tables.profiling.measured import is_profiled
 from runner.report.tables.selection import Room, Row
 from runner.report.tables.verdict import verdict_in_words
 
@@ -57,7 +57,7 @@ def overview_view(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, 
             for row in room.rows
             if row.side in (Side.OURS, Side.KERNEL) and _slower(room, row)
         ),
-        profiled=any(profiled(room) for rooms in benchmark_rooms for room in rooms),
+        profiled=any(is_profiled(room) for rooms in benchmark_rooms for room in rooms),
     )
 
 

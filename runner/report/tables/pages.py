@@ -119,8 +119,7 @@ def _found(matrix: Matrix, records: Sequence[Record], profile: str) -> list[tupl
 
 
 def _profiling(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile: str) -> tuple[Page, ...]:
-    drawn = frozenset(each[0].benchmark.name for each in benchmark_rooms if shares_plot(each) is not None)
-    view = profiling_view(matrix, benchmark_rooms, profile=profile, drawn=drawn)
+    view = profiling_view(matrix, benchmark_rooms, profile=profile)
     return () if view is None else (Page(name=PROFILING, text=render("profiling.md.j2", view=view)),)
 
 

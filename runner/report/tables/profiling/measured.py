@@ -89,10 +89,22 @@ def profiled(room: Room) -> tuple[Profiled, ...]:
     return tuple(each for each in found if each is not None)
 
 
-def _profiled(room: Room, row: Row) -> Profiled | None:
+def is_profiled(room: Room) -> bool:
+    """Whether `profiled` finds a row, without its figures."""
+    return any(_instrumented(room, row) for row in room.rows)
+
+
+def _instrumented(room: Room, row: Row) -> list[Record]:
+    """The records of a row that divide a training; none where the row is not instrumented."""
+    if not row.implementation.name.endswith(SUFFIX):
+        return []
     metric = room.benchmark.headline
-    records = [each for each in row.passed if sum(each.values(metric)) > 0 and _phases_of(each)]
-    if not row.implementation.name.endswith(SUFFIX) or not records:
+    return [each for each in row.passed if sum(each.values(metric)) > 0 and _phases_of(each)]
+
+
+def _profiled(room: Room, row: Row) -> Profiled | None:
+    metric, records = room.benchmark.headline, _instrumented(room, row)
+    if not records:
         return None
     totals = [sum(each.values(metric)) for each in records]
     told = [_phases_of(each) for each in records]

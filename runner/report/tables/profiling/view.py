@@ -74,7 +74,7 @@ class ProfilingView:
 
 
 def profiling_view(
-    matrix: Matrix, benchmark_rooms: Iterable[Sequence[Room]], *, profile: str, drawn: frozenset[str]
+    matrix: Matrix, benchmark_rooms: Iterable[Sequence[Room]], *, profile: str
 ) -> ProfilingView | None:
     """The page over all rooms; None where no run was instrumented.
 
@@ -82,7 +82,6 @@ def profiling_view(
         matrix: the matrix.
         benchmark_rooms: of every benchmark.
         profile: the profile that the page is about.
-        drawn: the benchmarks that have a plot of shares.
     """
     found = [(room, profiled(room)) for rooms in benchmark_rooms for room in rooms]
     instrumented = [(room, rows) for room, rows in found if rows]
@@ -94,7 +93,7 @@ def profiling_view(
         most_missed=f"{100 * MOST_MISSED:g} %",
         most_other=f"{100 * MOST_OTHER:g} %",
         sections=tuple(
-            _section(matrix, room, rows, first=index == _first(instrumented, room), drawn=drawn)
+            _section(matrix, room, rows, drawn=index == _first(instrumented, room))
             for index, (room, rows) in enumerate(instrumented)
         ),
         advice=tuple(_advice(matrix, instrumented)),
@@ -107,9 +106,7 @@ def _first(instrumented: Sequence[tuple[Room, tuple[Profiled, ...]]], room: Room
     return names.index(room.benchmark.name)
 
 
-def _section(
-    matrix: Matrix, room: Room, rows: Sequence[Profiled], *, first: bool, drawn: frozenset[str]
-) -> Section:
+def _section(matrix: Matrix, room: Room, rows: Sequence[Profiled], *, drawn: bool) -> Section:
     return Section(
         title=room.benchmark.title,
         benchmark=room.benchmark.name,
@@ -117,7 +114,7 @@ def _section(
         execution=texts.execution(room),
         measured=texts.measured(room),
         ranked=room.ranked,
-        drawn=first and room.benchmark.name in drawn,
+        drawn=drawn,
         totals=_totals(room, rows),
         cost=_cost(room, rows),
         layers=_layers(rows),
