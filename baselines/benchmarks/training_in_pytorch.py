@@ -28,6 +28,13 @@ def in_double_precision(given: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {key: value.double() if value.is_floating_point() else value for key, value in given.items()}
 
 
+def with_exact(result: Mapping[str, Tensor], exact: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The results of parity updates, and beside them as `exact.*` the `after.*` of the same in double precision."""
+    return {**result} | {
+        name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
+    }
+
+
 def array_of(tensor: Tensor) -> NDArray[Any]:
     """A tensor's numbers, without a copy where they lie one after another."""
     array: NDArray[Any] = tensor.detach().contiguous().numpy()

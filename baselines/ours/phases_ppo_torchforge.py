@@ -34,7 +34,7 @@ from baselines.benchmarks.action_log import ActionLog
 from baselines.benchmarks.phases import Layer, MakeWatch, Phase
 from baselines.benchmarks.ppo import Parameters
 from baselines.benchmarks.training import Trained, Variant
-from baselines.benchmarks.training_in_pytorch import PYTORCH, in_double_precision
+from baselines.benchmarks.training_in_pytorch import PYTORCH, in_double_precision, with_exact
 from baselines.contract import protocol
 from baselines.references import phases_ppo, ppo
 from baselines.references.ppo import Minibatch
@@ -395,9 +395,7 @@ def parity(given: Mapping[str, Tensor], updates: int, *, compiled: bool) -> dict
     prepare = compile_networks if compiled else None
     result = ppo.consecutive_updates(given, updates, look_back=advantages_of, prepare=prepare)
     exact = ppo.consecutive_updates(in_double_precision(given), updates, look_back=advantages_of)
-    return result | {
-        name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
-    }
+    return with_exact(result, exact)
 
 
 def compiling(parameters: Parameters) -> float:

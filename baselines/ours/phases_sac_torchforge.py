@@ -13,7 +13,7 @@ By hand, from the repository's root:
 # ruff: noqa: E402 - the clock is read before the imports that take seconds.
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 FIRST_LINE = time.perf_counter()
@@ -23,7 +23,7 @@ import numpy as np
 import torch
 import torchforge
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from baselines.benchmarks import phases, training
 from baselines.benchmarks import sac as work
@@ -31,7 +31,7 @@ from baselines.benchmarks.action_log import ActionLog
 from baselines.benchmarks.phases import Layer, MakeWatch, Phase
 from baselines.benchmarks.sac import Parameters
 from baselines.benchmarks.training import Trained, Variant
-from baselines.benchmarks.training_in_pytorch import PYTORCH, in_double_precision
+from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
 from baselines.references import sac
 from baselines.references.replay_buffer import Batch, Truncations
@@ -217,21 +217,12 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     )
 
 
-def parity(given: Mapping[str, Tensor], updates: int, *, move: Move) -> dict[str, Tensor]:
-    """The parity updates of `sac.parity`, with this training's way to move targets."""
-    result = sac.consecutive_updates(given, updates, move=move)
-    exact = sac.consecutive_updates(in_double_precision(given), updates, move=move)
-    return result | {
-        name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
-    }
-
-
 def chosen(words: frozenset[str]) -> Variant[Parameters]:
     """The training with these options."""
     move = move_by_foreach if "foreach" in words else sac.move_targets
     return Variant(
         train=partial(train, watching=phases.watch_of(words), move=move),
-        parity=partial(parity, move=move),
+        parity=partial(sac.parity, move=move),
         library=PYTORCH,
     )
 

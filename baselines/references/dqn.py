@@ -237,9 +237,7 @@ def parity(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
     """
     result = consecutive_updates(given, updates)
     exact = consecutive_updates(training_in_pytorch.in_double_precision(given), updates)
-    return result | {
-        name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
-    }
+    return training_in_pytorch.with_exact(result, exact)
 
 
 def consecutive_updates(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:

@@ -368,23 +368,24 @@ def train(parameters: Parameters, seed: int) -> Trained:
     )
 
 
-def parity(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
+def parity(
+    given: Mapping[str, Tensor], updates: int, *, move: Callable[[nn.ModuleDict], None] = move_targets
+) -> dict[str, Tensor]:
     """Consecutive updates from given weights, minibatches and noise, through the very functions of training.
 
     Args:
         given: weights under PyTorch's names, `log_alpha`, 100 minibatches, and the noise of every sampling.
         updates: how many of them are taken. Those with an even index update actor and temperature, twice.
+        move: moves the targets; a variant has a function of its own.
 
     Returns:
         Of the first update `qf_loss` and the critics' gradients; `actor_loss`, `alpha_loss` and `alpha` of the
         first of its two rounds of actor and temperature, with their gradients; `parameter.*` after all of it;
         `after.*`, the parameters after all updates; `exact.*`, the same in double precision.
     """
-    result = consecutive_updates(given, updates)
-    exact = consecutive_updates(training_in_pytorch.in_double_precision(given), updates)
-    return result | {
-        name.replace("after.", "exact."): value for name, value in exact.items() if name.startswith("after.")
-    }
+    result = consecutive_updates(given, updates, move=move)
+    exact = consecutive_updates(training_in_pytorch.in_double_precision(given), updates, move=move)
+    return training_in_pytorch.with_exact(result, exact)
 
 
 def consecutive_updates(
