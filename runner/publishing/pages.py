@@ -24,7 +24,7 @@ def pages_of(folder: Path, facts: Mapping[str, Any], records: Sequence[Record]) 
     """
     matrix = load_matrix(folder / MATRIX, builds=False)
     newest = list(newest_by_key(records).values())
-    notes = notes_of(facts)
+    notes = [_origin(facts), *notes_of(facts)]
     profiles = {plan["profile"] for plan in facts["plans"] if plan["commit"] == facts["commit"]}
     files: dict[str, bytes] = {}
     for profile in sorted(profiles):
@@ -35,6 +35,11 @@ def pages_of(folder: Path, facts: Mapping[str, Any], records: Sequence[Record]) 
         pages[REPORT] = report(pages, profile=profile)
         files |= {f"tables/{profile}/{name}": text.encode() for name, text in pages.items()}
     return files
+
+
+def _origin(facts: Mapping[str, Any]) -> str:
+    """The publication and the commit that was measured, for a reader who came by a link to this page alone."""
+    return f"Publication {escape(facts['name'])}, measured at commit {escape(facts['commit'])}."
 
 
 def notes_of(facts: Mapping[str, Any]) -> list[str]:

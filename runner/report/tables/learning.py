@@ -2,13 +2,20 @@
 
 from collections.abc import Sequence
 
+from runner.matrix import Returns
 from runner.records.measured import Episode
+from runner.records.record import Record
 
 
 def mean_of_last(episodes: Sequence[Episode], count: int) -> float | None:
     """The mean return of the last ``count`` episodes, of all where there are fewer; None without any."""
     last = [float(each.total) for each in episodes[-count:]]
     return sum(last) / len(last) if last else None
+
+
+def steps_until_learnt(record: Record, returns: Returns) -> int | None:
+    """Environment steps until a training first reached the threshold of its case; None where it never did."""
+    return steps_to_threshold(record.played, returns.episodes, returns.thresholds.get(record.case))
 
 
 def steps_to_threshold(episodes: Sequence[Episode], window: int, threshold: float | None) -> int | None:

@@ -11,7 +11,7 @@ from runner.report.tables import texts, units
 from runner.report.tables.failures import Failures, failures
 from runner.report.tables.head import Head
 from runner.report.tables.headline import headline_table
-from runner.report.tables.learning import mean_of_last, steps_to_threshold
+from runner.report.tables.learning import mean_of_last, steps_until_learnt
 from runner.report.tables.markdown import Table
 from runner.report.tables.memory import memory_table
 from runner.report.tables.parity import parity_table
@@ -173,7 +173,7 @@ def _returns_of(row: Row, returns: Returns, *, replayed: bool) -> tuple[str, ...
     ]
     if not means:
         return (*(NOTHING,) * 6, *again, "0")
-    reached = [(steps, record) for record in row.passed if (steps := _reached(record, returns)) is not None]
+    reached = [(steps, record) for record in row.passed if (steps := steps_until_learnt(record, returns)) is not None]
     middle = interquartile_mean(means)
     return (
         units.mean_and_deviation(spread(means)),
@@ -200,10 +200,6 @@ def _played_by_the_referee(row: Row) -> tuple[str, str]:
         if record.referee and record.referee.final_weights
     ]
     return again, units.mean_and_deviation(spread(weights)) if weights else NOTHING
-
-
-def _reached(record: Record, returns: Returns) -> int | None:
-    return steps_to_threshold(record.played, returns.episodes, returns.thresholds.get(record.case))
 
 
 def _medians(reached: Sequence[tuple[int, Record]]) -> tuple[str, str]:
@@ -253,7 +249,7 @@ def _seed(record: Record, returns: Returns) -> tuple[str, ...]:
         reason = f"{record.failure.kind}: {record.failure.detail}"
         return (str(record.seed), "failed", *(NOTHING,) * 9, reason)
     mean = mean_of_last(record.played, returns.episodes)
-    steps = _reached(record, returns)
+    steps = steps_until_learnt(record, returns)
     speed = _speed(record)
     peak, waited = record.memory.vmhwm_bytes, record.waited_seconds
     return (

@@ -8,6 +8,7 @@ from runner.figures.statistics import LEAST_PROCESSES, Interval, Verdict, verdic
 from runner.matrix import Kind, Side
 from runner.records.execution import ExecutionKind
 from runner.report.tables import units
+from runner.report.tables.learning import steps_until_learnt
 from runner.report.tables.selection import Room, Row
 
 NOTHING_RANKED = "Nothing is ranked yet: a ratio needs five native processes of both sides."
@@ -45,7 +46,7 @@ def verdict_in_words(rooms: Sequence[Room]) -> str:
         rooms: of all benchmarks, on one machine.
     """
     ranked = [room for room in rooms if room.ranked and room.limits.name == _first_limits(room)]
-    parts = [*_of_trainings(ranked), *_of_operations(ranked)]
+    parts = [*_of_trainings(ranked), *_of_learning(ranked), *_of_operations(ranked)]
     return " ".join(parts) or _of_unknown_execution(rooms) or NOTHING_RANKED
 
 
@@ -88,6 +89,21 @@ def _of_trainings(rooms: Sequence[Room]) -> Iterator[str]:
             said.setdefault(room.benchmark.reference.name, []).append(words)
     for reference, found in said.items():
         yield f"Our best implementation trains {_listed(found)} than the fastest variant of {reference} that was run."
+
+
+def _of_learning(rooms: Sequence[Room]) -> Iterator[str]:
+    """Which of these trainings no seed of any implementation learnt."""
+    early = {room.benchmark.title: None for room in rooms if _learnt_nothing(room)}
+    if early:
+        yield f"No seed of {_listed(early)} reached its threshold: these trainings ended before they had learnt."
+
+
+def _learnt_nothing(room: Room) -> bool:
+    returns = room.benchmark.returns
+    if returns is None:
+        return False
+    passed = [record for row in room.rows for record in row.passed if record.case in returns.thresholds]
+    return bool(passed) and all(steps_until_learnt(record, returns) is None for record in passed)
 
 
 def _against_best(room: Room, case: str) -> Interval | None:

@@ -21,6 +21,18 @@ def test_trainings_come_first_and_slower_operations_are_named(matrix: Matrix) ->
     assert slower.startswith("Slower: gae T=128, 0.293x (")
 
 
+def test_trainings_of_which_no_seed_reached_the_threshold_are_said_to_have_learnt_nothing(
+    matrix: Matrix,
+) -> None:
+    [room, *_] = rooms(matrix, dqn_records(), "dqn", profile="quick")
+    assert room.benchmark.returns is not None
+    far = replace(room.benchmark.returns, thresholds={"CartPole-v1": 501})
+    above = replace(room, benchmark=replace(room.benchmark, returns=far))
+    said = "No seed of DQN on CartPole-v1 reached its threshold: these trainings ended before they had learnt."
+    assert said in verdict_in_words([above])
+    assert "threshold" not in verdict_in_words([room])
+
+
 def test_without_records_nothing_is_ranked(matrix: Matrix) -> None:
     assert render_verdict(matrix, [], profile="quick") == NOTHING_RANKED
 
