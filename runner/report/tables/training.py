@@ -173,7 +173,9 @@ def _returns_of(row: Row, returns: Returns, *, replayed: bool) -> tuple[str, ...
     ]
     if not means:
         return (*(NOTHING,) * 6, *again, "0")
-    reached = [(steps, record) for record in row.passed if (steps := steps_until_learnt(record, returns)) is not None]
+    reached = [
+        (steps, record) for record in row.passed if (steps := steps_until_learnt(record, returns)) is not None
+    ]
     middle = interquartile_mean(means)
     return (
         units.mean_and_deviation(spread(means)),

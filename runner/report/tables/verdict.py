@@ -40,13 +40,13 @@ class _Compared:
 
 
 def verdict_in_words(rooms: Sequence[Room]) -> str:
-    """One paragraph: each training's ratio to the reference's best variant, then how many operations are faster.
+    """One paragraph: each training's ratio to the reference's best variant and to libraries, then the operations.
 
     Args:
         rooms: of all benchmarks, on one machine.
     """
     ranked = [room for room in rooms if room.ranked and room.limits.name == _first_limits(room)]
-    parts = [*_of_trainings(ranked), *_of_learning(ranked), *_of_operations(ranked)]
+    parts = [*_of_trainings(ranked), *_of_peers(ranked), *_of_learning(ranked), *_of_operations(ranked)]
     return " ".join(parts) or _of_unknown_execution(rooms) or NOTHING_RANKED
 
 
@@ -82,13 +82,30 @@ def _of_trainings(rooms: Sequence[Room]) -> Iterator[str]:
     for room in rooms:
         if room.benchmark.kind is not Kind.TRAINING:
             continue
-        ratios = {case: ratio for case in room.benchmark.cases if (ratio := _against_best(room, case))}
+        ratios = {
+            case: ratio
+            for case in room.benchmark.cases
+            if (ratio := _ours_against(room, case, room.fastest(case, [Side.REFERENCE])))
+        }
         for case, ratio in ratios.items():
             where = f" on {case}" if len(ratios) > 1 else ""
             words = f"{room.benchmark.title}{where} {_how(ratio)}"
             said.setdefault(room.benchmark.reference.name, []).append(words)
     for reference, found in said.items():
         yield f"Our best implementation trains {_listed(found)} than the fastest variant of {reference} that was run."
+
+
+def _of_peers(rooms: Sequence[Room]) -> Iterator[str]:
+    """Each training's ratio to the fastest library that does the same work."""
+    for room in rooms:
+        if room.benchmark.kind is not Kind.TRAINING:
+            continue
+        for case in room.benchmark.cases:
+            peer = room.fastest(case, [Side.PEER])
+            ratio = _ours_against(room, case, peer)
+            if peer is not None and ratio is not None:
+                name, title = peer.implementation.name, room.benchmark.title
+                yield f"The fastest library at the same work is {name}: ours trains {title} {_how(ratio)}."
 
 
 def _of_learning(rooms: Sequence[Room]) -> Iterator[str]:
@@ -106,10 +123,10 @@ def _learnt_nothing(room: Room) -> bool:
     return bool(passed) and all(steps_until_learnt(record, returns) is None for record in passed)
 
 
-def _against_best(room: Room, case: str) -> Interval | None:
-    """Ours against the fastest variant of the reference; None where that is not ranked."""
-    ours, best = room.fastest(case, [Side.OURS]), room.fastest(case, [Side.REFERENCE])
-    ratio = None if ours is None else room.ratio(best, ours)
+def _ours_against(room: Room, case: str, base: Row | None) -> Interval | None:
+    """Ours against this row; None where that is not ranked."""
+    ours = room.fastest(case, [Side.OURS])
+    ratio = None if ours is None else room.ratio(base, ours)
     return None if ratio is None or ratio.n < LEAST_PROCESSES else ratio
 
 

@@ -28,7 +28,9 @@ def test_trainings_of_which_no_seed_reached_the_threshold_are_said_to_have_learn
     assert room.benchmark.returns is not None
     far = replace(room.benchmark.returns, thresholds={"CartPole-v1": 501})
     above = replace(room, benchmark=replace(room.benchmark, returns=far))
-    said = "No seed of DQN on CartPole-v1 reached its threshold: these trainings ended before they had learnt."
+    said = (
+        "No seed of DQN on CartPole-v1 reached its threshold: these trainings ended before they had learnt."
+    )
     assert said in verdict_in_words([above])
     assert "threshold" not in verdict_in_words([room])
 
