@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from baselines.benchmarks import training
+from baselines.benchmarks.library import Library
 from baselines.contract import protocol
 
 
@@ -39,6 +40,12 @@ def array_of(tensor: Tensor) -> NDArray[Any]:
     """A tensor's numbers, without a copy where they lie one after another."""
     array: NDArray[Any] = tensor.detach().contiguous().numpy()
     return array
+
+
+# For the benchmarks of networks; threads are set by whoever serves one.
+TENSORS = Library(
+    put=torch.from_numpy, get=array_of, gathered=lambda arrays: array_of(torch.cat(list(arrays)))
+)
 
 
 def write(file: Path, tensors: Mapping[str, Tensor]) -> None:

@@ -31,6 +31,8 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
     "sac": trainings.write_sac,
     "update": trainings.write_update,
     "act": trainings.write_dqn,
+    "nn-act": trainings.write_networks,
+    "nn-step": trainings.write_networks,
     "multiply": machine.write_multiply,
     "copy": machine.write_copy,
 }

@@ -46,28 +46,32 @@ _SAC_HIDDEN_BIAS = 0.3
 _SAC_POLICY_UPDATES = 2
 
 
-def dqn_arrays(environment: str, seed: int) -> Arrays:
-    """An online and a target network and the minibatches: `observations` (100, 128, n), `actions` (100, 128).
+def dqn_arrays(
+    environment: str, seed: int, hidden: tuple[int, int] = _DQN_HIDDEN, batch: int = _DQN_BATCH
+) -> Arrays:
+    """An online and a target network and the minibatches: `observations` (100, batch, n), `actions` (100, batch).
 
     Args:
         environment: one of `DQN_SIZES`.
         seed: of the generator.
+        hidden: widths of the hidden layers.
+        batch: rows of a minibatch.
     """
     generator = np.random.default_rng(seed)
     observation, actions = DQN_SIZES[environment]
     arrays: Arrays = {}
     for network in ("online", "target"):
-        arrays |= _sequential(generator, network, (observation, *_DQN_HIDDEN, actions), _pytorch_bound)
+        arrays |= _sequential(generator, network, (observation, *hidden, actions), _pytorch_bound)
     for name in ("observations", "next_observations"):
-        arrays[name] = _normal(generator, UPDATES, _DQN_BATCH, observation)
-    arrays["actions"] = generator.integers(0, actions, (UPDATES, _DQN_BATCH), dtype=np.int64)
-    arrays["rewards"] = _normal(generator, UPDATES, _DQN_BATCH)
-    arrays["terminations"] = _flags(generator, _TERMINATED_SHARE, UPDATES, _DQN_BATCH)
+        arrays[name] = _normal(generator, UPDATES, batch, observation)
+    arrays["actions"] = generator.integers(0, actions, (UPDATES, batch), dtype=np.int64)
+    arrays["rewards"] = _normal(generator, UPDATES, batch)
+    arrays["terminations"] = _flags(generator, _TERMINATED_SHARE, UPDATES, batch)
     return arrays
 
 
-def ppo_arrays(seed: int) -> Arrays:
-    """Actor and critic, one rollout (128, 4) for the advantages, and minibatches (100, 128).
+def ppo_arrays(seed: int, batch: int = _PPO_BATCH) -> Arrays:
+    """Actor and critic, one rollout (128, 4) for the advantages, and minibatches (100, batch).
 
     `log_probabilities` and `values` are what the weights give, a little perturbed, as they are when a minibatch
     comes late in an iteration: some ratios and some values are clipped, and some are not.
@@ -84,7 +88,7 @@ def ppo_arrays(seed: int) -> Arrays:
     arrays["rollout.next_value"] = _normal(generator, _PPO_ENVIRONMENTS)
     arrays["rollout.next_done"] = _flags(generator, 0.5, _PPO_ENVIRONMENTS)
 
-    shape = (UPDATES, _PPO_BATCH)
+    shape = (UPDATES, batch)
     observations = arrays["observations"] = _normal(generator, *shape, _PPO_OBSERVATION)
     actions = arrays["actions"] = generator.integers(0, _PPO_ACTIONS, shape, dtype=np.int64)
     logits = _tanh_network(arrays, "actor", observations)
@@ -98,25 +102,31 @@ def ppo_arrays(seed: int) -> Arrays:
     return arrays
 
 
-def sac_arrays(seed: int, hidden: int = SAC_HIDDEN) -> Arrays:
-    """Actor, both critics and their targets, log alpha, minibatches (100, 256) and the noise of every sampling.
+def sac_arrays(
+    seed: int,
+    hidden: int = SAC_HIDDEN,
+    observation: int = _SAC_OBSERVATION,
+    action: int = _SAC_ACTION,
+    batch: int = _SAC_BATCH,
+) -> Arrays:
+    """Actor, both critics and their targets, log alpha, minibatches (100, batch) and the noise of every sampling.
 
-    `noise.next` (100, 256, 1) is the critic update's, `noise.policy` and `noise.alpha` (100, 2, 256, 1) are those
-    of the two policy updates and of the alpha update after each.
+    `noise.next` (100, batch, action) is the critic update's, `noise.policy` and `noise.alpha` (100, 2, batch, action)
+    are those of the two policy updates and of the alpha update after each.
     """
     generator = np.random.default_rng(seed)
     arrays: Arrays = {}
     for layer, inputs, outputs in (
-        ("fc1", _SAC_OBSERVATION, hidden),
+        ("fc1", observation, hidden),
         ("fc2", hidden, hidden),
-        ("fc_mean", hidden, _SAC_ACTION),
-        ("fc_logstd", hidden, _SAC_ACTION),
+        ("fc_mean", hidden, action),
+        ("fc_logstd", hidden, action),
     ):
         arrays |= _linear(generator, f"actor.{layer}", inputs, outputs, _pytorch_bound(inputs))
     # Actions near their bound: there the constant in the correction of the log-probabilities shows.
     arrays["actor.fc_mean.bias"] += np.float32(2.0)
     for critic in ("qf1", "qf2", "qf1_target", "qf2_target"):
-        widths = (_SAC_OBSERVATION + _SAC_ACTION, hidden, hidden, 1)
+        widths = (observation + action, hidden, hidden, 1)
         for index, (inputs, outputs) in enumerate(pairwise(widths), start=1):
             arrays |= _linear(generator, f"{critic}.fc{index}", inputs, outputs, _pytorch_bound(inputs))
     # No hidden unit is nearly silent: of its tiny gradients Adam would make whole steps, whose signs are rounding's.
@@ -126,15 +136,15 @@ def sac_arrays(seed: int, hidden: int = SAC_HIDDEN) -> Arrays:
             arrays[name] += np.float32(_SAC_HIDDEN_BIAS * sqrt(SAC_HIDDEN / hidden))
     arrays["log_alpha"] = generator.uniform(-1.0, 0.0, 1).astype(np.float32)
 
-    shape = (UPDATES, _SAC_BATCH)
+    shape = (UPDATES, batch)
     for name in ("observations", "next_observations"):
-        arrays[name] = _normal(generator, *shape, _SAC_OBSERVATION)
-    arrays["actions"] = generator.uniform(-_SAC_SCALE, _SAC_SCALE, (*shape, _SAC_ACTION)).astype(np.float32)
+        arrays[name] = _normal(generator, *shape, observation)
+    arrays["actions"] = generator.uniform(-_SAC_SCALE, _SAC_SCALE, (*shape, action)).astype(np.float32)
     arrays["rewards"] = _normal(generator, *shape)
     arrays["terminations"] = _flags(generator, _TERMINATED_SHARE, *shape)
-    arrays["noise.next"] = _normal(generator, *shape, _SAC_ACTION)
+    arrays["noise.next"] = _normal(generator, *shape, action)
     for name in ("noise.policy", "noise.alpha"):
-        arrays[name] = _normal(generator, UPDATES, _SAC_POLICY_UPDATES, _SAC_BATCH, _SAC_ACTION)
+        arrays[name] = _normal(generator, UPDATES, _SAC_POLICY_UPDATES, batch, action)
     return arrays
 
 

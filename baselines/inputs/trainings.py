@@ -8,10 +8,13 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from baselines.contract import protocol
+from baselines.inputs.parameters import whole
 from baselines.inputs.parity import DQN_SIZES, SAC_HIDDEN, dqn_arrays, ppo_arrays, sac_arrays
 
 # No hidden layer is wider.
 _WIDEST = 4096
+# Where nothing learns: with a hundred times as many rows, enough for every call.
+_ACTING_BATCH = 256
 
 
 def write_dqn(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
@@ -53,6 +56,27 @@ def write_update(parameters: Mapping[str, Any], seed: int, directory: Path) -> N
             f"parameter 'algorithm' of case {directory.name} is {algorithm!r}; give one of {', '.join(arrays)}"
         )
     _write_parity(arrays[algorithm](), directory)
+
+
+def write_networks(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
+    """Write those of networks whose sizes the case has: of `nn-step`, and of `nn-act`, which has no minibatch."""
+    algorithm = parameters.get("algorithm")
+    batch = whole(parameters, "batch", directory) if "batch" in parameters else _ACTING_BATCH
+    if algorithm == "dqn":
+        width = whole(parameters, "hidden", directory)
+        arrays = dqn_arrays("CartPole-v1", seed, (width, width), batch)
+    elif algorithm == "ppo":
+        arrays = ppo_arrays(seed, batch)
+    elif algorithm in ("sac", "critics"):
+        hidden, observation, action = (
+            whole(parameters, name, directory) for name in ("hidden", "observation", "action")
+        )
+        arrays = sac_arrays(seed, hidden, observation, action, batch)
+    else:
+        protocol.refuse(
+            f"parameter 'algorithm' of case {directory.name} is {algorithm!r}; give dqn, ppo, sac or critics"
+        )
+    _write_parity(arrays, directory)
 
 
 def _write_parity(arrays: Mapping[str, NDArray[Any]], directory: Path) -> None:

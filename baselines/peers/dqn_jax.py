@@ -269,12 +269,21 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
     )
 
 
+def given_learner(given: Mapping[str, Any]) -> Learner:
+    """The networks with the input file's weights, before their first update."""
+    online, target = (in_jax(training.layers(given, name)) for name in ("online", "target"))
+    return Learner(online, target, fresh_adam(online))
+
+
+def given_batches(given: Mapping[str, Any]) -> Batch:
+    """All minibatches of the input file, the first axis theirs."""
+    batches = Batch(**in_jax({name: given[name] for name in Batch._fields}))
+    return batches._replace(actions=batches.actions[..., None])
+
+
 def parity(given: Mapping[str, NDArray[Any]], updates: int) -> dict[str, NDArray[Any]]:
     """As the reference's, without `exact.*`."""
-    online, target = (in_jax(training.layers(given, name)) for name in ("online", "target"))
-    batches = Batch(**in_jax({name: given[name] for name in Batch._fields}))
-    batches = batches._replace(actions=batches.actions[..., None])
-    learner, one_update = Learner(online, target, fresh_adam(online)), jax.jit(update)
+    learner, batches, one_update = given_learner(given), given_batches(given), jax.jit(update)
     result: Weights = {}
     for index in range(updates):
         learner, loss, gradients = one_update(learner, Batch(*(each[index] for each in batches)))

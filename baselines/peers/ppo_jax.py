@@ -369,16 +369,26 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
     )
 
 
+def given_learner(given: Mapping[str, Any]) -> Learner:
+    """The agent with the input file's weights, before its first update."""
+    agent = in_jax({name: array for name, array in given.items() if name.partition(".")[0] in NETWORKS})
+    return Learner(agent, fresh_adam(agent))
+
+
+def given_batches(given: Mapping[str, Any]) -> Minibatch:
+    """All minibatches of the input file, the first axis theirs."""
+    return Minibatch(**in_jax({name: given[name] for name in Minibatch._fields}))
+
+
 def parity(given: Mapping[str, NDArray[Any]], updates: int) -> dict[str, NDArray[Any]]:
     """As the reference's, without `exact.*`."""
     arrays = in_jax(given)
-    agent = {name: array for name, array in arrays.items() if name.partition(".")[0] in NETWORKS}
     of_rollout = ("rewards", "dones", "values", "next_value", "next_done")
     advantages = jax.jit(advantages_of)(*(arrays[f"rollout.{name}"] for name in of_rollout))
     result = {"advantages": advantages, "returns": advantages + arrays["rollout.values"]}
-    learner, one_update = Learner(agent, fresh_adam(agent)), jax.jit(update)
+    learner, batches, one_update = given_learner(given), given_batches(given), jax.jit(update)
     for index in range(updates):
-        batch = Minibatch(**{name: arrays[name][index] for name in Minibatch._fields})
+        batch = Minibatch(*(each[index] for each in batches))
         learner, losses, gradients = one_update(learner, batch, work.LEARNING_RATE)
         if index == 0:
             result |= losses._asdict() | named("gradient", gradients) | named("parameter", learner.agent)

@@ -368,8 +368,8 @@ def weights_of(learner: Learner) -> Weights:
     return named("actor", learner.actor) | learner.critics | targets | {"log_alpha": learner.log_alpha}
 
 
-def parity(given: Mapping[str, NDArray[Any]], updates: int) -> dict[str, NDArray[Any]]:
-    """As the reference's, without `exact.*`."""
+def given_learner(given: Mapping[str, Any]) -> Learner:
+    """All networks with the input file's weights, before their first update."""
     arrays = in_jax(given)
 
     def network(name: str) -> Weights:
@@ -381,8 +381,28 @@ def parity(given: Mapping[str, NDArray[Any]], updates: int) -> dict[str, NDArray
         one, other = (named(name, network(f"{name}{suffix}")) for name in work.CRITICS)
         return one | other
 
-    learner = make_learner(network("actor"), both(""), both("_target"), arrays["log_alpha"])
-    bounds = Bounds(np.full(1, work.PARITY_SCALE, np.float32), np.zeros(1, np.float32))
+    return make_learner(network("actor"), both(""), both("_target"), arrays["log_alpha"])
+
+
+def given_bounds(given: Mapping[str, Any]) -> Bounds:
+    """What the input file's actions are scaled by."""
+    actions = given["actions"].shape[-1]
+    return Bounds(np.full(actions, work.PARITY_SCALE, np.float32), np.zeros(actions, np.float32))
+
+
+def given_batches(given: Mapping[str, Any]) -> Batch:
+    """All minibatches of the input file, the first axis theirs."""
+    return Batch(**in_jax({name: given[name] for name in Batch._fields}))
+
+
+def parity(given: Mapping[str, NDArray[Any]], updates: int) -> dict[str, NDArray[Any]]:
+    """As the reference's, without `exact.*`."""
+    arrays, learner, bounds, batches = (
+        in_jax(given),
+        given_learner(given),
+        given_bounds(given),
+        given_batches(given),
+    )
     critics_update, policy_update = (
         jax.jit(lambda learner, *data, update=each: update(learner, bounds, *data))
         for each in (update_critics, update_policy)
@@ -390,7 +410,7 @@ def parity(given: Mapping[str, NDArray[Any]], updates: int) -> dict[str, NDArray
     targets_update = jax.jit(move_targets)
     result: Weights = {}
     for index in range(updates):
-        batch = Batch(**{name: arrays[name][index] for name in Batch._fields})
+        batch = Batch(*(each[index] for each in batches))
         learner, loss, gradients = critics_update(learner, batch, arrays["noise.next"][index])
         found = {"qf_loss": loss} | named("gradient", gradients)
         for turn in range(work.POLICY_FREQUENCY if index % work.POLICY_FREQUENCY == 0 else 0):

@@ -71,14 +71,15 @@ def action_count(environments: VectorEnv[Any, Any, Any]) -> int:
     return int(space.n)
 
 
-def make_network(inputs: int, outputs: int) -> nn.Sequential:
+def make_network(inputs: int, outputs: int, *, hidden: tuple[int, int] = (120, 84)) -> nn.Sequential:
     """The Q network: observations (n, inputs) to one value per action (n, outputs)."""
+    first, second = hidden
     return nn.Sequential(
-        nn.Linear(inputs, 120),
+        nn.Linear(inputs, first),
         nn.ReLU(),
-        nn.Linear(120, 84),
+        nn.Linear(first, second),
         nn.ReLU(),
-        nn.Linear(84, outputs),
+        nn.Linear(second, outputs),
     )
 
 
@@ -258,7 +259,8 @@ def consecutive_updates(given: Mapping[str, Tensor], updates: int) -> dict[str, 
 def given_network(given: Mapping[str, Tensor], name: str) -> nn.Sequential:
     """A network with the input file's weights, in their precision."""
     weights = training.layers(given, name)
-    network = make_network(weights["0.weight"].shape[1], weights["4.weight"].shape[0])
+    (first, inputs), (outputs, second) = weights["0.weight"].shape, weights["4.weight"].shape
+    network = make_network(inputs, outputs, hidden=(first, second))
     network.to(weights["0.weight"].dtype).load_state_dict(weights)
     return network
 

@@ -1,9 +1,14 @@
-"""The reference of `update`: gradient steps by the very functions that the references of the trainings call."""
+"""The reference of `update` and `nn-step`: gradient steps by the very functions that the trainings' references call."""
 
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import torch
 from torch import Tensor
 
-from baselines.benchmarks import update
-from baselines.benchmarks.sac import PARITY_SCALE, POLICY_FREQUENCY, target_entropy
+from baselines.benchmarks import training_in_pytorch, update
+from baselines.benchmarks.sac import CRITICS, PARITY_SCALE, POLICY_FREQUENCY, target_entropy
 from baselines.benchmarks.update import Given, Updates, Way, minibatches
 from baselines.contract import protocol
 from baselines.references import dqn, ppo, sac
@@ -51,10 +56,74 @@ def sac_updates(given: Given) -> Updates:
     return Updates(update, lambda: {**networks.state_dict(), "log_alpha": temperature.log_alpha})
 
 
+class Critics(NamedTuple):
+    """SAC's critics, which learn alone: the update from the `index`-th minibatch, and their parameters by name.
+
+    An update returns its loss, and the gradients in the parameters' order.
+    """
+
+    update: Callable[[int], tuple[Tensor, Sequence[Tensor]]]
+    parameters: Mapping[str, Tensor]
+
+
+def critics_of(given: Given) -> Critics:
+    """As in `references/sac.py`, with a policy, targets and a temperature that stay."""
+    networks, bounds = sac.given_networks(given), bounds_of(given)
+    temperature = sac.Temperature(given["log_alpha"].clone(), target_entropy(given["actions"].shape[-1]))
+    optimizer = sac.make_optimizers(networks, temperature).critics
+    parameters = named_critics(networks)
+    batches = [sac.given_batch(given, index) for index in minibatches(given)]
+    noises = given["noise.next"]
+
+    def update(index: int) -> tuple[Tensor, Sequence[Tensor]]:
+        loss = sac.update_critics(
+            networks, bounds, optimizer, batches[index], temperature.alpha, noises[index]
+        )
+        return loss, [each.grad for each in parameters.values() if each.grad is not None]
+
+    return Critics(update, parameters)
+
+
+def named_critics(networks: torch.nn.ModuleDict) -> dict[str, Tensor]:
+    """The parameters of both critics, in their optimiser's order."""
+    return {f"{name}.{key}": each for name in CRITICS for key, each in networks[name].named_parameters()}
+
+
+def critics_way(start: Callable[[Given], Critics], *, exact: bool) -> Way:
+    """The way of critics that `start` makes; with `exact` its parity updates are made in double precision too."""
+
+    def updates(given: Given) -> Updates:
+        critics = start(given)
+        return Updates(critics.update, lambda: critics.parameters)
+
+    def parity(given: Given, count: int) -> dict[str, Tensor]:
+        found = _consecutive(start(given), count)
+        if not exact:
+            return found
+        return training_in_pytorch.with_exact(
+            found, _consecutive(start(training_in_pytorch.in_double_precision(given)), count)
+        )
+
+    return Way(updates, parity)
+
+
+def _consecutive(critics: Critics, count: int) -> dict[str, Tensor]:
+    """Of the first update loss, gradients and parameters, and the parameters after all, as SAC's parity updates."""
+    result: dict[str, Tensor] = {}
+    for index in range(count):
+        loss, gradients = critics.update(index)
+        if index == 0:
+            result["qf_loss"] = loss.detach()
+            for (name, parameter), gradient in zip(critics.parameters.items(), gradients, strict=True):
+                result[f"gradient.{name}"] = gradient.clone()
+                result[f"parameter.{name}"] = parameter.detach().clone()
+    return result | {f"after.{name}": each.detach() for name, each in critics.parameters.items()}
+
+
 def bounds_of(given: Given) -> sac.Bounds:
     """The bounds of the actions, in the precision of the given data."""
-    like = given["log_alpha"]
-    return sac.Bounds(like.new_full((1,), PARITY_SCALE), like.new_zeros(1))
+    like, actions = given["log_alpha"], given["actions"].shape[-1]
+    return sac.Bounds(like.new_full((actions,), PARITY_SCALE), like.new_zeros(actions))
 
 
 def noises_of(given: Given) -> list[tuple[Tensor, list[tuple[Tensor, Tensor]]]]:
@@ -72,8 +141,15 @@ WAYS = {
     "dqn": Way(dqn_updates, dqn.parity),
     "ppo": Way(ppo_updates, ppo.parity),
     "sac": Way(sac_updates, sac.parity),
+    "critics": critics_way(critics_of, exact=True),
 }
 
 
+def serve(options: argparse.Namespace, ways: Mapping[str, Way]) -> None:
+    """Serve the cases in PyTorch, on the launch's threads."""
+    torch.set_num_threads(protocol.threads())
+    update.run(options, ways, training_in_pytorch.TENSORS)
+
+
 if __name__ == "__main__":
-    update.run(protocol.parser(__doc__).parse_args(), WAYS)
+    serve(protocol.parser(__doc__).parse_args(), WAYS)

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-import torch
 from torch import Tensor
+from torch.nn.functional import linear
 
 
 def dense(weights: Sequence[Tensor], values: Tensor, activation: Callable[[Tensor], Tensor]) -> Tensor:
@@ -11,7 +11,7 @@ def dense(weights: Sequence[Tensor], values: Tensor, activation: Callable[[Tenso
     for index in range(0, len(weights), 2):
         if index:
             values = activation(values)
-        values = torch.nn.functional.linear(values, weights[index], weights[index + 1])
+        values = linear(values, weights[index], weights[index + 1])
     return values
 
 

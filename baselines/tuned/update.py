@@ -1,15 +1,23 @@
-"""`update` by the functions of the tuned trainings: eager PyTorch, or with --compile torch.compile."""
+"""`update` and `nn-step` by the functions of the tuned trainings: eager PyTorch, or with --compile torch.compile."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from baselines.benchmarks import update
+from torch import Tensor
+
 from baselines.benchmarks.sac import POLICY_FREQUENCY
 from baselines.benchmarks.training import COMPILE_HELP
 from baselines.benchmarks.update import Given, Updates, Way, minibatches
 from baselines.contract import protocol
 from baselines.references import dqn, ppo, sac
-from baselines.references.update import bounds_of, noises_of
+from baselines.references.update import (
+    Critics,
+    bounds_of,
+    critics_way,
+    named_critics,
+    noises_of,
+    serve,
+)
 from baselines.tuned import dqn as tuned_dqn
 from baselines.tuned import ppo as tuned_ppo
 from baselines.tuned import sac as tuned_sac
@@ -60,15 +68,31 @@ def sac_updates(make_learner: type[tuned_sac.Learner]) -> Callable[[Given], Upda
     return start
 
 
+def critics_of(make_learner: type[tuned_sac.Learner], given: Given) -> Critics:
+    """As in `tuned/sac.py`."""
+    networks = sac.given_networks(given)
+    learner = make_learner(networks, given["log_alpha"].clone(), bounds_of(given))
+    names = list(named_critics(networks))
+    batches = [sac.given_batch(given, index) for index in minibatches(given)]
+    noises = given["noise.next"]
+
+    def update(index: int) -> tuple[Tensor, Sequence[Tensor]]:
+        return learner.update_critics(batches[index], noises[index])
+
+    return Critics(update, dict(zip(names, learner.critics, strict=True)))
+
+
 EAGER = {
     "dqn": Way(dqn_updates(tuned_dqn.Learner), partial(tuned_dqn.parity, tuned_dqn.Learner)),
     "ppo": Way(ppo_updates(tuned_ppo.Learner), partial(tuned_ppo.parity, tuned_ppo.Learner)),
     "sac": Way(sac_updates(tuned_sac.Learner), partial(tuned_sac.parity, tuned_sac.Learner)),
+    "critics": critics_way(partial(critics_of, tuned_sac.Learner), exact=False),
 }
 COMPILED = {
     "dqn": Way(dqn_updates(tuned_dqn.CompiledLearner), partial(tuned_dqn.parity, tuned_dqn.CompiledLearner)),
     "ppo": Way(ppo_updates(tuned_ppo.CompiledLearner), partial(tuned_ppo.parity, tuned_ppo.CompiledLearner)),
     "sac": Way(sac_updates(tuned_sac.CompiledLearner), partial(tuned_sac.parity, tuned_sac.CompiledLearner)),
+    "critics": critics_way(partial(critics_of, tuned_sac.CompiledLearner), exact=False),
 }
 
 
@@ -76,4 +100,4 @@ if __name__ == "__main__":
     parser = protocol.parser(__doc__)
     parser.add_argument("--compile", action="store_true", help=COMPILE_HELP)
     options = parser.parse_args()
-    update.run(options, COMPILED if options.compile else EAGER)
+    serve(options, COMPILED if options.compile else EAGER)

@@ -43,6 +43,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
+/// Writes what a call of this number observes: the given values by a factor of its own.
+pub(crate) fn scale(number: u64, given: &[f32], observed: &mut [f32]) {
+    let factor = LEAST_SCALE + (number % SCALE_STEPS) as f32 * SCALE_STEP;
+    observed.iter_mut().zip(given).for_each(|(value, given)| *value = given * factor);
+}
+
 /// All calls of a repetition: one network, an observation and values of each call's own.
 struct Calls {
     path: PathBuf,
@@ -92,8 +98,7 @@ impl Operation for Calls {
         let width = self.widths[0];
         let scaled = self.observations.chunks_exact_mut(width).zip(self.rows.chunks_exact(width));
         for ((observation, row), number) in scaled.zip(numbers) {
-            let scale = LEAST_SCALE + (number % SCALE_STEPS) as f32 * SCALE_STEP;
-            observation.iter_mut().zip(row).for_each(|(value, given)| *value = given * scale);
+            scale(*number, row, observation);
         }
         Ok(())
     }

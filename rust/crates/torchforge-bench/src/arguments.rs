@@ -14,7 +14,7 @@ use crate::sac::WIDEST;
 use crate::{Algorithm, Backend, Evaluation, Failure, Replay, Standalone};
 
 pub(crate) const USAGE: &str = "\
-Usage: torchforge gae|grpo|token-kl|buffer-push|buffer-sample|env-step|update|act|dqn|ppo|sac
+Usage: torchforge gae|grpo|token-kl|buffer-push|buffer-sample|env-step|update|act|nn-act|dqn|ppo|sac
                           --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
                           --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--threads N]
                           [--backend candle|burn] [--referee]
@@ -86,6 +86,8 @@ pub enum Command {
     Update(Arguments),
     /// Values of single observations.
     Act(Arguments),
+    /// What networks say of observations.
+    NnAct(Arguments),
     /// A training with nothing given.
     Standalone(Box<Standalone>),
     /// Episodes with weights that were learnt.
@@ -180,13 +182,14 @@ impl Command {
             "update" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Update)),
             "env-step" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::EnvStep)),
             "act" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Act)),
+            "nn-act" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::NnAct)),
             "dqn" => Self::training(parser, Algorithm::Dqn, Self::Dqn),
             "ppo" => Self::training(parser, Algorithm::Ppo, Self::Ppo),
             "sac" => Self::training(parser, Algorithm::Sac, Self::Sac),
             "evaluate" => Evaluation::parse(parser).map(|found| found.map_or(Self::Help, Self::Evaluate)),
             "replay" => Replay::parse(parser).map(|found| found.map_or(Self::Help, Self::Replay)),
             _ => Err(Failure::Usage(format!(
-                "there is no benchmark {command:?}; the benchmarks are gae, grpo, token-kl, buffer-push, buffer-sample, env-step, update, act, dqn, ppo and sac, see `torchforge --help`"
+                "there is no benchmark {command:?}; the benchmarks are gae, grpo, token-kl, buffer-push, buffer-sample, env-step, update, act, nn-act, dqn, ppo and sac, see `torchforge --help`"
             ))),
         }
     }

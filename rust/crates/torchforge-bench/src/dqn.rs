@@ -80,6 +80,15 @@ pub(crate) fn layers<E: Environment<ActionSpace = Discrete>>(environment: &E) ->
     cleanrl::dqn_sizes(environment.observation_len(), environment.action_space().count as usize)
 }
 
+/// The same with both hidden layers of another width, if one is given.
+pub(crate) fn layers_of<E>(environment: &E, hidden: Option<usize>) -> [usize; 4]
+where
+    E: Environment<ActionSpace = Discrete>,
+{
+    let [inputs, first, second, actions] = layers(environment);
+    [inputs, hidden.unwrap_or(first), hidden.unwrap_or(second), actions]
+}
+
 /// The parity updates of networks of these sizes.
 pub(crate) fn parity(layers: [usize; 4], updates: usize, backend: Backend) -> DqnParity {
     DqnParity { layers, gamma: cleanrl::DQN_GAMMA, updates, backend }

@@ -33,6 +33,7 @@ mod files;
 mod gae;
 mod grpo;
 mod metrics;
+mod nn_act;
 mod npy;
 mod operation;
 #[cfg(feature = "oracle")]
@@ -78,6 +79,7 @@ pub fn run(
         Command::EnvStep(arguments) => env_step::run(&arguments),
         Command::Update(arguments) => update::run(&arguments),
         Command::Act(arguments) => act::run(&arguments),
+        Command::NnAct(arguments) => nn_act::run(&arguments),
         Command::Dqn(arguments) => dqn::run(&arguments, started),
         Command::Ppo(arguments) => ppo::run(&arguments, started),
         Command::Sac(arguments) => sac::run(&arguments, started),

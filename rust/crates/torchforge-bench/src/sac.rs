@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde::Deserialize;
 use torchforge_env::{ActionSpace, Continuous, Environment};
-use torchforge_nn::{DenseSac, Error, Mlp, PolicyLoss, SacLossOptions, TensorWriter};
+use torchforge_nn::{ActionRange, DenseSac, Error, Mlp, PolicyLoss, SacLossOptions, TensorWriter};
 use torchforge_rl::cleanrl::{self, SAC_HIDDEN};
 use torchforge_rl::{Episode, Sac, SacMetrics, SacOptions, TrainingError};
 
@@ -90,10 +90,27 @@ where
     E: Environment<ActionSpace = Continuous>,
 {
     let [actor, critic] = layers(environment, hidden);
-    let policy_frequency = SacOptions::default().policy_frequency as usize;
+    let policy_frequency = Some(SacOptions::default().policy_frequency as usize);
     let range = cleanrl::action_range(environment.action_space());
     let loss = SacLossOptions::default();
     SacParity { actor, critic, range, loss, policy_frequency, updates, backend }
+}
+
+/// The parity updates of the critics alone, for observations and actions of these lengths.
+pub(crate) fn critics_parity(
+    [observation, action]: [usize; 2],
+    hidden: usize,
+    updates: usize,
+    backend: Backend,
+) -> SacParity {
+    let [actor, critic] = cleanrl::sac_sizes_of([hidden; 2], observation, action);
+    let (range, loss) = (given_range(action), SacLossOptions::default());
+    SacParity { actor, critic, range, loss, policy_frequency: None, updates, backend }
+}
+
+/// The range of actions that belong to no environment: Pendulum's, for each of their values.
+pub(crate) fn given_range(action: usize) -> ActionRange {
+    ActionRange { bias: vec![0.0; action], scale: vec![2.0; action] }
 }
 
 /// A fresh agent.

@@ -1,4 +1,5 @@
-//! The benchmark `update`: consecutive updates from given weights and minibatches, with nothing around them.
+//! The benchmarks `update` and `nn-step`: consecutive updates from given weights and minibatches, with nothing around
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +12,35 @@ use torchforge_rl::cleanrl::SAC_HIDDEN;
 use crate::environment::{continuous, discrete};
 use crate::operation::{self, Repetitions};
 use crate::parity::{AFTER, Given, Order, Parity, Updates};
-use crate::{Algorithm, Arguments, Case, Failure, dqn, files, ppo, sac};
+use crate::{Arguments, Case, Failure, dqn, files, ppo, sac};
 
 /// A case's keys of matrix.yaml.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
     /// Whose update.
-    algorithm: Algorithm,
+    algorithm: Learner,
     /// Updates in one repetition.
     calls: u32,
+    /// Width of both hidden layers, where it is not the training's.
+    hidden: Option<usize>,
+    /// Rows of a minibatch, where they are not the training's.
+    batch: Option<usize>,
+    /// Values in an observation of the critics.
+    observation: Option<usize>,
+    /// Values in an action of the critics.
+    action: Option<usize>,
+}
+
+/// Who learns.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Learner {
+    Dqn,
+    Ppo,
+    Sac,
+    /// SAC's critics alone, with sizes of the case's own.
+    Critics,
 }
 
 impl Parameters {
@@ -30,6 +50,14 @@ impl Parameters {
             return Err(case.fault("calls is 0; give at least 1"));
         }
         Ok((parameters, repetitions))
+    }
+
+    /// What the critics' sizes are made of: values in an observation and in an action, and the width of hidden layers.
+    fn critics(&self, case: &Case) -> Result<([usize; 2], usize), Failure> {
+        match (self.observation, self.action, self.hidden) {
+            (Some(observation), Some(action), Some(hidden)) => Ok(([observation, action], hidden)),
+            _ => Err(case.fault("critics need observation, action and hidden")),
+        }
     }
 }
 
@@ -44,20 +72,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         let (parameters, repetitions) = Parameters::read(case)?;
         let calls = parameters.calls as usize;
         let path = input.join(&case.id).join("parity.safetensors");
+        let rows = parameters.batch;
         let operation = match parameters.algorithm {
-            Algorithm::Dqn => {
+            Learner::Dqn => {
                 let environment = discrete(DISCRETE).map_err(|fault| case.fault(&fault))?;
-                Calls::boxed(dqn::parity(dqn::layers(&environment), calls, backend), path)?
+                let layers = dqn::layers_of(&environment, parameters.hidden);
+                Calls::boxed(dqn::parity(layers, calls, backend), path, rows)?
             }
-            Algorithm::Ppo => {
+            Learner::Ppo => {
                 let environment = discrete(DISCRETE).map_err(|fault| case.fault(&fault))?;
                 let (inputs, actions) =
                     (environment.observation_len(), environment.action_space().count as usize);
-                Calls::boxed(ppo::parity(inputs, actions, calls, backend), path)?
+                Calls::boxed(ppo::parity(inputs, actions, calls, backend), path, rows)?
             }
-            Algorithm::Sac => {
+            Learner::Sac => {
                 let environment = continuous(CONTINUOUS).map_err(|fault| case.fault(&fault))?;
-                Calls::boxed(sac::parity(&environment, SAC_HIDDEN, calls, backend), path)?
+                Calls::boxed(sac::parity(&environment, SAC_HIDDEN, calls, backend), path, rows)?
+            }
+            Learner::Critics => {
+                let (lengths, hidden) = parameters.critics(case)?;
+                Calls::boxed(sac::critics_parity(lengths, hidden, calls, backend), path, rows)?
             }
         };
         Ok((operation, repetitions))
@@ -74,10 +108,10 @@ struct Calls<P: Parity> {
 }
 
 impl<P: Parity + 'static> Calls<P> {
-    fn boxed(parity: P, path: PathBuf) -> Result<Box<dyn Operation>, Failure> {
+    fn boxed(parity: P, path: PathBuf, rows: Option<usize>) -> Result<Box<dyn Operation>, Failure> {
         let (given, networks) = files::with_tensors(&path, |tensors| {
             let given = parity.read(tensors)?;
-            Order::check(given.rewards())?;
+            Order::check(given.rewards(), rows)?;
             let networks = parity.start(&given)?;
             Ok((given, networks))
         })?;

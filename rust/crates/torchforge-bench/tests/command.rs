@@ -265,6 +265,63 @@ fn the_values_that_are_timed_are_the_given_networks_of_scaled_observations() {
     assert!(String::from_utf8_lossy(&refused.stderr).contains("at least 100000 rows"));
 }
 
+/// What our networks say of the first six rows of a file, two a call.
+#[test]
+fn the_rows_that_are_timed_have_the_values_of_one_row_alone() {
+    let sizes = [4, 16, 16, 2];
+    let folder = dqn_input("nn-act", "small", sizes);
+    let parameters = r#"{"algorithm":"dqn","hidden":16,"rows":2,"calls":3,"warmup":0,"repetitions":2}"#;
+    let measured = operate("nn-act", "small", parameters, [&folder, &folder], "portable");
+    assert_eq!(measured["counts"]["observations"], 2);
+
+    let given = fs::read(folder.join("small/parity.safetensors")).unwrap();
+    let given = TensorReader::new(&given).unwrap();
+    let online = Mlp::read(&sizes, Activation::Relu, "online.", &given).unwrap();
+    let observations = given.f32("observations", &given.shape("observations").unwrap()).unwrap();
+    let mut network =
+        DenseDqn::from_networks(online.clone(), online, 1, 0.99, AdamOptions::default()).unwrap();
+    let calls = observations.chunks_exact(2 * sizes[0]).take(3).zip(0..);
+    let scaled = calls.flat_map(|(rows, call)| {
+        let scale = 0.5 + (number(1, 0, call) % (1 << 20)) as f32 / (1 << 21) as f32;
+        rows.iter().map(move |value| value * scale)
+    });
+    let scaled: Vec<f32> = scaled.collect();
+    let wanted: Vec<f32> =
+        scaled.chunks(sizes[0]).flat_map(|row| network.q_values(row).unwrap().to_vec()).collect();
+    let found = fs::read(folder.join("small/values.safetensors")).unwrap();
+    assert_eq!(TensorReader::new(&found).unwrap().f32("values", &[3, 2, 2]).unwrap(), wanted);
+
+    for (wrong, said) in [
+        (parameters.replace("\"rows\":2", "\"rows\":100000"), "at least 300000 rows"),
+        (parameters.replace("\"rows\":2", "\"rows\":0"), "rows is 0; give at least 1"),
+        (parameters.replace("dqn", "sac"), "SAC's policy acts after one observation"),
+        (
+            r#"{"algorithm":"sac","rows":1,"calls":3,"warmup":0,"repetitions":2}"#.into(),
+            "needs observation, action and hidden",
+        ),
+    ] {
+        let words = ["nn-act", "--case", "small", "--parameters", &wrong, "--seed", "1"];
+        let refused = torchforge(&[&words[..], &["--input", folder.to_str().unwrap()]].concat());
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && stderr.contains(said), "{stderr}");
+    }
+}
+
+#[test]
+fn critics_without_sizes_or_with_other_minibatches_are_refused() {
+    let folder = sac_input("nn-step");
+    let sizes = r#""hidden":256,"observation":3,"action":1,"batch":16,"#;
+    let asked = |sizes: &str| {
+        let parameters = format!(r#"{{"algorithm":"critics",{sizes}"calls":2,"warmup":0,"repetitions":1}}"#);
+        let words = ["update", "--case", "Pendulum-v1", "--parameters", &parameters, "--seed", "1"];
+        let found = torchforge(&[&words[..], &["--input", folder.to_str().unwrap()]].concat());
+        (found.status.success(), String::from_utf8_lossy(&found.stderr).into_owned())
+    };
+    assert!(asked(sizes).0);
+    assert!(asked("").1.contains("critics need observation, action and hidden"));
+    assert!(asked(&sizes.replace("16", "17")).1.contains("minibatches of 17 rows"));
+}
+
 #[test]
 #[cfg(any(feature = "candle", feature = "burn"))]
 fn every_backend_makes_the_updates_and_learns() {

@@ -247,6 +247,46 @@ fn acting_is_led_by_a_referee() {
 }
 
 #[test]
+fn networks_that_say_something_of_rows_are_led_by_a_referee() {
+    let sac = r#""algorithm":"sac","hidden":256,"observation":3,"action":1,"rows":1"#;
+    // With three rows of two values, and a value each, both outputs end within a word.
+    let cases = [
+        (
+            "dqn",
+            dqn_input("referee-nn-act-dqn", "small", [4, 16, 16, 2]),
+            r#""algorithm":"dqn","hidden":16,"rows":3"#,
+        ),
+        ("ppo", ppo_input("referee-nn-act-ppo"), r#""algorithm":"ppo","rows":3"#),
+        ("sac", sac_input("referee-nn-act-sac"), sac),
+    ];
+    for (algorithm, folder, sizes) in cases {
+        let case = match algorithm {
+            "dqn" => "small",
+            "ppo" => "CartPole-v1",
+            _ => "Pendulum-v1",
+        };
+        let parameters = format!(r#"{{{sizes},"calls":5,"warmup":0,"repetitions":1}}"#);
+        let done = is_led("nn-act", case, &parameters, &folder, |files| {
+            of_tensors(&files.join("values.safetensors"), "")
+        });
+        assert_eq!(
+            done["counts"],
+            serde_json::json!({"observations": if algorithm == "sac" { 1 } else { 3 }})
+        );
+    }
+}
+
+#[test]
+fn critics_that_learn_alone_are_led_by_a_referee() {
+    let folder = sac_input("referee-nn-step");
+    let parameters = r#"{"algorithm":"critics","hidden":256,"observation":3,"action":1,"batch":16,"calls":3,"warmup":1,"repetitions":2}"#;
+    let done = is_led("update", "Pendulum-v1", parameters, &folder, |files| {
+        of_tensors(&files.join("drawn.safetensors"), "after.")
+    });
+    assert_eq!(done["counts"], serde_json::json!({"updates": 3}));
+}
+
+#[test]
 fn updates_are_led_by_a_referee() {
     let cases = [
         ("dqn", dqn_input("referee-update-dqn", "CartPole-v1", SIZES), "CartPole-v1"),

@@ -55,6 +55,13 @@ impl DqnSizes {
         check_len("the observation", self.observation, observation.len())
     }
 
+    #[cfg(any(feature = "burn", feature = "candle"))]
+    pub(crate) fn check_rows(&self, observations: &[f32], values: &[f32]) -> Result<(), Error> {
+        let rows = observations.len().div_ceil(self.observation);
+        check_len("inputs", rows * self.observation, observations.len())?;
+        check_len("outputs", rows * self.actions, values.len())
+    }
+
     pub(crate) fn check_minibatch(&self, minibatch: &Minibatch<'_>) -> Result<(), Error> {
         let values = self.batch * self.observation;
         check_len("observations", values, minibatch.observations.len())?;
@@ -216,6 +223,21 @@ impl DenseDqn {
     pub fn compute_gradients(&mut self, minibatch: Minibatch<'_>) -> Result<f32, Error> {
         self.sizes.check_minibatch(&minibatch)?;
         Ok(dispatch(self.path, Update { dqn: self, minibatch: &minibatch, windows: None, step: false }))
+    }
+
+    /// The values of all actions for each of any number of observations, (rows, observation length); written to `values`,
+    /// (rows, actions). A row has the bytes of [`q_values`](DqnUpdate::q_values).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Mlp::evaluate`].
+    pub fn values_of(&mut self, observations: &[f32], values: &mut [f32]) -> Result<(), Error> {
+        if observations.len() == self.sizes.observation {
+            check_len("outputs", self.sizes.actions, values.len())?;
+            values.copy_from_slice(self.q_values(observations)?);
+            return Ok(());
+        }
+        self.online.network.evaluate_on(self.path, observations, values)
     }
 
     /// The second half of an update: one step of the optimiser with these gradients, laid out as [`Mlp::parameters`].

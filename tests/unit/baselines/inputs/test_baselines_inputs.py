@@ -218,6 +218,59 @@ def test_the_networks_of_sac_are_as_wide_as_the_case_says(
         assert "give a whole number from 1 to 4096" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("parameters", "layer", "minibatches"),
+    [
+        ({"algorithm": "dqn", "hidden": 32, "batch": 16}, ("online.2.weight", (32, 32)), (100, 16, 4)),
+        ({"algorithm": "ppo", "batch": 16}, ("critic.2.weight", (64, 64)), (100, 16, 4)),
+        ({"algorithm": "dqn", "hidden": 32, "rows": 1}, ("target.0.weight", (32, 4)), (100, 256, 4)),
+        (
+            {"algorithm": "critics", "hidden": 32, "observation": 17, "action": 6, "batch": 16},
+            ("qf1.fc1.weight", (32, 23)),
+            (100, 16, 17),
+        ),
+        (
+            {"algorithm": "sac", "hidden": 32, "observation": 17, "action": 6, "rows": 1},
+            ("actor.fc_mean.weight", (6, 32)),
+            (100, 256, 17),
+        ),
+    ],
+)
+def test_networks_have_the_sizes_of_the_case(
+    parameters: dict[str, object],
+    layer: tuple[str, tuple[int, int]],
+    minibatches: tuple[int, int, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    benchmark = "nn-act" if "rows" in parameters else "nn-step"
+    generate(monkeypatch, tmp_path, benchmark, "--case", "x", "--parameters", json.dumps(parameters))
+    arrays = load_file(tmp_path / "x" / "parity.safetensors")
+    name, shape = layer
+    assert arrays[name].shape == shape
+    assert arrays["observations"].shape == minibatches
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"algorithm": "td3"}, "give dqn, ppo, sac or critics"),
+        ({"algorithm": "dqn"}, "parameter 'hidden' of case x is None; give a whole number from 1"),
+        ({"algorithm": "ppo", "batch": 0}, "parameter 'batch' of case x is 0"),
+    ],
+)
+def test_networks_without_sizes_are_refused(
+    parameters: dict[str, object],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        generate(monkeypatch, tmp_path, "nn-step", "--case", "x", "--parameters", json.dumps(parameters))
+    assert message in capsys.readouterr().err
+
+
 def test_an_environment_that_dqn_is_not_measured_on_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

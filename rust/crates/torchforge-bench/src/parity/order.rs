@@ -19,15 +19,17 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// Sees that a file has as many minibatches as are chosen from.
-    pub(crate) fn check(rewards: &Minibatches) -> Result<(), Error> {
-        if rewards.count() >= CHOICES {
+    /// Sees that a file has as many minibatches as are chosen from, and each as many rows as a case says, if it does.
+    pub(crate) fn check(rewards: &Minibatches, rows: Option<usize>) -> Result<(), Error> {
+        let (count, len) = (rewards.count(), rewards.len);
+        if count >= CHOICES && rows.is_none_or(|rows| rows == len) {
             return Ok(());
         }
+        let of_rows = rows.map(|rows| format!(" of {rows} rows")).unwrap_or_default();
         Err(Error::TensorKind {
             name: "rewards or returns".into(),
-            expected: format!("F32 of at least {CHOICES} minibatches"),
-            found: format!("{} minibatches", rewards.count()),
+            expected: format!("F32 of at least {CHOICES} minibatches{of_rows}"),
+            found: format!("{count} minibatches of {len} rows"),
         })
     }
 
@@ -65,7 +67,7 @@ mod tests {
     #[test]
     fn a_number_chooses_a_minibatch_and_changes_its_first_reward() {
         let rewards = Minibatches { values: (0..200).map(|value| value as f32).collect(), len: 2 };
-        Order::check(&rewards).unwrap();
+        Order::check(&rewards, None).unwrap();
         let mut order = Order::default();
         order.draw(&[3 << ADDEND_BITS, 0, u64::MAX], &rewards);
         let found: Vec<_> =
@@ -85,6 +87,14 @@ mod tests {
     #[test]
     fn a_file_with_too_few_minibatches_is_an_error() {
         let rewards = Minibatches { values: vec![0.0; 198], len: 2 };
-        assert!(Order::check(&rewards).unwrap_err().to_string().contains("99 minibatches"));
+        assert!(Order::check(&rewards, None).unwrap_err().to_string().contains("99 minibatches"));
+    }
+
+    #[test]
+    fn a_file_whose_minibatches_have_other_rows_is_an_error() {
+        let rewards = Minibatches { values: vec![0.0; 200], len: 2 };
+        Order::check(&rewards, Some(2)).unwrap();
+        let refused = Order::check(&rewards, Some(3)).unwrap_err().to_string();
+        assert!(refused.contains("minibatches of 3 rows") && refused.contains("minibatches of 2 rows"));
     }
 }

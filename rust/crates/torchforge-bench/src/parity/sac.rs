@@ -9,13 +9,14 @@ use super::{Call, Given, Minibatches, Parity, Updates};
 use crate::Backend;
 use crate::backend::{AnySac, any_sac};
 
-/// Updates of the critics, every `policy_frequency`-th one with as many rounds of policy and temperature.
+/// Updates of the critics. Where there is a `policy_frequency`, every so many-th has as many rounds of policy and
+/// temperature, and the targets move; without one the critics learn alone.
 pub(crate) struct SacParity {
     pub(crate) actor: [usize; 4],
     pub(crate) critic: [usize; 4],
     pub(crate) range: ActionRange,
     pub(crate) loss: SacLossOptions,
-    pub(crate) policy_frequency: usize,
+    pub(crate) policy_frequency: Option<usize>,
     pub(crate) updates: usize,
     pub(crate) backend: Backend,
 }
@@ -74,7 +75,7 @@ impl Given for SacGiven {
 /// The networks that learn.
 pub(crate) struct SacUpdates {
     sac: AnySac,
-    policy_frequency: usize,
+    policy_frequency: Option<usize>,
 }
 
 impl SacUpdates {
@@ -96,7 +97,8 @@ impl Updates for SacUpdates {
 
     fn update(&mut self, given: &SacGiven, call: Call<'_>) -> Result<(), Error> {
         self.update_critics(given, call)?;
-        if call.number.is_multiple_of(self.policy_frequency) {
+        let Some(policy_frequency) = self.policy_frequency else { return Ok(()) };
+        if call.number.is_multiple_of(policy_frequency) {
             let noise = PolicyNoise {
                 policy: given.policy_noise.get(call.minibatch),
                 temperature: given.temperature_noise.get(call.minibatch),
@@ -112,6 +114,9 @@ impl Updates for SacUpdates {
         let call = Call::plain(0);
         found.push("qf_loss".into(), vec![1], [self.update_critics(given, call)?.sum]);
         self.sac.write_critic_gradients("gradient.", found)?;
+        if self.policy_frequency.is_none() {
+            return self.write("parameter.", found);
+        }
         let (round, index) = (given.actions.len, call.minibatch);
         let noises =
             [&given.policy_noise, &given.temperature_noise].map(|noise| noise.get(index).chunks(round));

@@ -36,6 +36,14 @@ pub trait DqnBackend: NetworkState + DqnUpdate {
     /// [`Error::Backend`] where the library refuses.
     fn gradients(&self) -> Result<Vec<f32>, Error>;
 
+    /// The values of all actions for each of any number of observations, (rows, observation length); written to `values`,
+    /// (rows, actions).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where there are no whole rows, or not as many values, and [`Error::Backend`] where the library refuses.
+    fn values_of(&mut self, observations: &[f32], values: &mut [f32]) -> Result<(), Error>;
+
     /// Writes the online network's parameters: see [`Mlp::write`].
     ///
     /// # Errors
@@ -78,5 +86,9 @@ impl DqnBackend for DenseDqn {
 
     fn gradients(&self) -> Result<Vec<f32>, Error> {
         Ok(self.gradients().to_vec())
+    }
+
+    fn values_of(&mut self, observations: &[f32], values: &mut [f32]) -> Result<(), Error> {
+        self.values_of(observations, values)
     }
 }

@@ -37,14 +37,19 @@ impl Mlp {
     /// [`Error::Len`] where `inputs` are no whole rows, or `outputs` has not one row for each of them, and
     /// [`Error::NoMemory`].
     pub fn evaluate(&mut self, inputs: &[f32], outputs: &mut [f32]) -> Result<(), Error> {
-        let rows = inputs.len().div_ceil(self.inputs());
-        check_len("inputs", rows * self.inputs(), inputs.len())?;
-        check_len("outputs", rows.saturating_mul(self.outputs()), outputs.len())?;
         self.evaluate_on(SimdPath::detect(), inputs, outputs)
     }
 
-    fn evaluate_on(&mut self, path: SimdPath, inputs: &[f32], outputs: &mut [f32]) -> Result<(), Error> {
-        let rows = BLOCK.min(inputs.len() / self.inputs());
+    pub(crate) fn evaluate_on(
+        &mut self,
+        path: SimdPath,
+        inputs: &[f32],
+        outputs: &mut [f32],
+    ) -> Result<(), Error> {
+        let rows = inputs.len().div_ceil(self.inputs());
+        check_len("inputs", rows * self.inputs(), inputs.len())?;
+        check_len("outputs", rows.saturating_mul(self.outputs()), outputs.len())?;
+        let rows = BLOCK.min(rows);
         let mut activations = match self.evaluated.take() {
             Some(activations) if activations.most_rows() >= rows => activations,
             _ => {

@@ -22,6 +22,12 @@ pub struct BurnDqn {
 
 debug_sizes!(BurnDqn, sizes);
 
+impl BurnDqn {
+    fn act(&self, observations: &[f32]) -> Vec<f32> {
+        values(&self.online.network.compute(rows(observations, self.sizes.observation, &self.device)))
+    }
+}
+
 impl DqnBackend for BurnDqn {
     fn from_networks(
         online: &Mlp,
@@ -49,6 +55,12 @@ impl DqnBackend for BurnDqn {
     fn gradients(&self) -> Result<Vec<f32>, Error> {
         Ok(self.online.gradients())
     }
+
+    fn values_of(&mut self, observations: &[f32], values: &mut [f32]) -> Result<(), Error> {
+        self.sizes.check_rows(observations, values)?;
+        values.copy_from_slice(&self.act(observations));
+        Ok(())
+    }
 }
 
 impl DqnUpdate for BurnDqn {
@@ -58,8 +70,7 @@ impl DqnUpdate for BurnDqn {
 
     fn q_values(&mut self, observation: &[f32]) -> Result<&[f32], Error> {
         self.sizes.check_row(observation)?;
-        self.row =
-            values(&self.online.network.compute(rows(observation, self.sizes.observation, &self.device)));
+        self.row = self.act(observation);
         Ok(&self.row)
     }
 

@@ -45,8 +45,8 @@ impl CandleDqn {
         values.gather(&actions, 1)?.mean_all()?.to_scalar()
     }
 
-    fn act(&self, observation: &[f32]) -> candle_core::Result<Vec<f32>> {
-        self.online.network.compute(&rows(observation, self.sizes.observation)?)?.flatten_all()?.to_vec1()
+    fn act(&self, observations: &[f32]) -> candle_core::Result<Vec<f32>> {
+        self.online.network.compute(&rows(observations, self.sizes.observation)?)?.flatten_all()?.to_vec1()
     }
 }
 
@@ -75,6 +75,12 @@ impl DqnBackend for CandleDqn {
 
     fn gradients(&self) -> Result<Vec<f32>, Error> {
         Ok(self.online.gradients()?)
+    }
+
+    fn values_of(&mut self, observations: &[f32], values: &mut [f32]) -> Result<(), Error> {
+        self.sizes.check_rows(observations, values)?;
+        values.copy_from_slice(&self.act(observations)?);
+        Ok(())
     }
 }
 
