@@ -50,6 +50,7 @@ def _run(context: Context) -> int:
         when_whole=told.room,
         accept=accept,
         more=run_rules.more(context, here),
+        apart=context.apart,
     )
     lost: list[Lost] = []
     for part in fleets:
