@@ -12,21 +12,18 @@ class Seen:
 
     Attributes:
         cpu_seconds: all processor time of its processes so far.
-        vmhwm_bytes: the sum of its processes' peak resident sets.
         preemptions: how often the kernel took the processor from one of its threads (involuntary context switches).
         stolen_seconds: what the hypervisor gave to others of the time of its CPUs (steal), by the machine's count.
     """
 
     cpu_seconds: float | None = None
-    vmhwm_bytes: int | None = None
     preemptions: int | None = None
     stolen_seconds: float | None = None
 
     def since(self, before: "Seen") -> "Seen":
-        """What was used since then; the peak stays that of the whole launch. A thread takes its count along."""
+        """What was used since then. A thread takes its count along."""
         return Seen(
             cpu_seconds=_difference(before.cpu_seconds, self.cpu_seconds),
-            vmhwm_bytes=self.vmhwm_bytes,
             preemptions=_difference(before.preemptions, self.preemptions),
             stolen_seconds=_difference(before.stolen_seconds, self.stolen_seconds),
         )
@@ -46,6 +43,9 @@ class Channel(Protocol):
 
     def look(self) -> Seen:
         """What the launch has used so far."""
+
+    def peak_bytes(self) -> int | None:
+        """The sum of the peak resident sets of its processes so far; None where it cannot be read."""
 
 
 def _difference(before: _Number | None, after: _Number | None) -> _Number | None:

@@ -6,14 +6,13 @@ container's stdin, over a local socket, TLS and SSH alike. A half of a TLS conne
 
 import contextlib
 import time
-from collections.abc import Iterable
 from typing import Any
 
 from docker.models.containers import Container
 
 from runner.daemon.connection import BROKEN_CONNECTION
-from runner.executors.channel import UNSEEN, Seen
-from runner.executors.outside import seen_of_container
+from runner.executors.channel import Seen
+from runner.executors.container_seen import Outside
 
 _GONE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, ValueError)
 
@@ -21,11 +20,9 @@ _GONE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, ValueError)
 class ContainerStdin:
     """An attached stdin. Made before the container starts, so that the first line cannot be early."""
 
-    def __init__(self, container: Container, *, here: bool, cpus: Iterable[int]) -> None:
-        self._container = container
-        self._here = here
-        self._cpus = tuple(cpus)
-        self._init = 0
+    def __init__(self, container: Container, outside: Outside) -> None:
+        self._outside = outside
+        self._seen: Seen | None = None
         attached: Any = container.attach_socket(params={"stdin": 1, "stream": 1})
         # The answer is kept as long as its socket; over SSH only its connection can be written to.
         self._answer = attached
@@ -33,13 +30,12 @@ class ContainerStdin:
 
     def started(self) -> None:
         """The container runs: it can be looked at."""
-        if self._here:
-            self._container.reload()
-            self._init = int(self._container.attrs["State"]["Pid"])
+        self._outside.started()
 
     def send(self, line: str) -> float:
         """Write a line; the time just before. Where nobody is there any more, the end of its output says so."""
         data = f"{line}\n".encode()
+        self._seen = None
         at = time.monotonic()
         with contextlib.suppress(*_GONE):
             self._socket.sendall(data)
@@ -53,5 +49,11 @@ class ContainerStdin:
             self._answer.close()
 
     def look(self) -> Seen:
-        """What its control group and its processes used."""
-        return seen_of_container(self._init, str(self._container.id), self._cpus) if self._init else UNSEEN
+        """What it used. On another machine a launch that was told nothing since the last look counts as idle."""
+        if self._seen is None or not self._outside.is_far:
+            self._seen = self._outside.look()
+        return self._seen
+
+    def peak_bytes(self) -> int | None:
+        """The peaks of its processes."""
+        return self._outside.peak_bytes()

@@ -138,7 +138,7 @@ class DockerExecutor:
                     return _refused(error, limits)
                 stdin = None
                 if request.on_open is not None:
-                    stdin = ContainerStdin(container, here=self._site.is_here, cpus=limits.cpus)
+                    stdin = ContainerStdin(container, self._site.outside(container, limits.cpus))
                     stack.callback(stdin.close)
                 return _run(request, container, beside, limits, stdin)
         except BROKEN_CONNECTION as error:

@@ -23,10 +23,14 @@ def seen_of_session(leader: int, cpus: Iterable[int]) -> Seen:
     pids = [each.pid for each in found]
     return Seen(
         cpu_seconds=sum(each.ticks for each in found) / _ticks_a_second(),
-        vmhwm_bytes=_peaks(pids),
         preemptions=_preemptions(pids),
         stolen_seconds=_stolen_seconds(cpus),
     )
+
+
+def peak_of_session(leader: int) -> int | None:
+    """The sum of the peak resident sets of a session's processes; None where there are none to be seen."""
+    return _peaks(each.pid for each in members(leader))
 
 
 def seen_of_container(init: int, identifier: str, cpus: Iterable[int]) -> Seen:
@@ -37,18 +41,32 @@ def seen_of_container(init: int, identifier: str, cpus: Iterable[int]) -> Seen:
         identifier: the container's, which its control group is named after.
         cpus: those that it may use.
     """
-    groups = dict(_groups(init))
-    if not any(identifier in path for path in groups.values()):
+    directory = _control_group(init, identifier)
+    if directory is None:
         return UNSEEN
-    directory = _CGROUPS / "cpuacct" if "cpuacct" in groups else _CGROUPS
-    directory /= groups.get("cpuacct", groups.get("", "")).lstrip("/")
-    pids = [int(pid) for pid in _read(directory / "cgroup.procs").split() if int(pid) != init]
     return Seen(
         cpu_seconds=_cpu_seconds(directory),
-        vmhwm_bytes=_peaks(pids),
-        preemptions=_preemptions(pids),
+        preemptions=_preemptions(_processes(directory, init)),
         stolen_seconds=_stolen_seconds(cpus),
     )
+
+
+def peak_of_container(init: int, identifier: str) -> int | None:
+    """The sum of the peak resident sets of its processes, but for the first; None as above."""
+    directory = _control_group(init, identifier)
+    return None if directory is None else _peaks(_processes(directory, init))
+
+
+def _control_group(init: int, identifier: str) -> Path | None:
+    groups = dict(_groups(init))
+    if not any(identifier in path for path in groups.values()):
+        return None
+    directory = _CGROUPS / "cpuacct" if "cpuacct" in groups else _CGROUPS
+    return directory / groups.get("cpuacct", groups.get("", "")).lstrip("/")
+
+
+def _processes(directory: Path, init: int) -> list[int]:
+    return [int(pid) for pid in _read(directory / "cgroup.procs").split() if int(pid) != init]
 
 
 def _groups(pid: int) -> Iterable[tuple[str, str]]:
@@ -71,12 +89,12 @@ def _cpu_seconds(directory: Path) -> float | None:
 
 
 def _peaks(pids: Iterable[int]) -> int | None:
-    peaks = [_peak(pid) for pid in pids]
-    return sum(peaks) or None
+    return sum(peak_in(_read(_PROC / str(pid) / "status")) for pid in pids) or None
 
 
-def _peak(pid: int) -> int:
-    for line in _read(_PROC / str(pid) / "status").splitlines():
+def peak_in(status: str) -> int:
+    """The peak resident set that /proc/PID/status tells, in bytes; 0 where it tells none."""
+    for line in status.splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
     return 0

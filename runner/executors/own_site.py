@@ -1,13 +1,16 @@
 """The daemon that the docker command line speaks to: usually on this machine."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+from docker.models.containers import Container
 
 from runner.daemon.connection import connect
 from runner.daemon.endpoint import current_endpoint
 from runner.daemon.enforced_limits import enforced_by, unlimited
 from runner.daemon.whereabouts import Whereabouts, architecture_of, machine_of_daemon, whereabouts
+from runner.executors.container_seen import Far, Near, Outside
 from runner.images.build import ensure_image
 from runner.images.spec import Image, ImageSpec
 from runner.records.execution import Execution, ExecutionKind
@@ -29,18 +32,18 @@ class OwnSite:
         self._architecture = architecture_of(information)
         self._place = whereabouts(information, current_endpoint())
         self._machine = machine_of_daemon(information, self._place)
-        self.is_here = self._place is Whereabouts.HERE
+        self._is_here = self._place is Whereabouts.HERE
         cpus = int(information["NCPU"])
         # The affinity of this process says nothing about another machine's CPUs.
-        self.cpus = usable_cpus(cpus) if self.is_here else tuple(range(cpus))
-        self.topology = topology_here() if self.is_here else None
+        self.cpus = usable_cpus(cpus) if self._is_here else tuple(range(cpus))
+        self.topology = topology_here() if self._is_here else None
         self.enforced = enforced_by(information)
         self.unlimited = unlimited(information)
 
     def execution(self, architecture: str) -> Execution:
         """Native where the daemon's machine is this machine and has that architecture; unknown on another machine."""
         if architecture != self._architecture:
-            emulator = emulator_of(architecture) if self.is_here else None
+            emulator = emulator_of(architecture) if self._is_here else None
             return Execution(kind=ExecutionKind.EMULATED, emulator=emulator)
         elsewhere = self._place is Whereabouts.ELSEWHERE
         return Execution(kind=ExecutionKind.UNKNOWN if elsewhere else ExecutionKind.NATIVE, emulator=None)
@@ -53,6 +56,10 @@ class OwnSite:
         """This machine's state where containers run on it; nulls for another machine."""
         state = machine.state()
         return dict.fromkeys(state) if self._place is Whereabouts.ELSEWHERE else state
+
+    def outside(self, container: Container, cpus: Iterable[int]) -> Outside:
+        """Through this kernel where containers run on it, else through the daemon."""
+        return Near(container, cpus) if self._is_here else Far(container, None)
 
     def ensure(self, spec: ImageSpec, say: Callable[[str], None]) -> Image:
         """Pull or build the image unless it is there."""

@@ -1,8 +1,9 @@
 """The one place where a platform becomes an executor: each question goes to the executor at the platform's place."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runner.executors.absent import Absent
 from runner.executors.base import Executor, LaunchRequest, LaunchResult
@@ -16,6 +17,9 @@ from runner.records.execution import Execution
 from runner.records.image import ImageFacts
 from runner.system.cpus import CpuSet
 from runner.system.errors import HostAway
+
+if TYPE_CHECKING:
+    from runner.executors.host import HostExecutor
 
 
 class Places:
@@ -42,6 +46,7 @@ class Places:
         self._registry = registry
         self._own_site: OwnSite | None = None
         self._executors: dict[str, Executor] = {}
+        self._connections: list[HostExecutor] = []
 
     def execution(self, platform: Platform) -> Execution:
         """As the machine of the platform executes it."""
@@ -86,6 +91,22 @@ class Places:
         """Run on the platform's machine."""
         return self._at(request.platform).launch(request)
 
+    def apart(self) -> Callable[[], "Places"]:
+        """Leave the other machines, and give what makes such an executor in another process.
+
+        A connection belongs to one process. This executor makes its own again where it is asked once more.
+        """
+        for each in self._connections:
+            each.close()
+        return partial(
+            Places,
+            self._root,
+            self._log_directory,
+            fleet=_no_fleet,
+            registry=self._registry,
+            local=self._local,
+        )
+
     def _at(self, platform: Platform) -> Executor:
         place = "" if platform.is_here else platform.name
         if place not in self._executors:
@@ -103,9 +124,11 @@ class Places:
             # Imported here: most calls ask no other machine.
             from runner.executors.host import HostExecutor  # noqa: PLC0415
 
-            return HostExecutor(platform.name, platform.host, self._root, own_image=self._own_image)
+            host = HostExecutor(platform.name, platform.host, self._root, own_image=self._own_image)
         except HostAway as error:
             return Absent(error, self._root)
+        self._connections.append(host)
+        return host
 
     def _own_image(self, spec: ImageSpec, say: Callable[[str], None]) -> Image:
         """The image on this machine's daemon, from which other machines get it."""
@@ -115,3 +138,8 @@ class Places:
         if self._own_site is None:
             self._own_site = OwnSite(self._root, self._log_directory, registry=self._registry)
         return self._own_site
+
+
+def _no_fleet(platform: Platform, where: Slurm) -> Executor:
+    del where
+    raise ValueError(f"launches of {platform.name} are jobs of a fleet, which another process starts")

@@ -11,6 +11,7 @@ import tarfile
 import uuid
 from collections.abc import Iterable, Sequence
 
+from docker.errors import APIError
 from docker.types import LogConfig
 
 import docker
@@ -76,7 +77,22 @@ class Probe:
         """
         self._client = client
         image = _image(client, architecture)
-        host = client.api.create_host_config(
+        # An interrupt during this block waits until the container's id is known for the removal.
+        with uninterrupted():
+            try:
+                # It sees the processes of that machine, as each of its users does: a launch's peak is read there.
+                self._container = self._created(image, pid_mode="host")
+            except APIError:
+                # A daemon that gives its containers users of their own lets none of them see that.
+                self._container = self._created(image, pid_mode=None)
+        try:
+            client.api.start(self._container)
+        except BaseException:
+            self.close()
+            raise
+
+    def _created(self, image: str, *, pid_mode: str | None) -> str:
+        host = self._client.api.create_host_config(
             network_mode="none",
             read_only=True,
             cap_drop=["ALL"],
@@ -84,27 +100,20 @@ class Probe:
             mem_limit=_MEMORY_BYTES,
             memswap_limit=_MEMORY_BYTES,
             pids_limit=_PIDS,
-            init=True,
+            pid_mode=pid_mode,
             log_config=LogConfig(type="none"),
         )
         host["MaskedPaths"] = _HIDDEN
-        # An interrupt during this block waits until the container's id is known for the removal.
-        with uninterrupted():
-            created = client.api.create_container(
-                image,
-                command=[_READ],
-                user=f"{USER}:{USER}",
-                name=f"forge-bench-probe-{uuid.uuid4().hex[:8]}",
-                labels=owner_labels(_SECONDS),
-                host_config=host,
-                use_config_proxy=False,
-            )
-            self._container = str(created["Id"])
-        try:
-            client.api.start(self._container)
-        except BaseException:
-            self.close()
-            raise
+        created = self._client.api.create_container(
+            image,
+            command=[_READ],
+            user=f"{USER}:{USER}",
+            name=f"forge-bench-probe-{uuid.uuid4().hex[:8]}",
+            labels=owner_labels(_SECONDS),
+            host_config=host,
+            use_config_proxy=False,
+        )
+        return str(created["Id"])
 
     def read(self, paths: Iterable[str]) -> Read:
         """The files at these paths, read now."""

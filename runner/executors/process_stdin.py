@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 
 from runner.executors.channel import Seen
-from runner.executors.outside import seen_of_session
+from runner.executors.outside import peak_of_session, seen_of_session
 
 
 class ProcessStdin:
@@ -35,3 +35,7 @@ class ProcessStdin:
     def look(self) -> Seen:
         """What its session used."""
         return seen_of_session(self._process.pid, self._cpus)
+
+    def peak_bytes(self) -> int | None:
+        """The peaks of its session's processes."""
+        return peak_of_session(self._process.pid)

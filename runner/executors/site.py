@@ -1,9 +1,12 @@
 """Where a docker executor's containers run: a daemon, what is known of its machine, and how images get there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from docker.models.containers import Container
+
 import docker
+from runner.executors.container_seen import Outside
 from runner.images.spec import Image, ImageSpec
 from runner.records.execution import Execution
 from runner.system.topology import Topology
@@ -14,7 +17,6 @@ class Site(Protocol):
 
     Attributes:
         client: the connection to the daemon.
-        is_here: whether containers run on this kernel, so that their processes can be looked at from here.
         enforced: the limits that the daemon enforces, by their names in a record.
         unlimited: why it can enforce none; None where it can.
         cpus: the CPUs that launches may use.
@@ -22,7 +24,6 @@ class Site(Protocol):
     """
 
     client: docker.DockerClient
-    is_here: bool
     enforced: tuple[str, ...]
     unlimited: str | None
     cpus: tuple[int, ...]
@@ -36,6 +37,9 @@ class Site(Protocol):
 
     def state(self) -> dict[str, Any]:
         """The state of the machine at this moment: a record's ``launch.state``."""
+
+    def outside(self, container: Container, cpus: Iterable[int]) -> Outside:
+        """The way to look at a container there, which may use these CPUs."""
 
     def ensure(self, spec: ImageSpec, say: Callable[[str], None]) -> Image:
         """The image, there; it is made or transferred first where it is missing."""

@@ -1,17 +1,19 @@
 """The daemon of another machine, reached over SSH: described by a probe there, and given images from here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError
+from docker.models.containers import Container
 
 from runner.daemon.connection import BROKEN_CONNECTION, connect
 from runner.daemon.enforced_limits import enforced_by, unlimited
 from runner.daemon.tunnel import Tunnel
 from runner.daemon.whereabouts import architecture_of
 from runner.executors.attached import in_one_line
+from runner.executors.container_seen import Far, Outside
 from runner.executors.probe import Probe
 from runner.executors.sweep import remove_own
 from runner.images.spec import Image, ImageSpec
@@ -28,8 +30,6 @@ OwnImage = Callable[[ImageSpec, Callable[[str], None]], Image]
 
 class SshSite:
     """A connection, a probe, and what the probe read."""
-
-    is_here = False
 
     def __init__(self, platform: str, address: str, root: Path, *, own_image: OwnImage) -> None:
         """Connect and look.
@@ -98,6 +98,11 @@ class SshSite:
     def state(self) -> dict[str, Any]:
         """The state of that machine, read now."""
         return other_machine.state(self._probe.read(other_machine.STATE_FILES))
+
+    def outside(self, container: Container, cpus: Iterable[int]) -> Outside:
+        """Through the daemon and the probe."""
+        del cpus
+        return Far(container, self._probe)
 
     def ensure(self, spec: ImageSpec, say: Callable[[str], None]) -> Image:
         """The image there, sent from here if it is missing."""

@@ -1,5 +1,6 @@
 """Follows a submitted plan: takes the answers of its jobs into the store and the ledger, and says what was lost."""
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -8,10 +9,11 @@ from runner.fleet.spool import Answer, Spool, Submitted, Task
 from runner.records.ledger.file import read_ledger
 from runner.records.ledger.lines import LaunchLine
 from runner.records.record import Record
-from runner.running.bookkeeping import LedgerOfPlan
+from runner.running.bookkeeping import LedgerOfPlan, reason_of
+from runner.running.launch import Accept
 from runner.slurm import commands
 from runner.slurm.tasks import JobEnd, TaskState
-from runner.system.errors import ForgeBenchError, SlurmAway
+from runner.system.errors import ForgeBenchError, NotQuiet, SlurmAway
 from runner.system.files import write_atomically
 from runner.system.printable import last_line, log_text
 from runner.system.privacy import without_host
@@ -43,6 +45,7 @@ class Follower:
     """One plan on its way.
 
     Attributes:
+        accept: raises an error where a record must not be stored.
         records: what was stored so far.
         lost: each launch that gave no records, and why.
     """
@@ -50,6 +53,7 @@ class Follower:
     spool: Spool
     submitted: Submitted
     say: Callable[[str], None]
+    accept: Accept
     records: list[Record] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
 
@@ -73,6 +77,11 @@ class Follower:
             elif self._left:
                 time.sleep(_LOOK_SECONDS)
 
+    def add(self, submitted: Submitted) -> None:
+        """Follow the launches too that a plan has gained."""
+        known, self.submitted = len(self.submitted.tasks), submitted
+        self._left |= dict(enumerate(submitted.tasks[known:], start=known))
+
     def cancel(self) -> None:
         """Cancel what is left, and take what has ended meanwhile. A launch that ran is written as interrupted."""
         if not self._left:
@@ -85,7 +94,10 @@ class Follower:
             while any(each.goes_on for each in states.values()) and time.monotonic() < until:
                 time.sleep(_LOOK_SECONDS)
                 states = self._states()
-            self._take_answers()
+            while self.spool.answered() & self._left.keys():
+                # A record that is not accepted has ended the plan already.
+                with contextlib.suppress(NotQuiet):
+                    self._take_answers()
             for number in sorted(running & self._left.keys()):
                 self._ledger.launched(self._left[number].keys, void="interrupted")
             if states:
@@ -96,13 +108,18 @@ class Follower:
 
     def _take_answers(self) -> None:
         for number in sorted(self.spool.answered() & self._left.keys()):
-            answer, task = self.spool.read_answer(number), self._left[number]
+            answer = self.spool.read_answer(number)
             with uninterrupted():
-                self._take(task, answer)
-                del self._left[number]
+                self._take(self._left.pop(number), answer)
 
     def _take(self, task: Task, answer: Answer) -> None:
         records = answer.read_records()
+        try:
+            for record in records:
+                self.accept(record)
+        except ForgeBenchError as error:
+            self._ledger.launched(task.keys, name=answer.launch, void=reason_of(error))
+            raise
         for record in records:
             self.records.append(self.spool.store.add(record))
         void = None
@@ -148,8 +165,8 @@ class Follower:
         void, words = f"{end.value}: {end.meaning}", self._last_words(number, state)
         with uninterrupted():
             self._ledger.launched(task.keys, void=void)
-            self._lose(task, f"{void}{words}; to do: {end.advice}")
             del self._left[number]
+            self._lose(task, f"{void}{words}; to do: {end.advice}")
 
     def _lose(self, task: Task, why: str) -> None:
         self.lost.append(Lost(name=task.name, why=why))
@@ -187,7 +204,7 @@ class Follower:
 
     def _say(self, task: Task, what: str) -> None:
         count = len(self.submitted.tasks)
-        self.say(f"[{count - len(self._left) + 1}/{count}] {task.name}  {what}")
+        self.say(f"[{count - len(self._left)}/{count}] {task.name}  {what}")
 
 
 def _told(ledger: LedgerOfPlan) -> set[tuple[str, ...]]:

@@ -29,6 +29,7 @@ def task_of(launch: Launch) -> Task:
             for each in launch.cells
         ),
         deadline_seconds=launch.deadline_seconds,
+        target_precision=launch.target_precision,
     )
 
 
@@ -44,7 +45,12 @@ def plan_of(task: Task, profile: str, matrix: Matrix, executor: Executor) -> Pla
         raise _changed(f"{first.platform} or {profile} is no longer in it")
     executions = {platform.name: executor.execution(platform)}
     cells = tuple(_planned(each, profile, matrix, executor, executions) for each in task.cells)
-    launch = Launch(cells=cells, execution=executions[platform.name], deadline_seconds=task.deadline_seconds)
+    launch = Launch(
+        cells=cells,
+        execution=executions[platform.name],
+        deadline_seconds=task.deadline_seconds,
+        target_precision=task.target_precision,
+    )
     return Plan(profile=profile, cells=cells, launches=(launch,), executions=executions)
 
 

@@ -1,10 +1,13 @@
 """Runs a plan on a fleet: submits its launches as arrays of jobs, and follows them. A plan left behind is adopted."""
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
+
+import msgspec
 
 from runner.executors.base import Executor
 from runner.fleet.follow import Follower, Lost, job_prefix
@@ -16,7 +19,9 @@ from runner.records.record import Record
 from runner.records.store import Store
 from runner.referee.nonce import new_secret
 from runner.running.bookkeeping import LedgerOfPlan, begin
+from runner.running.launch import Accept
 from runner.running.occasion import Occasion
+from runner.running.run import More
 from runner.slurm import commands
 from runner.slurm.job import Job, seconds_of, share_of
 from runner.system.checkout import ROOT
@@ -43,9 +48,12 @@ class Array:
     waits: bool
 
 
-def arrays_of(launches: Sequence[Launch], most: int) -> Iterator[Array]:
-    """The arrays of a plan, each of at most so many launches: in each room its references, then all others."""
-    numbered = list(enumerate(launches))
+def arrays_of(launches: Sequence[Launch], most: int, *, first: int = 0) -> Iterator[Array]:
+    """The arrays of launches, each of at most so many: in each room its references, then all others.
+
+    The launches are numbered from ``first`` on.
+    """
+    numbered = list(enumerate(launches, start=first))
     for _, room in groupby(numbered, key=lambda each: room_of(each[1].first)):
         for is_reference, group in groupby(room, key=lambda each: _is_compared_with(each[1])):
             members = list(group)
@@ -90,8 +98,14 @@ def run_on_fleet(
     matrix: Path,
     occasion: Occasion,
     say: Callable[[str], None],
+    accept: Accept,
+    more: More,
+    strict: bool,
 ) -> FleetSummary:
     """Run the launches of a plan, all of them of one Slurm platform.
+
+    ``accept`` and ``more`` are those of a run (runner/running/run.py). ``strict`` is whether an adopted plan is held to
+    what ``accept`` refuses.
 
     Raises:
         SlurmAway: jobs cannot be submitted.
@@ -115,17 +129,28 @@ def run_on_fleet(
         matrix=str(matrix.resolve()),
         executor="local" if executor.name == "local" else "docker",
         tasks=tuple(map(task_of, plan.launches)),
+        strict=strict,
     )
     with book.ending(secret):
         spool.write(submitted, secret)
         with spool.followed():
-            follower = Follower(spool=spool, submitted=submitted, say=say)
-            _finish(follower, lambda: _submit(plan, spool))
+            follower = Follower(spool=spool, submitted=submitted, say=say, accept=accept)
+            with _ended(follower):
+                _submit(plan.launches, spool)
+                follower.follow()
+                while launches := more(follower.records):
+                    known = follower.submitted.tasks
+                    follower.add(msgspec.structs.replace(submitted, tasks=(*known, *map(task_of, launches))))
+                    spool.rewrite(follower.submitted)
+                    _submit(launches, spool, first=len(known))
+                    follower.follow()
     return FleetSummary(records=follower.records, lost=follower.lost)
 
 
-def adopt(store: Store, say: Callable[[str], None]) -> None:
+def adopt(store: Store, say: Callable[[str], None], strictly: Accept) -> None:
     """Follow to their ends the plans that killed calls have left behind; their jobs went on.
+
+    ``strictly`` refuses the records of disturbed launches, where the plan is held to that.
 
     Raises:
         StoreError: a plan or an answer cannot be read.
@@ -138,15 +163,21 @@ def adopt(store: Store, say: Callable[[str], None]) -> None:
             submitted, secret = spool.read(), spool.secret()
             say(f"going on with the Slurm jobs of plan {spool.plan}, which a call left behind")
             ledger = LedgerOfPlan(path=store.ledger_path, plan=spool.plan)
-            with ledger.ending(secret):
-                _finish(Follower(spool=spool, submitted=submitted, say=say))
+            accept = strictly if submitted.strict else _any
+            follower = Follower(spool=spool, submitted=submitted, say=say, accept=accept)
+            with ledger.ending(secret), _ended(follower):
+                follower.follow()
 
 
-def _finish(follower: Follower, submit: Callable[[], None] = lambda: None) -> None:
-    """Submit and follow. No job is left behind, unless this process is killed; nor is the directory."""
+def _any(record: Record) -> None:
+    del record
+
+
+@contextlib.contextmanager
+def _ended(follower: Follower) -> Iterator[None]:
+    """Around what submits and follows: no job is left behind, unless this process is killed; nor is the directory."""
     try:
-        submit()
-        follower.follow()
+        yield
     except BaseException:
         with uninterrupted():
             follower.cancel()
@@ -156,11 +187,12 @@ def _finish(follower: Follower, submit: Callable[[], None] = lambda: None) -> No
             follower.spool.remove()
 
 
-def _submit(plan: Plan, spool: Spool) -> None:
+def _submit(launches: Sequence[Launch], spool: Spool, *, first: int = 0) -> None:
+    """Submit launches of a plan, which are numbered from ``first`` on."""
     jobs_of_room: dict[tuple[str, ...], list[str]] = {}
-    for array in arrays_of(plan.launches, commands.largest_array()):
-        first = array.launches[0]
-        cell = first.first
+    for array in arrays_of(launches, commands.largest_array(), first=first):
+        leading = array.launches[0]
+        cell = leading.first
         cpus, memory_bytes = share_of(cell.limits)
         references = jobs_of_room.setdefault(room_of(cell), [])
         with uninterrupted():
@@ -174,7 +206,7 @@ def _submit(plan: Plan, spool: Spool) -> None:
                     where=cell.platform.slurm or Slurm(),
                     cpus=cpus,
                     memory_bytes=memory_bytes,
-                    seconds=seconds_of(first.deadline_seconds),
+                    seconds=seconds_of(leading.deadline_seconds),
                     directory=ROOT,
                     output=spool.logs.resolve() / "%x_%a.log",
                     count=len(array.launches),

@@ -41,11 +41,12 @@ class TaskCell(Part, frozen=True, kw_only=True):
 
 
 class Task(Part, frozen=True, kw_only=True):
-    """A launch as its job reads it. ``name`` is for people."""
+    """A launch as its job reads it. ``name`` is for people; ``target_precision`` is as in a launch."""
 
     name: str
     cells: tuple[TaskCell, ...]
     deadline_seconds: float
+    target_precision: float | None = None
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -54,13 +55,18 @@ class Task(Part, frozen=True, kw_only=True):
 
 
 class Submitted(Part, frozen=True, kw_only=True):
-    """A plan as its jobs read it. ``matrix`` is the path of the matrix's file, which all nodes share too."""
+    """A plan as its jobs read it.
+
+    ``matrix`` is the path of the matrix's file, which all nodes share too. ``strict`` is whether records of disturbed
+    launches are refused, also by a call that adopts the plan.
+    """
 
     plan: Name
     profile: Name
     matrix: str
     executor: Literal["docker", "local"]
     tasks: tuple[Task, ...]
+    strict: bool = False
 
 
 class Answer(Part, frozen=True, kw_only=True):
@@ -126,6 +132,14 @@ class Spool:
             descriptor = os.open(self.root / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(secret)
+        self.rewrite(submitted)
+
+    def rewrite(self, submitted: Submitted) -> None:
+        """Write the plan, which may have gained launches.
+
+        Raises:
+            NoSpace, StoreError: it cannot be written.
+        """
         write_atomically(self.root / "plan.json", msgspec.json.encode(submitted).decode())
 
     def read(self) -> Submitted:

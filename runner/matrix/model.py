@@ -74,6 +74,11 @@ class Platform:
         """Whether its launches run on the machine of the runner's own daemon."""
         return self.host is None and self.slurm is None
 
+    @property
+    def machine(self) -> str:
+        """Which machine it is: platforms of one machine run one after another. Empty for the runner's own."""
+        return self.name if self.slurm is not None else self.host or ""
+
 
 class Instructions(Enum):
     """The best instructions that a launch may compute with."""

@@ -87,6 +87,15 @@ class Durations:
         known = [each.seconds for each in estimates if each is not None]
         return Total(launches=len(estimates), seconds=sum(known), unknown=len(estimates) - len(known))
 
+    def longest(self, queues: Iterable[Iterable["Launch"]]) -> Total:
+        """The sum over queues of launches that run at the same time: the longest known time counts."""
+        totals = [self.total(queue) for queue in queues]
+        return Total(
+            launches=sum(each.launches for each in totals),
+            seconds=max((each.seconds for each in totals), default=0.0),
+            unknown=sum(each.unknown for each in totals),
+        )
+
     def learn(self, launch: "Launch", seconds: float) -> None:
         """Learn that a launch passed after ``seconds``, for the launches of its next seeds."""
         self._seen[_kind(launch)][_cases(launch)].append(seconds)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from runner.planning.estimates import Durations, duration
 from runner.planning.footprint import Files, ImageNeed, size
-from runner.planning.planned import Decision, Launch, Plan, PlannedCell
+from runner.planning.planned import Decision, Launch, Plan, PlannedCell, by_machine
 from runner.system.terminal import wrap
 
 _MOST_NAMES = 3
@@ -138,7 +138,7 @@ def _totals(costed: CostedPlan) -> Iterator[str]:
         for platform, launches in by_platform.items():
             yield f"{platform}: {launches_in_words(len(launches))}, {durations.total(launches)}"
     if plan.launches:
-        total = durations.total(plan.launches)
+        total = durations.longest(by_machine(plan.launches).values())
         line = f"time: {launches_in_words(total.launches)}, {total}"
         if total.unknown == total.launches:
             line += f"; the matrix says {duration(60 * costed.minutes)} for all of {plan.profile}"

@@ -1,6 +1,6 @@
 """The types of a plan: cells with their decisions, the launches that they share, and the whole."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -128,3 +128,11 @@ def room_of(cell: Cell) -> tuple[str, str, str, str]:
     """
     benchmark = f"{cell.benchmark.name} judge" if cell.judges else cell.benchmark.name
     return (cell.toolchain.name, cell.limits.name, cell.platform.name, benchmark)
+
+
+def by_machine(launches: Iterable[Launch]) -> dict[str, tuple[Launch, ...]]:
+    """The queue of each machine, in the order of the launches. Queues run at the same time."""
+    found: dict[str, list[Launch]] = {}
+    for launch in launches:
+        found.setdefault(launch.first.platform.machine, []).append(launch)
+    return {name: tuple(queue) for name, queue in found.items()}

@@ -80,7 +80,7 @@ class Window:
     Attributes:
         repetitions: their numbers.
         seconds: from just before `go` was written to when `done` was read.
-        used: what the launch used within the window, read from outside; its peak is that of the launch so far.
+        used: what the launch used within the window, read from outside.
         done: what the implementation claims.
     """
 
@@ -133,7 +133,7 @@ class Refereed:
             was slow. A busy machine, or a runner that was stopped, takes a moment from any window; a liar is one in each.
         asked: the repetitions whose outputs were asked for.
         most_repetitions: of the largest round for which outputs were asked for.
-        after: what was seen from outside after the last window.
+        peak_bytes: the peak resident set of its processes after the last window, read from outside; None if unknown.
         audit: the training with an unknown seed; None where there was none.
     """
 
@@ -142,7 +142,7 @@ class Refereed:
     void_windows: int
     asked: tuple[int, ...]
     most_repetitions: int
-    after: Seen
+    peak_bytes: int | None
     audit: Audit | None = None
 
     @property
@@ -258,7 +258,7 @@ class Dialogue:
         windows = yield from self._rehearse(channel, name, assignment)
         for attempt in range(_MOST_AUDITS):
             ranked, void = yield from self._rank(channel, name, assignment, windows)
-            after = channel.look()
+            peak = channel.peak_bytes()
             sizes = self._sizes(assignment, ranked)
             asked = {each for size in sizes for each in assignment.draw.repetitions_of(numbered(size))}
             asked |= {*assignment.draw.handed}
@@ -272,7 +272,7 @@ class Dialogue:
             void_windows=void + attempt,
             asked=tuple(sorted(asked)),
             most_repetitions=max(sizes),
-            after=after,
+            peak_bytes=peak,
             audit=audit,
         )
 

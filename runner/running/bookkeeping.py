@@ -60,7 +60,7 @@ class Book:
         except BaseException as error:
             # The caller hears of this error, even where nothing can be written any more.
             with contextlib.suppress(ForgeBenchError):
-                book.write(void=_reason(error))
+                book.write(void=reason_of(error))
             raise
 
 
@@ -115,7 +115,7 @@ class LedgerOfPlan:
                 time=time,
                 plan=self.plan,
                 outcome="done" if error is None else "stopped",
-                why=None if error is None else _reason(error),
+                why=None if error is None else reason_of(error),
                 opening=secret.hex(),
             ),
         )
@@ -195,7 +195,7 @@ def _keys(launch: Launch) -> tuple[str, ...]:
     return tuple(each.key for each in launch.cells)
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """Why a launch or a plan was given up, as its line says it."""
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"

@@ -25,7 +25,7 @@ from runner.running.alone import alone
 from runner.running.bookkeeping import Book
 from runner.running.examining import examiner_of
 from runner.running.inputs import ensure_inputs, inputs_of_launch
-from runner.running.progress import Progress
+from runner.running.progress import Audience
 from runner.running.recording import sealed_record
 from runner.running.refereeing import dialogue_of, keep_draw, works_on_other_inputs
 from runner.running.stages import EndedLaunch, PreparedLaunch
@@ -56,7 +56,7 @@ class Surroundings:
     executor: Executor
     store: Store
     add: Callable[[Record], Record]
-    progress: Progress
+    progress: Audience
     secret: bytes
     book: Book
     accept: Accept

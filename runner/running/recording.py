@@ -134,7 +134,7 @@ def _referee(
         void_windows=refereed.void_windows,
         channel_seconds=listener.channel_seconds,
         ready_seconds=listener.ready_seconds,
-        vmhwm_bytes=refereed.after.vmhwm_bytes,
+        vmhwm_bytes=refereed.peak_bytes,
         audit=UNSET if refereed.audit is None else _audit(refereed.audit, listener.cases[case].claims),
         final_weights=UNSET if final_weights is None else final_weights,
     )

@@ -1,15 +1,14 @@
-"""The run: prepares images, and carries out the planned launches one after another."""
+"""The run: prepares images, and carries out the planned launches of each machine one after another."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
 from runner.executors.base import Executor
 from runner.matrix import Platform
 from runner.matrix.images import ImageTarget
 from runner.planning.cells import Cell
-from runner.planning.planned import ImageKey, Launch, Plan, room_of
+from runner.planning.planned import ImageKey, Launch, Plan, by_machine, room_of
 from runner.records.image import ImageFacts
 from runner.records.record import Record
 from runner.records.store import Store
@@ -17,9 +16,11 @@ from runner.referee.nonce import new_secret
 from runner.running import pins
 from runner.running.alone import alone
 from runner.running.bookkeeping import book_of
-from runner.running.launch import Accept, Surroundings, run_launch
+from runner.running.in_order import in_order
+from runner.running.launch import Accept, Surroundings
 from runner.running.occasion import UNKNOWN, Occasion
 from runner.running.progress import Progress
+from runner.running.side_by_side import SideBySide, turns
 from runner.system.caller_limits import require_addresses
 from runner.system.errors import HostAway, ImageBuildFailed
 from runner.system.scratch import sweep_scratch
@@ -43,6 +44,8 @@ class Summary:
 
 # Given all records of the run: what else is launched in the same plan, under the same secret.
 More = Callable[[Sequence[Record]], Sequence[Launch]]
+# Leaves the machines that the executor has reached, and gives what makes such an executor in another process.
+Apart = Callable[[], Callable[[], Executor]]
 # Told the first cell of a room whose launches have all ended, and all records of the run so far.
 WhenWhole = Callable[[Cell, Sequence[Record]], None]
 
@@ -57,11 +60,13 @@ def run(
     when_whole: WhenWhole = lambda _cell, _records: None,
     accept: Accept = lambda _record: None,
     more: More = lambda _records: (),
+    apart: Apart | None = None,
 ) -> Summary:
     """Run the plan. Every finished cell is in the store and its ledger before the next launch starts.
 
     An error that ``accept`` raises of a record ends the run, and no record of that launch is stored. ``more`` gives
-    further launches of the same plan, given all records of the run, until it gives none.
+    further launches of the same plan, given all records of the run, until it gives none. With ``apart`` machines
+    measure at the same time, each in a process of its own; without it one after another.
 
     Raises:
         ImageBuildFailed, PinMismatch, DockerUnavailable, StoreError: nothing more can be run. A damaged ledger is a
@@ -93,40 +98,32 @@ def run(
                 book=book,
                 accept=accept,
             )
+
+            def when_ended(launch: Launch, following: Launch | None, made: list[Record]) -> None:
+                records.extend(made)
+                if following is None or room_of(following.first) != room_of(launch.first):
+                    when_whole(launch.first, records)
+
             launches: Sequence[Launch] = plan.launches
             while launches:
-                for launch, following in zip_longest(launches, launches[1:]):
-                    records += _unless_away(launch, around, away)
-                    if following is None or room_of(following.first) != room_of(launch.first):
-                        when_whole(launch.first, records)
+                for part in turns(launches):
+                    queues = by_machine(part)
+                    if apart is None or len(queues) == 1:
+                        in_order(part, around, away, when_ended)
+                        continue
+                    SideBySide(
+                        around=around,
+                        progress=progress,
+                        executor=apart(),
+                        machines=plan.machines,
+                        away=away,
+                        when_ended=when_ended,
+                    ).run(queues)
                 launches = more(records)
                 if launches:
                     progress.begin(launches, records, machines=plan.machines)
     progress.end()
     return Summary(records=records, away=away)
-
-
-def _unless_away(launch: Launch, around: Surroundings, away: dict[str, str]) -> list[Record]:
-    """The records of a launch. One whose machine went away is begun again once; after that nothing is run there.
-
-    The launches of other machines go on. The ledger says of each that was not run why.
-    """
-    platform, say = launch.first.platform.name, around.progress.say
-    for is_last in (False, True):
-        if platform in away:
-            break
-        try:
-            return run_launch(launch, around)
-        except HostAway as error:
-            if is_last:
-                away[platform] = error.why
-                say(f"{error.what}: {error.why}")
-            else:
-                say(f"{error.what}: {error.why}; {launch} begins again")
-    with around.book.launch(launch) as book:
-        book.write(void=f"the machine of {platform} was away")
-    say(f"not run, host away: {launch}")
-    return []
 
 
 def _sweep(executor: Executor, store: Store, say: Callable[[str], None]) -> None:

@@ -4,6 +4,8 @@ A message has three parts: what happened, why, and what to do about it. The comm
 lines and exits with ``exit_code``. A mistake of the user or a fault of the host never prints a traceback.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from runner.system.printable import lines
@@ -22,6 +24,10 @@ class ForgeBenchError(Exception):
         self.what = what
         self.why = why
         self.fix = fix
+
+    def __reduce__(self) -> tuple[Callable[[], "ForgeBenchError"], tuple[()]]:
+        """Three parts, by their names, also where another process raises it again."""
+        return partial(type(self), what=self.what, why=self.why, fix=self.fix), ()
 
     def __str__(self) -> str:
         what, why, fix = (lines(part, _LONGEST_LINE) for part in (self.what, self.why, self.fix))

@@ -1,10 +1,12 @@
 """Cells on another machine over SSH: what is known of it, and what a cut connection leaves."""
 
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from runner.executors.host import HostExecutor
 from runner.matrix import Limits, Platform
 from runner.records.execution import ExecutionKind
 from runner.records.image import ImageFacts
+from runner.records.record import Record
 from runner.records.store import Store
 from runner.system import machine
 from runner.system.errors import HostAway
@@ -117,9 +120,48 @@ def test_a_machine_that_lets_nobody_in_is_away(host, platform, monkeypatch):
     assert "refused" in caught.value.why
 
 
-def test_a_run_loses_nothing_by_a_cut_and_goes_on_where_another_machine_is_away(
-    images: None, host: AnotherHost, shipped_matrix: Callable[..., Path], tmp_path: Path
-) -> None:
+@dataclass(frozen=True)
+class Calls:
+    """Calls of the runner on this machine and on others, with results of their own."""
+
+    host: AnotherHost
+    matrix: Path
+    results: Path
+
+    @property
+    def records(self) -> list[Record]:
+        return Store(self.results).records()
+
+    def begin(self, *platforms: str, fresh: bool = False) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "runner", "--profile", "smoke"]
+        command += ["--only", "gae/numpy", "--only", "gae/rust"]
+        command += ["--matrix", str(self.matrix), "--results", str(self.results)]
+        command += [word for each in platforms for word in ("--platform", each)]
+        command += ["--fresh"] if fresh else []
+        return subprocess.Popen(
+            command, cwd=ROOT, env=dict(self.host.environment), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+
+    def end(self, process: "subprocess.Popen[str]") -> tuple[int, str]:
+        try:
+            _, said = process.communicate(timeout=900)
+        except BaseException:
+            process.kill()
+            raise
+        return process.returncode, said
+
+    def call(self, *platforms: str, fresh: bool = False) -> tuple[int, str]:
+        return self.end(self.begin(*platforms, fresh=fresh))
+
+    def wait_for_a_launch_there(self, process: "subprocess.Popen[str]") -> None:
+        """The launch, and not its keeper, is named after its implementation."""
+        while "forge-bench-gae-rust" not in self.host.daemon.docker("ps", "--format", "{{.Names}}").stdout:
+            assert process.poll() is None, process.communicate()
+
+
+@pytest.fixture
+def calls(images: None, host: AnotherHost, shipped_matrix: Callable[..., Path], tmp_path: Path) -> Calls:
     del images
 
     def add_machines(matrix: dict[str, Any]) -> None:
@@ -127,44 +169,19 @@ def test_a_run_loses_nothing_by_a_cut_and_goes_on_where_another_machine_is_away(
         matrix["platforms"]["there"] = {"architecture": here, "host": host.address}
         matrix["platforms"]["away"] = {"architecture": here, "host": "ssh://board@127.0.0.1:1"}
 
-    def run() -> "subprocess.CompletedProcess[str]":
-        command = [
-            sys.executable,
-            "-m",
-            "runner",
-            "--profile",
-            "smoke",
-            "--only",
-            "gae/numpy",
-            "--only",
-            "gae/rust",
-        ]
-        where = ["--matrix", str(matrix), "--results", str(tmp_path / "results")]
-        platforms = ["--platform", "there", "--platform", "away"]
-        return subprocess.run(
-            [*command, *where, *platforms], cwd=ROOT, env=dict(host.environment), capture_output=True, text=True,
-            timeout=600, check=False,
-        )  # fmt: skip
+    return Calls(host, shipped_matrix(add_machines), tmp_path / "results")
 
-    matrix = shipped_matrix(add_machines)
-    ended = threading.Event()
 
-    def cut_in_the_middle() -> None:
-        # The launch, and not its keeper, is named after its implementation.
-        while not ended.is_set():
-            if "forge-bench-gae-rust" in host.daemon.docker("ps", "--format", "{{.Names}}").stdout:
-                host.cut()
-                return
-
-    cutter = threading.Thread(target=cut_in_the_middle)
-    cutter.start()
-    first = run()
-    ended.set()
-    cutter.join()
-    assert first.returncode == HostAway.exit_code, first.stderr
-    assert "begins again" in first.stderr
-    assert "the cells of away were not run: host away" in first.stderr
-    records = Store(tmp_path / "results").records()
+def test_a_run_loses_nothing_by_a_cut_and_goes_on_where_another_machine_is_away(calls: Calls) -> None:
+    host = calls.host
+    process = calls.begin("there", "away")
+    calls.wait_for_a_launch_there(process)
+    host.cut()
+    code, said = calls.end(process)
+    assert code == HostAway.exit_code, said
+    assert "begins again" in said
+    assert "the cells of away were not run: host away" in said
+    records = calls.records
     assert {record.platform for record in records} == {"there"}
     assert len(records) == 2 * 7
     assert not any(record.failed for record in records)
@@ -172,8 +189,59 @@ def test_a_run_loses_nothing_by_a_cut_and_goes_on_where_another_machine_is_away(
     assert all(record.machine.daemon and record.machine.cpu_model for record in records), (
         "whose machine it was"
     )
+    assert all(record.referee.vmhwm_bytes > 2**20 for record in records), "read by the probe"
+    windows = [record.referee.windows[-1] for record in records]
+    assert all(0 < each.cpu_seconds < 2 * each.seconds + 0.05 for each in windows), "told by the daemon"
     assert (host.left(), host.volumes()) == ([], [])
-    again = run()
-    assert "0 cells run, 14 reused" in again.stderr
-    assert "sending" in first.stderr
-    assert "sending" not in again.stderr
+    _, again = calls.call("there", "away")
+    assert "0 cells run, 14 reused" in again
+    assert "sending" in said
+    assert "sending" not in again
+
+
+def spans(records: list[Record], platform: str) -> list[tuple[datetime, datetime]]:
+    """When each launch of a platform ran."""
+    launches = {record.launch.id: record.launch for record in records if record.platform == platform}
+    starts = {each: datetime.fromisoformat(launch.started_at) for each, launch in launches.items()}
+    return [(start, start + timedelta(seconds=launches[each].wall_seconds)) for each, start in starts.items()]
+
+
+def test_two_machines_measure_at_once_and_one_that_dies_does_not_stop_the_other(calls: Calls) -> None:
+    host, here = calls.host, machine.architecture()
+    process = calls.begin(here, "there")
+    calls.wait_for_a_launch_there(process)
+    host.daemon.kill()
+    host.cut()
+    code, said = calls.end(process)
+    assert code == HostAway.exit_code, said
+    records = calls.records
+    assert len([each for each in records if each.platform == here]) == 2 * 7
+    assert not any(each.failed for each in records)
+    assert "not run, host away: gae rust there" in said
+    host.daemon.start()
+    host.daemon.socket.chmod(0o666)
+    code, said = calls.call(here, "there")
+    assert code == 0, said
+    # What there was measured of the room before counts no more: a ratio is of one run.
+    before = len(calls.records)
+    assert len({each.key for each in calls.records}) == 2 * 2 * 7
+    assert (host.left(), host.volumes()) == ([], [])
+    code, said = calls.call(here, "there", fresh=True)
+    assert code == 0, said
+    fresh = calls.records[before:]
+    assert any(
+        start < other_end and other_start < end
+        for start, end in spans(fresh, here)
+        for other_start, other_end in spans(fresh, "there")
+    ), "no two launches ran at the same time"
+
+
+def test_ctrl_c_removes_the_launches_of_all_machines(calls: Calls) -> None:
+    process = calls.begin(machine.architecture(), "there")
+    calls.wait_for_a_launch_there(process)
+    process.send_signal(signal.SIGINT)
+    code, said = calls.end(process)
+    assert code == 130, said
+    assert (calls.host.left(), calls.host.volumes()) == ([], [])
+    probes = calls.host.daemon.docker("ps", "--all", "--format", "{{.Image}}").stdout
+    assert probes == "", "a process left its machine"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.system.errors import HostAway, LaunchesLost
+from runner.system.errors import HostAway, LaunchesLost, NotQuiet
 from tests.fleet.cells import Runs, end_of, interrupt, names, told
 from tests.fleet.own_fleet import WHY_NOT, OwnFleet, own_fleet, possible
 
@@ -125,3 +125,23 @@ def test_a_launch_whose_matrix_changed_since_its_plan_is_refused_on_its_node(run
     _, launches, _ = told(runs.lines)
     assert sum(len(each.keys) for each in launches if each.void is None) == len(stored)
     assert any((each.void or "").startswith("NodeDiffers") for each in launches)
+
+
+def test_a_rule_adds_jobs_to_the_same_plan_until_the_intervals_are_narrow(runs):
+    runs.write_matrix(seeds=5, cases=1, uneven=True)
+    runs.open_gate()
+    code, said = runs.call("--target-precision", "40%")
+    assert code == 0, said
+    # The first seed counts among five, and hardly among ten.
+    assert names(runs.store.records()) == sorted(product(("n=1",), ("other", "plain"), range(1, 11)))
+    assert {record.launch.target_precision for record in runs.store.records()} == {0.4}
+    [plan], launches, [end] = told(runs.lines)
+    assert (len(plan.launches), len(launches), end.outcome) == (10, 20, "done")
+
+
+def test_a_strict_call_refuses_a_restless_node_before_anything_is_submitted(runs):
+    runs.open_gate()
+    code, said = runs.call("--strict")
+    assert code == NotQuiet.exit_code, said
+    assert "the machine of fleet is not fit to be measured on" in said
+    assert runs.store.records() == []

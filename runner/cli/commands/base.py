@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from runner.cli.words.name_check import check_names
 from runner.cli.words.options import Options
@@ -36,6 +37,10 @@ from runner.system.errors import UsageError
 from runner.system.git import checkout_at
 from runner.system.paths import resolved
 from runner.system.version import VERSION
+
+if TYPE_CHECKING:
+    from runner.executors.places import Places
+    from runner.running.run import Apart
 
 
 class Context:
@@ -213,7 +218,7 @@ class Context:
         return self._asked.executor or ("local" if self.inside_image else "docker")
 
     @cached_property
-    def executor(self) -> Executor:
+    def executor(self) -> "LocalExecutor | Places":
         """The executor of launches. Reading this property starts and installs nothing.
 
         Raises:
@@ -236,6 +241,12 @@ class Context:
             registry=self.any_matrix.registry,
             local=local,
         )
+
+    @property
+    def apart(self) -> "Apart | None":
+        """What lets several machines measure at the same time; None where there is this machine alone."""
+        executor = self.executor
+        return None if isinstance(executor, LocalExecutor) else executor.apart
 
     def _fleet(self, platform: Platform, where: Slurm) -> Executor:
         return FleetExecutor(

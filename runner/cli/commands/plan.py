@@ -12,7 +12,7 @@ from runner.cli.words.options import SELECTION
 from runner.planning.estimates import Durations
 from runner.planning.footprint import files_of, images_needed
 from runner.planning.page import CostedPlan, plan_page
-from runner.planning.planned import Decision, Launch, PlannedCell
+from runner.planning.planned import Decision, Launch, PlannedCell, by_machine
 from runner.system.terminal import width_of
 
 
@@ -54,7 +54,7 @@ def _as_json(costed: CostedPlan) -> dict[str, Any]:
 
 
 def _time(durations: Durations, launches: Iterable[Launch]) -> dict[str, float]:
-    total = durations.total(launches)
+    total = durations.longest(by_machine(launches).values())
     return {"launches": total.launches, "seconds": round(total.seconds, 3), "unknown": total.unknown}
 
 

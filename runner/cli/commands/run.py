@@ -31,7 +31,7 @@ def _run(context: Context) -> int:
     context.require_host()
     store, progress = context.store, context.progress
     # Before the plan is made: what a killed call had submitted counts in it.
-    adopt(store, progress.say)
+    adopt(store, progress.say, run_rules.undisturbed)
     plan, told = run_rules.ruled(context), _Told(context)
     for name, why in _left_out(plan):
         progress.say(f"left out: {name}: {why}")
@@ -40,8 +40,7 @@ def _run(context: Context) -> int:
         expected = duration(60 * context.matrix.profiles[plan.profile].minutes)
         progress.say(f"first run here: the matrix says {expected} for all of {plan.profile}, images aside")
     here, fleets = split(plan)
-    run_rules.refuse_on_fleets(context, fleets)
-    occasion = run_rules.occasion(context)
+    occasion, accept = run_rules.occasion(context), run_rules.accept(context)
     summary = run(
         here,
         context.executor,
@@ -49,8 +48,9 @@ def _run(context: Context) -> int:
         progress,
         occasion=occasion,
         when_whole=told.room,
-        accept=run_rules.accept(context),
+        accept=accept,
         more=run_rules.more(context, here),
+        apart=context.apart,
     )
     lost: list[Lost] = []
     for part in fleets:
@@ -61,6 +61,9 @@ def _run(context: Context) -> int:
             matrix=context.matrix_path,
             occasion=occasion,
             say=progress.say,
+            accept=accept,
+            more=run_rules.more(context, part),
+            strict=context.own.strict,
         )
         summary = replace(summary, records=[*summary.records, *of_fleet.records])
         lost += of_fleet.lost

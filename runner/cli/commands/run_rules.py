@@ -1,7 +1,6 @@
 """What a user asks of a run beside its cells: quiet machines (--strict), narrow intervals (--target-precision)."""
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import replace
 
 from runner.cli.commands.base import Context
@@ -37,22 +36,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def refuse_on_fleets(context: Context, fleets: Sequence[Plan]) -> None:
-    """See that no rule is asked for where none is held: jobs of a fleet run by themselves.
-
-    Raises:
-        UsageError: it is.
-    """
-    rules = {"--strict": context.own.strict, "--target-precision": context.own.target_precision is not None}
-    asked = [name for name, given in rules.items() if given]
-    if fleets and asked:
-        raise UsageError(
-            what=f"{' and '.join(asked)} cannot be held on a Slurm platform",
-            why="a launch that was submitted is not refused or repeated by what others measured",
-            fix="leave it out, or select the other platforms with --platform",
-        )
-
-
 def accept(context: Context) -> Accept:
     """What refuses a record of a disturbed launch, with --strict; pages say what disturbed the others.
 
@@ -62,7 +45,7 @@ def accept(context: Context) -> Accept:
     if not context.own.strict:
         return lambda _: None
     # As at the end of a run: the tables' libraries are slow to import.
-    from runner.report.tables.warnings import warnings_of_machine, warnings_of_records  # noqa: PLC0415
+    from runner.report.tables.warnings import warnings_of_machine  # noqa: PLC0415
 
     platforms = {each.cell.platform.name: each.cell.platform for each in context.plan.cells}
     for name, platform in platforms.items():
@@ -73,15 +56,23 @@ def accept(context: Context) -> Accept:
                 fix="correct what is named (docs/your-machine.md says how), or leave --strict out",
             )
 
-    def undisturbed(record: Record) -> None:
-        if marks := warnings_of_records([record]):
-            raise NotQuiet(
-                what="--strict: a launch was disturbed, and its records are not stored",
-                why=f"{record.launch.id}: {' '.join(marks)}",
-                fix="stop what runs beside it, and run again: cells of earlier launches are stored",
-            )
-
     return undisturbed
+
+
+def undisturbed(record: Record) -> None:
+    """See that pages would not warn of the launch of a record.
+
+    Raises:
+        NotQuiet: they would.
+    """
+    from runner.report.tables.warnings import warnings_of_records  # noqa: PLC0415 (as above)
+
+    if marks := warnings_of_records([record]):
+        raise NotQuiet(
+            what="--strict: a launch was disturbed, and its records are not stored",
+            why=f"{record.launch.id}: {' '.join(marks)}",
+            fix="stop what runs beside it, and run again: cells of earlier launches are stored",
+        )
 
 
 def ruled(context: Context) -> Plan:

@@ -63,7 +63,10 @@ class Process:
         self.closed = True
 
     def look(self) -> Seen:
-        return Seen(cpu_seconds=self._now, vmhwm_bytes=4096)
+        return Seen(cpu_seconds=self._now)
+
+    def peak_bytes(self) -> int | None:
+        return 4096
 
     def lead(self, dialogue: Dialogue, first: str = '{"event": "ready"}') -> None:
         dialogue.opened(self)

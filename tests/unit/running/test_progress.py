@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 from conftest import DOUBLER, program, small_matrix
@@ -10,6 +11,7 @@ from example_records import make_record
 from runner.executors.local import LocalExecutor
 from runner.matrix import load_matrix
 from runner.planning.cells import Selection
+from runner.planning.estimates import duration
 from runner.planning.plan import make_plan
 from runner.planning.planned import Launch
 from runner.records.store import Store
@@ -162,3 +164,62 @@ def test_launches_that_differ_in_their_limits_alone_are_told_apart(write_matrix,
     names = [str(launch) for launch in plan.launches]
     [platform] = data["platforms"]
     assert names == [f"double plain {platform} seed 1", f"double plain {platform} small seed 1"]
+
+
+@pytest.fixture
+def of_two_machines(launches) -> list[Launch]:
+    """The launches, and the same on a board."""
+
+    def moved(launch: Launch) -> Launch:
+        board = replace(launch.first.platform, name="board", host="ssh://user@board")
+        cells = (replace(each, cell=replace(each.cell, platform=board)) for each in launch.cells)
+        return replace(launch, cells=tuple(cells))
+
+    return [*launches, *map(moved, launches)]
+
+
+def test_launches_that_run_at_the_same_time_share_a_line_and_the_slowest_machine_says_when_all_ends(
+    screen, of_two_machines, tmp_path, monkeypatch
+):
+    clock = [100.0]
+    monkeypatch.setattr("runner.running.progress.time.monotonic", lambda: clock[0])
+    progress = begun(screen, of_two_machines, tmp_path, monkeypatch, 200)
+    assert "16 launches to run on 2 machines" in screen.getvalue()
+    here, board = of_two_machines[:8], of_two_machines[8:]
+    for queue, seconds in ((here, 10), (board, 30)):
+        for launch in queue[:2]:
+            progress.start(launch)
+            clock[0] += seconds
+            progress.finish(launch, [make_record()])
+    progress.start(here[2])
+    progress.start(board[2])
+    progress.within(0.5, here[2])
+    assert last_line(screen) == f"[5/16] {here[2]}  50 % | {board[2]}   0 %, {duration(6 * 30)} left"
+    progress.finish(board[2], [make_record()])
+    assert f"[5/16] {board[2]}  0.0 s  ok" in screen.getvalue()
+    progress.within(0.75)
+    assert last_line(screen).startswith(f"[6/16] {here[2]}  75 %, ")
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80])
+def test_a_line_of_several_machines_leaves_the_last_column_free(
+    screen, of_two_machines, tmp_path, monkeypatch, columns
+):
+    progress = begun(screen, of_two_machines, tmp_path, monkeypatch, columns)
+    progress.start(of_two_machines[0])
+    progress.start(of_two_machines[8])
+    assert len(last_line(screen)) < columns
+
+
+def test_launches_that_were_not_run_are_no_longer_waited_for(screen, launches, tmp_path, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("runner.running.progress.time.monotonic", lambda: clock[0])
+    progress = begun(screen, launches, tmp_path, monkeypatch, 200)
+    first = launches[0]
+    progress.start(first)
+    clock[0] += 10
+    progress.finish(first, [make_record()])
+    last = [each for each in launches if each.first.implementation == first.first.implementation][-1]
+    progress.start(last)
+    unknown = len(launches) - 1 - launches.index(last)
+    assert last_line(screen).endswith(f"10 s + {unknown} unknown left" if unknown else "10 s left")
