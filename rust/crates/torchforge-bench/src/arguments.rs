@@ -19,7 +19,7 @@ Usage: torchforge gae|grpo|token-kl|buffer-push|buffer-sample|env-step|update|ac
                           --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--threads N]
                           [--backend candle|burn] [--referee]
        torchforge dqn|ppo|sac [--environment ID] [--seed N] [--steps N] [--output DIR] [--simd ...] [--threads N]
-                          [--metrics FILE.csv]
+                          [--metrics FILE.csv] [--tensorboard FOLDER]
                           [--checkpoint FILE [--checkpoint-every STEPS]] [--resume FILE]
                           dqn: [--tau SHARE] [--n-step N] [--prioritised] [--alpha A] [--beta B]
                           sac: [--tau SHARE] [--no-autotune [--alpha A]] [--hidden N,N] [--batch N]
@@ -37,6 +37,7 @@ a table. Where actions are continuous, as Pendulum-v1's are, ppo is CleanRL's pp
 --checkpoint writes the whole state every so many steps (a tenth of all), but not at the end; --resume goes on
 from there, in a training of the same options, and ends with the bytes of one that was never stopped.
 --metrics writes losses, values and what else was found, a line for each gradient step or iteration of ppo.
+--tensorboard adds a file of the same to a folder, where this program was compiled with it.
 --tau, --target-kl and the like are CleanRL's options of these names; without them each has CleanRL's value.
 --hidden gives the two hidden layers of sac's networks other widths than 256,256.
 --n-step has dqn learn from returns over so many steps. --prioritised draws its transitions by their errors to the power

@@ -127,15 +127,15 @@ where
     fn advance_observed(
         &mut self,
         episodes: &mut Vec<Episode>,
-        observe: &mut dyn FnMut(&[Metric<'_>]),
+        observe: &mut dyn FnMut(&[Metric]),
     ) -> Result<(), TrainingError> {
         episodes.extend(self.step_observed(&mut |of: DqnMetrics| {
             observe(&[
-                ("environment_step", &of.environment_step),
-                ("gradient_steps", &of.gradient_steps),
-                ("epsilon", &of.epsilon),
-                ("loss", &of.loss),
-                ("mean_q_value", &of.mean_value),
+                ("environment_step", of.environment_step.into()),
+                ("gradient_steps", of.gradient_steps.into()),
+                ("epsilon", of.epsilon.into()),
+                ("loss", of.loss.into()),
+                ("mean_q_value", of.mean_value.into()),
             ]);
         })?);
         Ok(())

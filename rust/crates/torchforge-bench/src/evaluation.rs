@@ -194,10 +194,11 @@ impl Evaluation {
         let (loss, adam) = (PpoLossOptions::default(), AdamOptions::default());
         // Nothing is learnt, but of less than two rows no update could be.
         let networks = DensePpo::new(actor, critic, 1, 2, loss, adam)?.on_path(self.path())?;
+        let policy = PpoPolicy::deterministic(networks)?;
         if self.stochastic {
-            self.play(environment, PpoPolicy::stochastic(networks, self.seed), STOCHASTIC)
+            self.play(environment, policy.stochastic(self.seed), STOCHASTIC)
         } else {
-            self.play(environment, PpoPolicy::deterministic(networks), DETERMINISTIC)
+            self.play(environment, policy, DETERMINISTIC)
         }
     }
 
@@ -215,10 +216,11 @@ impl Evaluation {
         let networks = SacNetworks::read(&actor, &critic, given)?;
         let range = cleanrl::action_range(environment.action_space());
         let networks = DenseSac::new(networks, range, 1, SacLossOptions::default())?.on_path(self.path())?;
+        let policy = SacPolicy::deterministic(networks)?;
         if self.stochastic {
-            self.play(environment, SacPolicy::stochastic(networks, self.seed), STOCHASTIC)
+            self.play(environment, policy.stochastic(self.seed), STOCHASTIC)
         } else {
-            self.play(environment, SacPolicy::deterministic(networks), DETERMINISTIC)
+            self.play(environment, policy, DETERMINISTIC)
         }
     }
 

@@ -142,22 +142,22 @@ where
     fn advance_observed(
         &mut self,
         episodes: &mut Vec<Episode>,
-        observe: &mut dyn FnMut(&[Metric<'_>]),
+        observe: &mut dyn FnMut(&[Metric]),
     ) -> Result<(), TrainingError> {
         self.iterate_observed(episodes, &mut |of: PpoMetrics| {
             observe(&[
-                ("iterations", &of.iterations),
-                ("environment_steps", &of.environment_steps),
-                ("gradient_steps", &of.gradient_steps),
-                ("learning_rate", &of.learning_rate),
-                ("policy_loss", &of.loss.policy),
-                ("value_loss", &of.loss.value),
-                ("entropy", &of.loss.entropy),
-                ("gradient_norm", &of.loss.gradient_norm),
-                ("old_approx_kl", &of.shift.old_approx_kl),
-                ("approx_kl", &of.shift.approx_kl),
-                ("clip_fraction", &of.shift.clip_fraction),
-                ("explained_variance", &of.explained_variance),
+                ("iterations", of.iterations.into()),
+                ("environment_steps", of.environment_steps.into()),
+                ("gradient_steps", of.gradient_steps.into()),
+                ("learning_rate", of.learning_rate.into()),
+                ("policy_loss", of.loss.policy.into()),
+                ("value_loss", of.loss.value.into()),
+                ("entropy", of.loss.entropy.into()),
+                ("gradient_norm", of.loss.gradient_norm.into()),
+                ("old_approx_kl", of.shift.old_approx_kl.into()),
+                ("approx_kl", of.shift.approx_kl.into()),
+                ("clip_fraction", of.shift.clip_fraction.into()),
+                ("explained_variance", of.explained_variance.into()),
             ]);
         })
     }

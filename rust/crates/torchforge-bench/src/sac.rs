@@ -10,7 +10,7 @@ use torchforge_rl::{Episode, Sac, SacMetrics, SacOptions, TrainingError};
 
 use crate::backend::{AnySac, any_sac};
 use crate::environment::continuous;
-use crate::metrics::{Maybe, Metric};
+use crate::metrics::Metric;
 use crate::parity::SacParity;
 use crate::training::{self, Agent, Made, Training, only_case, unmade, write_truncations};
 use crate::{Arguments, Backend, Case, Failure};
@@ -151,20 +151,20 @@ where
     fn advance_observed(
         &mut self,
         episodes: &mut Vec<Episode>,
-        observe: &mut dyn FnMut(&[Metric<'_>]),
+        observe: &mut dyn FnMut(&[Metric]),
     ) -> Result<(), TrainingError> {
         episodes.extend(self.step_observed(&mut |of: SacMetrics| {
-            let policy = |figure: fn(PolicyLoss) -> f32| Maybe(of.policy.map(figure));
+            let policy = |figure: fn(PolicyLoss) -> f32| of.policy.map(figure);
             observe(&[
-                ("environment_step", &of.environment_step),
-                ("gradient_steps", &of.gradient_steps),
-                ("qf1_loss", &of.critics.each[0]),
-                ("qf2_loss", &of.critics.each[1]),
-                ("qf1_mean_value", &of.critics.values[0]),
-                ("qf2_mean_value", &of.critics.values[1]),
-                ("actor_loss", &policy(|loss| loss.policy)),
-                ("alpha", &policy(|loss| loss.alpha)),
-                ("alpha_loss", &policy(|loss| loss.temperature)),
+                ("environment_step", of.environment_step.into()),
+                ("gradient_steps", of.gradient_steps.into()),
+                ("qf1_loss", of.critics.each[0].into()),
+                ("qf2_loss", of.critics.each[1].into()),
+                ("qf1_mean_value", of.critics.values[0].into()),
+                ("qf2_mean_value", of.critics.values[1].into()),
+                ("actor_loss", policy(|loss| loss.policy).into()),
+                ("alpha", policy(|loss| loss.alpha).into()),
+                ("alpha_loss", policy(|loss| loss.temperature).into()),
             ]);
         })?);
         Ok(())

@@ -37,7 +37,7 @@ pub(crate) trait Agent {
     fn advance_observed(
         &mut self,
         episodes: &mut Vec<Episode>,
-        observe: &mut dyn FnMut(&[Metric<'_>]),
+        observe: &mut dyn FnMut(&[Metric]),
     ) -> Result<(), TrainingError>;
 
     /// Environment steps taken.

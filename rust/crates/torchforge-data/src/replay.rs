@@ -95,7 +95,8 @@ impl<A: Copy + Default> Batch<A> {
 
 /// A ring of the most recent transitions, sampled uniformly with replacement.
 ///
-/// All memory is taken and touched when the buffer is made; pushing and sampling allocate nothing.
+/// All memory is taken when the buffer is made; pushing and sampling allocate nothing. [`new`](Self::new) touches all of it
+/// too, and [`for_pushes`](Self::for_pushes) what so many transitions fill.
 #[derive(Debug, Clone)]
 pub struct ReplayBuffer<A> {
     columns: Columns<A>,
@@ -129,7 +130,23 @@ impl<A: Copy + Default> ReplayBuffer<A> {
     ///
     /// [`Error::Zero`] where a length is 0, and [`Error::TooLarge`] where no memory holds so much.
     pub fn new(capacity: usize, observation_len: usize, action_len: usize) -> Result<Self, Error> {
-        let columns = Columns::zeroed(capacity, "capacity", observation_len, action_len)?;
+        Self::for_pushes(capacity, capacity, observation_len, action_len)
+    }
+
+    /// The same buffer for a short training, which pushes fewer transitions than `capacity`: memory for more than `pushes`
+    /// is not touched before it is written. A clone takes that memory only then.
+    ///
+    /// # Errors
+    ///
+    /// As of [`new`](Self::new).
+    pub fn for_pushes(
+        capacity: usize,
+        pushes: usize,
+        observation_len: usize,
+        action_len: usize,
+    ) -> Result<Self, Error> {
+        let mut columns = Columns::with_room(capacity, "capacity", observation_len, action_len)?;
+        columns.touch(pushes.min(capacity));
         Ok(Self { columns, capacity, next: 0, len: 0 })
     }
 
@@ -172,6 +189,7 @@ impl<A: Copy + Default> ReplayBuffer<A> {
             return Err(Error::Position { capacity, len, next });
         }
         (self.len, self.next) = (len, next);
+        self.columns.touch(len);
         Ok(())
     }
 
@@ -188,6 +206,7 @@ impl<A: Copy + Default> ReplayBuffer<A> {
         let row = self.next;
         let values = row * width..(row + 1) * width;
         let columns = &mut self.columns;
+        columns.touch(row + 1);
         columns.observations[values.clone()].copy_from_slice(transition.observation);
         columns.next_observations[values].copy_from_slice(transition.next_observation);
         columns.actions[row * action_len..][..action_len].copy_from_slice(transition.action);

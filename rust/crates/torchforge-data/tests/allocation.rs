@@ -12,7 +12,7 @@ use torchforge_env::Pcg64;
 #[test]
 fn pushing_and_sampling_allocate_nothing() {
     let n_step = NStep::new(3, 0.99).unwrap();
-    let mut uniform = ReplayBuffer::new(100, 4, 1).unwrap();
+    let mut uniform = ReplayBuffer::for_pushes(100, 10, 4, 1).unwrap();
     let mut prioritized =
         PrioritizedReplayBuffer::new(100, 4, 1, PriorityOptions::default(), n_step).unwrap();
     let mut sequences = SequenceReplayBuffer::new(100, 4, 1, 5).unwrap();

@@ -23,12 +23,13 @@ proptest! {
     #[test]
     fn a_sampled_row_is_one_whole_transition_among_the_most_recent(
         capacity in 1_usize..40,
+        foreseen in 0_usize..60,
         width in 1_usize..6,
         pushes in 1_u32..100,
         size in 1_usize..50,
         seed in any::<u64>(),
     ) {
-        let mut buffer = ReplayBuffer::new(capacity, width, 1).unwrap();
+        let mut buffer = ReplayBuffer::for_pushes(capacity, foreseen, width, 1).unwrap();
         for number in 0..pushes {
             push_numbered(&mut buffer, number, width);
         }
@@ -158,7 +159,7 @@ fn rows_that_were_lent_make_another_buffer_of_the_same() {
     for pushed in [0, 3, 5, 8] {
         let mut first = ReplayBuffer::new(5, 2, 1).unwrap();
         (0..pushed).for_each(|number| push_numbered(&mut first, number, 2));
-        let mut second = ReplayBuffer::new(5, 2, 1).unwrap();
+        let mut second = ReplayBuffer::for_pushes(5, 0, 2, 1).unwrap();
         second.resume_at(first.len(), first.next_row()).unwrap();
         let (from, into) = (first.rows_mut(), second.rows_mut());
         into.observations.copy_from_slice(from.observations);
@@ -177,6 +178,25 @@ fn rows_that_were_lent_make_another_buffer_of_the_same() {
         };
         assert_eq!(sampled(&first), sampled(&second), "after {pushed}");
     }
+}
+
+/// Bytes of this process that lie in memory.
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    1024 * line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+}
+
+#[test]
+fn memory_for_more_than_the_pushes_to_come_is_not_touched() {
+    const ROWS: usize = 10_000_000;
+    // Two observations of four values, an action, a reward and two flags.
+    const BYTES: u64 = 4 * 12 * ROWS as u64;
+    let before = resident_bytes();
+    let mut buffer = ReplayBuffer::for_pushes(ROWS, 10, 4, 1).unwrap();
+    (0..20).for_each(|number| push_numbered(&mut buffer, number, 4));
+    assert_eq!((buffer.len(), buffer.capacity()), (20, ROWS));
+    assert!(resident_bytes() < before + BYTES / 4);
 }
 
 #[test]

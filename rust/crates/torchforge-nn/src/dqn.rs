@@ -5,7 +5,7 @@ mod windows;
 use rand_core::Rng;
 
 use crate::debug::debug_sizes;
-use crate::error::{check_actions, check_alike, check_len, check_rows};
+use crate::error::{check_actions, check_alike, check_constant, check_len, check_rows};
 use crate::kernels::approach;
 use crate::learner::Learner;
 use crate::mlp::{Activations, RowActivations};
@@ -79,6 +79,12 @@ impl DqnSizes {
     }
 }
 
+/// Whether the constants of an update are within their ranges, whichever library computes.
+pub(crate) fn check_constants(gamma: f64, adam: &AdamOptions) -> Result<(), Error> {
+    check_constant("gamma", gamma, 0.0..=1.0, "a number from 0 to 1")?;
+    adam.check()
+}
+
 /// An action-value network that learns by whole updates.
 #[auto_impl::auto_impl(Box)]
 pub trait DqnUpdate {
@@ -147,8 +153,7 @@ impl DenseDqn {
     ///
     /// # Errors
     ///
-    /// [`Error::Sizes`] where the sizes make no network, [`Error::Rows`] where minibatches have no row, and
-    /// [`Error::NoMemory`].
+    /// [`Error::Sizes`] where the sizes make no network, and those of [`from_networks`](Self::from_networks).
     pub fn new(
         sizes: &[usize],
         batch: usize,
@@ -164,8 +169,8 @@ impl DenseDqn {
     ///
     /// # Errors
     ///
-    /// [`Error::Unlike`] where the networks have other sizes, [`Error::Rows`] where minibatches have no row, and
-    /// [`Error::NoMemory`].
+    /// [`Error::Unlike`] where the networks have other sizes, [`Error::Rows`] where minibatches have no row,
+    /// [`Error::Constant`] for a discount or a constant of Adam out of its range, and [`Error::NoMemory`].
     pub fn from_networks(
         online: Mlp,
         target: Mlp,
@@ -174,6 +179,7 @@ impl DenseDqn {
         adam: AdamOptions,
     ) -> Result<Self, Error> {
         let sizes = DqnSizes::of(&online, &target, batch)?;
+        check_constants(gamma, &adam)?;
         online.check_memory(batch)?;
         Ok(Self {
             target_activations: target.activations(batch),

@@ -80,18 +80,8 @@ impl ReplayBuffer {
         terminated: bool,
         truncated: bool,
     ) -> PyResult<()> {
-        let before = self::observation("observation", observation, self.widths)?;
-        let after = self::observation("next_observation", next_observation, self.widths)?;
-        let action = Action::new(action, self.widths.action)?;
-        let transition = Transition {
-            observation: before.as_slice()?,
-            next_observation: after.as_slice()?,
-            action: action.values()?,
-            reward,
-            terminated,
-            truncated,
-        };
-        self.ring.push(transition).map_err(refused)
+        let given = Given::new(self.widths, observation, next_observation, action)?;
+        self.ring.push(given.transition(reward, terminated, truncated)?).map_err(refused)
     }
 
     /// Draw transitions; into `out`, if it is given, without taking memory.
@@ -168,15 +158,42 @@ impl ReplayBuffer {
     }
 }
 
-/// An argument as one observation.
-fn observation<'py>(
-    name: &str,
-    value: &Bound<'py, PyAny>,
-    widths: Widths,
-) -> PyResult<PyReadonlyArrayDyn<'py, f32>> {
-    let array = read(name, value)?;
-    check_shape(name, &array, &[widths.observation])?;
-    Ok(array)
+/// The arrays of a transition, as `push` was given them.
+struct Given<'py> {
+    observation: PyReadonlyArrayDyn<'py, f32>,
+    next_observation: PyReadonlyArrayDyn<'py, f32>,
+    action: Action<'py>,
+}
+
+impl<'py> Given<'py> {
+    fn new(
+        widths: Widths,
+        observation: &Bound<'py, PyAny>,
+        next_observation: &Bound<'py, PyAny>,
+        action: &Bound<'py, PyAny>,
+    ) -> PyResult<Self> {
+        let of_width = |name: &str, value: &Bound<'py, PyAny>| {
+            let array = read(name, value)?;
+            check_shape(name, &array, &[widths.observation])?;
+            PyResult::Ok(array)
+        };
+        Ok(Self {
+            observation: of_width("observation", observation)?,
+            next_observation: of_width("next_observation", next_observation)?,
+            action: Action::new(action, widths.action)?,
+        })
+    }
+
+    fn transition(&self, reward: f32, terminated: bool, truncated: bool) -> PyResult<Transition<'_, f32>> {
+        Ok(Transition {
+            observation: self.observation.as_slice()?,
+            next_observation: self.next_observation.as_slice()?,
+            action: self.action.values()?,
+            reward,
+            terminated,
+            truncated,
+        })
+    }
 }
 
 /// An action as it was given.

@@ -365,8 +365,8 @@ impl Acting {
             Ok(DensePpo::new(actor, critic, 1, 2, PpoLossOptions::default(), AdamOptions::default())?)
         };
         Ok(Self::Ppo(Box::new(Both {
-            deterministic: PpoPolicy::deterministic(networks()?),
-            stochastic: PpoPolicy::stochastic(networks()?, seed),
+            deterministic: PpoPolicy::deterministic(networks()?)?,
+            stochastic: PpoPolicy::deterministic(networks()?)?.stochastic(seed),
         })))
     }
 
@@ -382,8 +382,8 @@ impl Acting {
             Ok(DenseSac::new(networks, cleanrl::action_range(space), 1, SacLossOptions::default())?)
         };
         Ok(Self::Sac(Box::new(Both {
-            deterministic: SacPolicy::deterministic(networks()?),
-            stochastic: SacPolicy::stochastic(networks()?, seed),
+            deterministic: SacPolicy::deterministic(networks()?)?,
+            stochastic: SacPolicy::deterministic(networks()?)?.stochastic(seed),
         })))
     }
 }

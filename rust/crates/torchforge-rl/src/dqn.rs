@@ -170,8 +170,9 @@ where
     ) -> Result<Self, TrainingError> {
         options.validate()?;
         same_batch(network.batch(), options.batch)?;
+        let DqnOptions { buffer_capacity, steps, batch, .. } = options;
         let experience =
-            Experience::with_memory(environment, options.buffer_capacity, options.batch, seed, |sizes| {
+            Experience::with_memory(environment, buffer_capacity, steps, batch, seed, |sizes| {
                 options.memory(&mut network, sizes)
             })?;
         let outputs = network.q_values(experience.observation())?.len();

@@ -116,9 +116,11 @@ impl<Q: DqnUpdate> DqnPolicy<Q> {
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Option`] where `epsilon` is no probability.
+    /// [`TrainingError::Option`] where `epsilon` is no probability, and [`TrainingError::NotFinite`] for a network that
+    /// diverged.
     pub fn new(network: Q, epsilon: f64, seed: u64) -> Result<Self, TrainingError> {
         within("epsilon", epsilon, 0.0..=1.0, "a number from 0 to 1")?;
+        not_diverged(network.first_not_finite())?;
         Ok(Self { network, epsilon, random: Stream::Exploration.of(seed), action: 0 })
     }
 }
@@ -148,13 +150,18 @@ pub struct PpoPolicy<P> {
 
 impl<P: CategoricalPolicy> PpoPolicy<P> {
     /// The most probable action, always.
-    pub fn deterministic(networks: P) -> Self {
-        Self { networks, random: None, action: 0 }
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::NotFinite`] for networks that diverged.
+    pub fn deterministic(networks: P) -> Result<Self, TrainingError> {
+        not_diverged(networks.first_not_finite())?;
+        Ok(Self { networks, random: None, action: 0 })
     }
 
-    /// Actions as probable as in training; the random numbers come of `seed`.
-    pub fn stochastic(networks: P, seed: u64) -> Self {
-        Self { networks, random: Some(Stream::Exploration.of(seed)), action: 0 }
+    /// The same policy with actions as probable as in training; the random numbers come of `seed`.
+    pub fn stochastic(self, seed: u64) -> Self {
+        Self { random: Some(Stream::Exploration.of(seed)), ..self }
     }
 }
 
@@ -189,13 +196,15 @@ impl<P: NormalPolicy> NormalPpoPolicy<P> {
     ///
     /// # Errors
     ///
-    /// [`TrainingError::Outputs`] where the networks' actions are others.
+    /// [`TrainingError::Outputs`] where the networks' actions are others, and [`TrainingError::NotFinite`] where they
+    /// diverged.
     pub fn deterministic(
         networks: P,
         actions: Continuous,
         statistics: Option<ObservationStatistics>,
     ) -> Result<Self, TrainingError> {
         networks.check_outputs(&actions)?;
+        not_diverged(networks.first_not_finite())?;
         let action = vec![0.0; actions.width()];
         Ok(Self { networks, actions, statistics, random: None, observation: Vec::new(), action })
     }
@@ -237,18 +246,19 @@ pub struct SacPolicy<S> {
 
 impl<S: SacUpdate> SacPolicy<S> {
     /// The middle of the policy, always: the squashed mean.
-    pub fn deterministic(networks: S) -> Self {
-        Self::new(networks, None)
-    }
-
-    /// Actions drawn as in training; the random numbers come of `seed`.
-    pub fn stochastic(networks: S, seed: u64) -> Self {
-        Self::new(networks, Some(Stream::Exploration.of(seed)))
-    }
-
-    fn new(networks: S, random: Option<Pcg64>) -> Self {
+    ///
+    /// # Errors
+    ///
+    /// [`TrainingError::NotFinite`] for networks that diverged.
+    pub fn deterministic(networks: S) -> Result<Self, TrainingError> {
+        not_diverged(networks.first_not_finite())?;
         let len = networks.action_len();
-        Self { networks, random, noise: vec![0.0; len], action: vec![0.0; len] }
+        Ok(Self { networks, random: None, noise: vec![0.0; len], action: vec![0.0; len] })
+    }
+
+    /// The same policy with actions drawn as in training; the random numbers come of `seed`.
+    pub fn stochastic(self, seed: u64) -> Self {
+        Self { random: Some(Stream::Exploration.of(seed)), ..self }
     }
 }
 
@@ -265,10 +275,15 @@ impl<S: SacUpdate> Policy for SacPolicy<S> {
     }
 }
 
+/// An error where a tensor is not finite. A ReLU hides one, so values alone do not show it.
+fn not_diverged(found: Option<String>) -> Result<(), TrainingError> {
+    found.map_or(Ok(()), |name| Err(TrainingError::NotFinite { what: format!("tensor {name}") }))
+}
+
 /// An error where networks that learn no more give what is no number.
-fn check_finite(what: &'static str, values: &[f32]) -> Result<(), TrainingError> {
+fn check_finite(what: &str, values: &[f32]) -> Result<(), TrainingError> {
     if values.iter().all(|value| value.is_finite()) {
         return Ok(());
     }
-    Err(TrainingError::NotFinite { what })
+    Err(TrainingError::NotFinite { what: what.into() })
 }

@@ -30,26 +30,29 @@ impl<E: Environment> Experience<E>
 where
     Value<E>: Copy + Default,
 {
-    /// Takes all memory, drawn uniformly, and begins the first episode: the environment is reset with `seed`.
+    /// Takes all memory of a training of `steps`, drawn uniformly, and begins the first episode: the environment is reset
+    /// with `seed`.
     pub(crate) fn new(
         environment: E,
         capacity: usize,
+        steps: u64,
         batch: usize,
         seed: u64,
     ) -> Result<Self, TrainingError> {
-        Self::with_memory(environment, capacity, batch, seed, Memory::uniform)
+        Self::with_memory(environment, capacity, steps, batch, seed, Memory::uniform)
     }
 
     /// The same with the memory that `memory` makes.
     pub(crate) fn with_memory(
         mut environment: E,
         capacity: usize,
+        steps: u64,
         batch: usize,
         seed: u64,
         memory: impl FnOnce(Sizes) -> Result<Memory<Value<E>>, TrainingError>,
     ) -> Result<Self, TrainingError> {
         let (observation, action) = (environment.observation_len(), environment.action_space().width());
-        let sizes = Sizes { capacity, batch, observation, action };
+        let sizes = Sizes { capacity, steps, batch, observation, action };
         let mut observation = vec![0.0; observation];
         environment.reset(Some(seed), &mut observation)?;
         Ok(Self {

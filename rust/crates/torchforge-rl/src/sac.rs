@@ -99,8 +99,9 @@ where
             let values = values.and_then(|rounds| rounds.checked_mul(options.batch)?.checked_mul(action_len));
             zeros(values.unwrap_or(usize::MAX), "the noise of the policy's updates")
         };
+        let SacOptions { buffer_capacity, steps, batch, .. } = options;
         Ok(Self {
-            experience: Experience::new(environment, options.buffer_capacity, options.batch, seed)?,
+            experience: Experience::new(environment, buffer_capacity, steps, batch, seed)?,
             exploration: Stream::Exploration.of(seed),
             noise: Stream::Noise.of(seed),
             action_noise: vec![0.0; action_len],

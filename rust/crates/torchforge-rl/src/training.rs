@@ -82,11 +82,11 @@ pub enum TrainingError {
         /// Gradient steps taken until it was noticed.
         gradient_steps: u64,
     },
-    /// Networks that only act gave a value that is infinite or not a number.
+    /// Networks that only act hold, or gave, a value that is infinite or not a number.
     #[error("{what} of the networks is infinite or not a number: what they were learnt with diverged")]
     NotFinite {
-        /// What they gave.
-        what: &'static str,
+        /// The tensor's name, or what they gave.
+        what: String,
     },
     /// An episode does not end.
     #[error("an episode has {steps} steps and no end: wrap the environment in a TimeLimit")]

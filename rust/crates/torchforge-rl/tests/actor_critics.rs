@@ -196,6 +196,22 @@ fn train_sac(seed: u64) -> (Vec<Episode>, Vec<u8>) {
 }
 
 #[test]
+fn sac_learns_the_same_where_its_options_foresaw_fewer_steps() {
+    let trained = |steps| {
+        let options = SacOptions { steps, ..SAC };
+        let mut agent = Sac::cleanrl_with(TimeLimit::new(Pendulum::new(), 200), options, 1).unwrap();
+        while agent.environment_steps() < 320 {
+            agent.step().unwrap();
+        }
+        assert_eq!(agent.buffer_capacity(), SAC.buffer_capacity);
+        let mut tensors = TensorWriter::new();
+        agent.networks().write("", &mut tensors);
+        tensors.into_bytes()
+    };
+    assert!(trained(40) == trained(SAC.steps));
+}
+
+#[test]
 fn sac_gives_the_same_bytes_for_a_seed_and_another_seed_others() {
     let (episodes, weights) = train_sac(1);
     assert_eq!(episodes.iter().map(|episode| episode.step).collect::<Vec<_>>(), [199, 399, 599]);

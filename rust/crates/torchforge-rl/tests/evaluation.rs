@@ -132,8 +132,8 @@ impl CategoricalPolicy for Likely {
 
 #[test]
 fn ppo_takes_the_likeliest_action_or_draws_as_in_training() {
-    assert!(close(shares(&mut PpoPolicy::deterministic(Likely)), [0.0, 1.0, 0.0]));
-    assert!(close(shares(&mut PpoPolicy::stochastic(Likely, 1)), [0.2, 0.5, 0.3]));
+    assert!(close(shares(&mut PpoPolicy::deterministic(Likely).unwrap()), [0.0, 1.0, 0.0]));
+    assert!(close(shares(&mut PpoPolicy::deterministic(Likely).unwrap().stochastic(1)), [0.2, 0.5, 0.3]));
 }
 
 /// Acts as its noise says, around a torque of one.
@@ -169,14 +169,15 @@ fn sac_takes_its_policys_middle_or_draws_as_in_training() {
     let drawn = |policy: &mut SacPolicy<Noisy>| -> Vec<f32> {
         (0..1_000).map(|_| policy.act(&[0.0; 3]).unwrap()[0]).collect()
     };
-    assert_eq!(drawn(&mut SacPolicy::deterministic(Noisy)), [1.0; 1_000]);
-    let actions = drawn(&mut SacPolicy::stochastic(Noisy, 1));
+    let middle = || SacPolicy::deterministic(Noisy).unwrap();
+    assert_eq!(drawn(&mut middle()), [1.0; 1_000]);
+    let actions = drawn(&mut middle().stochastic(1));
     assert!((actions.iter().sum::<f32>() / 1_000.0 - 1.0).abs() < 0.13);
-    assert_eq!(actions, drawn(&mut SacPolicy::stochastic(Noisy, 1)));
-    assert_ne!(actions, drawn(&mut SacPolicy::stochastic(Noisy, 2)));
+    assert_eq!(actions, drawn(&mut middle().stochastic(1)));
+    assert_ne!(actions, drawn(&mut middle().stochastic(2)));
 
     let mut pendulum = TimeLimit::new(Pendulum::new(), 11);
-    let played = evaluate(&mut pendulum, &mut SacPolicy::deterministic(Noisy), 2, 5).unwrap();
+    let played = evaluate(&mut pendulum, &mut middle(), 2, 5).unwrap();
     assert_eq!(
         played.iter().map(|episode| (episode.step, episode.length)).collect::<Vec<_>>(),
         [(10, 11), (21, 11)]

@@ -3,12 +3,12 @@
 use torchforge_data::PriorityOptions;
 use torchforge_env::{AutoresetMode, CartPole, Environment, Pendulum, TimeLimit, VectorEnv};
 use torchforge_nn::{
-    Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, DqnUpdate, Mlp, PpoLossOptions, SacLossOptions,
-    TensorReader, TensorWriter,
+    Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, DqnUpdate, Mlp, NetworkState, NormalPpo, Numbers,
+    PpoLossOptions, SacLossOptions, TensorReader, TensorWriter,
 };
 use torchforge_rl::{
-    Dqn, DqnOptions, DqnPolicy, DqnPriorities, GaeOptions, Policy, Ppo, PpoOptions, Sac, SacOptions, Stream,
-    TrainingError, cleanrl, evaluate,
+    Dqn, DqnOptions, DqnPolicy, DqnPriorities, GaeOptions, NormalPpoPolicy, Policy, Ppo, PpoOptions,
+    PpoPolicy, Sac, SacOptions, SacPolicy, Stream, TrainingError, cleanrl, evaluate,
 };
 
 fn cart_pole() -> TimeLimit<CartPole> {
@@ -295,7 +295,99 @@ fn a_policy_refuses_an_epsilon_that_is_no_probability_and_networks_that_give_no_
     }
     let mut policy = DqnPolicy::new(network(), 0.0, 1).unwrap();
     let error = policy.act(&[f32::NAN; 4]).unwrap_err();
-    assert_eq!(error, TrainingError::NotFinite { what: "a value" });
+    assert_eq!(error, TrainingError::NotFinite { what: "a value".into() });
+}
+
+/// Networks one of whose parameters is no number, which stands in the first layer and so behind a ReLU.
+fn spoil(networks: &mut impl NetworkState) {
+    let mut spoilt = false;
+    let spoil_first = &mut |_: &str, numbers: Numbers<'_>| {
+        if let (false, Numbers::F32(values)) = (spoilt, numbers) {
+            values[0] = f32::NAN;
+            spoilt = true;
+        }
+    };
+    networks.visit_state(spoil_first).unwrap();
+}
+
+#[test]
+fn networks_that_diverged_play_no_episode_and_name_the_tensor() {
+    let told = |error: Option<TrainingError>| error.map_or("accepted".into(), |error| error.to_string());
+    let diverged = |name| {
+        format!(
+            "tensor {name} of the networks is infinite or not a number: what they were learnt with diverged"
+        )
+    };
+    let (adam, loss) = (AdamOptions::default(), PpoLossOptions::default());
+
+    let network = cleanrl::dqn_network(4, 2, 1).unwrap();
+    let mut dqn = DenseDqn::from_networks(network.clone(), network, 1, 0.99, adam).unwrap();
+    spoil(&mut dqn);
+    assert_eq!(told(DqnPolicy::new(dqn, 0.0, 1).err()), diverged("0.weight"));
+
+    let [actor, critic] = cleanrl::ppo_networks(4, 2, 1).unwrap();
+    let mut ppo = DensePpo::new(actor, critic, 1, 2, loss, adam).unwrap();
+    spoil(&mut ppo);
+    assert_eq!(told(PpoPolicy::deterministic(ppo).err()), diverged("actor.0.weight"));
+
+    let actions = Pendulum::new().action_space().clone();
+    let [actor, critic] = cleanrl::ppo_networks(3, 1, 1).unwrap();
+    let mut ppo = NormalPpo::with_log_deviations(actor, &[0.0], critic, 1, 2, loss, adam).unwrap();
+    spoil(&mut ppo);
+    let policy = NormalPpoPolicy::deterministic(ppo, actions.clone(), None);
+    assert_eq!(told(policy.err()), diverged("actor_mean.0.weight"));
+
+    let networks = cleanrl::sac_networks(3, 1, 1).unwrap();
+    let range = cleanrl::action_range(&actions);
+    let mut sac = DenseSac::new(networks, range, 1, SacLossOptions::default()).unwrap();
+    spoil(&mut sac);
+    assert_eq!(told(SacPolicy::deterministic(sac).err()), diverged("actor.fc1.weight"));
+}
+
+#[test]
+fn a_constant_of_an_update_that_is_out_of_its_range_is_named_when_the_network_is_made() {
+    let of = AdamOptions::default();
+    let dqn = |gamma, adam| {
+        let network = cleanrl::dqn_network(4, 2, 1).unwrap();
+        DenseDqn::from_networks(network.clone(), network, 1, gamma, adam).err().unwrap().to_string()
+    };
+    for gamma in [1.5, -0.1, f64::NAN] {
+        assert_eq!(dqn(gamma, of), format!("gamma is {gamma} and must be a number from 0 to 1"));
+    }
+    let rate = AdamOptions { learning_rate: -1e-3, ..of };
+    for (adam, told) in [
+        (rate, "the learning rate is -0.001 and must be zero or a positive number"),
+        (
+            AdamOptions { learning_rate: f64::NAN, ..of },
+            "the learning rate is NaN and must be zero or a positive number",
+        ),
+        (AdamOptions { beta1: 1.0, ..of }, "beta1 is 1 and must be a number from 0 to less than 1"),
+        (AdamOptions { beta2: -0.5, ..of }, "beta2 is -0.5 and must be a number from 0 to less than 1"),
+        (AdamOptions { epsilon: 0.0, ..of }, "Adam's epsilon is 0 and must be a positive number"),
+    ] {
+        assert_eq!(dqn(0.99, adam), told);
+    }
+
+    let networks = || cleanrl::sac_networks(3, 1, 1).unwrap();
+    let range = || cleanrl::action_range(Pendulum::new().action_space());
+    let sac = SacLossOptions::default();
+    for loss in [SacLossOptions { policy_adam: rate, ..sac }, SacLossOptions { critic_adam: rate, ..sac }] {
+        let error = DenseSac::new(networks(), range(), 1, loss).err().unwrap();
+        assert!(error.to_string().starts_with("the learning rate is -0.001"), "{error}");
+    }
+
+    let loss = PpoLossOptions::default();
+    for (loss, adam, what) in [
+        (loss, rate, "the learning rate is -0.001"),
+        (PpoLossOptions { clip: 0.0, ..loss }, of, "the clip is 0"),
+        (PpoLossOptions { entropy_weight: f64::NAN, ..loss }, of, "the entropy's weight is NaN"),
+        (PpoLossOptions { value_weight: -0.5, ..loss }, of, "the value's weight is -0.5"),
+        (PpoLossOptions { largest_gradient_norm: 0.0, ..loss }, of, "the largest gradient norm is 0"),
+    ] {
+        let [actor, critic] = cleanrl::ppo_networks(4, 2, 1).unwrap();
+        let error = DensePpo::new(actor, critic, 1, 2, loss, adam).err().unwrap();
+        assert!(error.to_string().starts_with(what), "{error}");
+    }
 }
 
 #[test]

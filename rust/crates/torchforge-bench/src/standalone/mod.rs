@@ -24,7 +24,7 @@ use torchforge_rl::{
 
 use crate::arguments::kernels;
 use crate::environment::{any, continuous, discrete};
-use crate::metrics::{Metric, MetricsFile};
+use crate::metrics::{Metric, Metrics};
 use crate::protocol::print_line;
 use crate::table::{grouped, mebibytes, table};
 use crate::training::{self, Agent, Made, failed};
@@ -144,7 +144,8 @@ impl Course<'_> {
             load_checkpoint(path, &training, &mut run).map_err(work)?;
         }
         self.try_outputs()?;
-        let mut metrics = self.asked.metrics.as_deref().map(MetricsFile::create).transpose()?;
+        let Standalone { metrics, tensorboard, .. } = self.asked;
+        let mut metrics = Metrics::create(metrics.as_deref(), tensorboard.as_deref())?;
         let begun = run.agent.environment_steps();
         let next_after = |step: u64| (step / every + 1).saturating_mul(every);
         let mut due = if self.asked.checkpoint.is_some() { next_after(begun) } else { u64::MAX };
@@ -154,10 +155,10 @@ impl Course<'_> {
         while run.agent.environment_steps() < steps {
             match &mut metrics {
                 None => run.agent.advance(&mut run.episodes).map_err(failed)?,
-                Some(file) => {
-                    let observe = &mut |metrics: &[Metric<'_>]| file.add(metrics);
+                Some(metrics) => {
+                    let observe = &mut |found: &[Metric]| metrics.add(found);
                     run.agent.advance_observed(&mut run.episodes, observe).map_err(failed)?;
-                    file.check()?;
+                    metrics.check()?;
                 }
             }
             let done = run.agent.environment_steps();
@@ -172,7 +173,7 @@ impl Course<'_> {
         }
         let seconds = started.elapsed().as_secs_f64();
 
-        let written = metrics.map_or(Ok(()), MetricsFile::finish).and(self.write(&run, trace));
+        let written = metrics.map_or(Ok(()), Metrics::finish).and(self.write(&run, trace));
         // Whatever became of the files, what was learnt is told.
         self.print(&run, begun, seconds)?;
         written

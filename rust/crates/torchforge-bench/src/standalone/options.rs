@@ -73,6 +73,8 @@ pub struct Standalone {
     pub output: Option<PathBuf>,
     /// The file of figures that the training writes while it learns; none without it.
     pub metrics: Option<PathBuf>,
+    /// The folder that it adds a file of the same figures for TensorBoard to; none without it.
+    pub tensorboard: Option<PathBuf>,
     /// The file that the training's state is written to on the way.
     pub checkpoint: Option<PathBuf>,
     /// Environment steps from one checkpoint to the next; a tenth of all when absent.
@@ -94,6 +96,7 @@ impl Standalone {
             threads: None,
             output: None,
             metrics: None,
+            tensorboard: None,
             checkpoint: None,
             checkpoint_every: None,
             resume: None,
@@ -113,6 +116,7 @@ impl Standalone {
                 Long("threads") => asked.threads = Some(threads(&mut parser)?),
                 Long("output") => asked.output = Some(parser.value().map_err(usage)?.into()),
                 Long("metrics") => asked.metrics = Some(parser.value().map_err(usage)?.into()),
+                Long("tensorboard") => asked.tensorboard = Some(parser.value().map_err(usage)?.into()),
                 Long("checkpoint") => asked.checkpoint = Some(parser.value().map_err(usage)?.into()),
                 Long("checkpoint-every") => asked.checkpoint_every = Some(parsed(&mut parser)?),
                 Long("resume") => asked.resume = Some(parser.value().map_err(usage)?.into()),

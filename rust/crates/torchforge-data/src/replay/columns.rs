@@ -16,8 +16,20 @@ pub struct Columns<A> {
 }
 
 impl<A: Copy + Default> Columns<A> {
-    /// Room for so many rows; `what` names their number in an error.
+    /// So many rows; `what` names their number in an error.
     pub fn zeroed(
+        rows: usize,
+        what: &'static str,
+        observation_len: usize,
+        action_len: usize,
+    ) -> Result<Self, Error> {
+        let mut columns = Self::with_room(rows, what, observation_len, action_len)?;
+        columns.touch(rows);
+        Ok(columns)
+    }
+
+    /// No row, and room for so many.
+    pub fn with_room(
         rows: usize,
         what: &'static str,
         observation_len: usize,
@@ -37,20 +49,34 @@ impl<A: Copy + Default> Columns<A> {
         };
         let (values, action_values) = (total(observation_len)?, total(action_len)?);
         let too_large = Error::TooLarge { rows, values: observation_len.max(action_len) };
-        // All memory first: none is touched where not all of it can be had.
-        let (observations, next_observations) = (room(values, too_large)?, room(values, too_large)?);
-        let (actions, rewards) = (room(action_values, too_large)?, room(rows, too_large)?);
-        let (terminations, truncations) = (room(rows, too_large)?, room(rows, too_large)?);
         Ok(Self {
             observation_len,
             action_len,
-            observations: touched(observations, values),
-            next_observations: touched(next_observations, values),
-            actions: touched(actions, action_values),
-            rewards: touched(rewards, rows),
-            terminations: touched(terminations, rows),
-            truncations: touched(truncations, rows),
+            observations: room(values, too_large)?,
+            next_observations: room(values, too_large)?,
+            actions: room(action_values, too_large)?,
+            rewards: room(rows, too_large)?,
+            terminations: room(rows, too_large)?,
+            truncations: room(rows, too_large)?,
         })
+    }
+
+    /// Has at least so many rows from now on.
+    #[inline]
+    pub fn touch(&mut self, rows: usize) {
+        if rows > self.rewards.len() {
+            self.touch_more(rows);
+        }
+    }
+
+    #[cold]
+    fn touch_more(&mut self, rows: usize) {
+        touch(&mut self.observations, rows * self.observation_len);
+        touch(&mut self.next_observations, rows * self.observation_len);
+        touch(&mut self.actions, rows * self.action_len);
+        touch(&mut self.rewards, rows);
+        touch(&mut self.terminations, rows);
+        touch(&mut self.truncations, rows);
     }
 
     /// The first `len` rows, borrowed.
@@ -94,9 +120,14 @@ pub fn room<T>(len: usize, error: Error) -> Result<Vec<T>, Error> {
     Ok(values)
 }
 
-/// The list filled with so many values, written one by one: `vec![0.0; n]` would leave the pages to be mapped by the
-/// first pushes.
+/// The list filled with so many values.
 pub fn touched<T: Copy + Default>(mut values: Vec<T>, len: usize) -> Vec<T> {
-    values.extend(std::iter::repeat_n(T::default(), len).map(std::hint::black_box));
+    touch(&mut values, len);
     values
+}
+
+/// Makes a list of so many values longer, written one by one: `vec![0.0; n]` would leave the pages to be mapped by the
+/// first pushes.
+fn touch<T: Copy + Default>(values: &mut Vec<T>, len: usize) {
+    values.extend(std::iter::repeat_n(T::default(), len - values.len()).map(std::hint::black_box));
 }

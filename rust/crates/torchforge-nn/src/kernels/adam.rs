@@ -1,6 +1,8 @@
 //! Adam, as `torch.optim.Adam` computes it.
 
+use crate::Error;
 use crate::buffer::Buffer;
+use crate::error::check_constant;
 use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
 use crate::state::{Numbers, Visit};
 
@@ -20,6 +22,17 @@ pub struct AdamOptions {
 impl Default for AdamOptions {
     fn default() -> Self {
         Self { learning_rate: 2.5e-4, beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+    }
+}
+
+impl AdamOptions {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        const DECAY: &str = "a number from 0 to less than 1";
+        let most = f64::from(f32::MAX);
+        check_constant("the learning rate", self.learning_rate, 0.0..=most, "zero or a positive number")?;
+        check_constant("beta1", self.beta1, 0.0..1.0, DECAY)?;
+        check_constant("beta2", self.beta2, 0.0..1.0, DECAY)?;
+        check_constant("Adam's epsilon", self.epsilon, f64::MIN_POSITIVE..=most, "a positive number")
     }
 }
 

@@ -24,7 +24,7 @@ impl DensePpo {
     /// # Errors
     ///
     /// [`Error::Len`] where actor and critic do not fit each other, [`Error::Rows`] for minibatches of fewer than two rows or
-    /// evaluations of none, and [`Error::NoMemory`].
+    /// evaluations of none, [`Error::Constant`] for an option out of its range, and [`Error::NoMemory`].
     pub fn new(
         actor: Mlp,
         critic: Mlp,

@@ -46,6 +46,8 @@ impl<H> DensePpo<H> {
         options: PpoLossOptions,
         adam: AdamOptions,
     ) -> Result<Self, Error> {
+        options.check()?;
+        adam.check()?;
         let PpoSizes { rows, batch, .. } = sizes;
         for network in [&actor, &critic] {
             network.check_memory(batch.max(rows))?;

@@ -16,6 +16,7 @@ pub(crate) use sizes::PpoSizes;
 pub(crate) use surrogate::clip_coefficient;
 
 use crate::Error;
+use crate::error::check_constant;
 
 /// Steps to learn from, borrowed. Row `i` of every field belongs to the same step. Actions consist of `V`s.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +62,17 @@ impl Default for PpoLossOptions {
             normalise_advantages: true,
             clip_values: true,
         }
+    }
+}
+
+impl PpoLossOptions {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        const POSITIVE: &str = "a positive number";
+        let (least, most) = (f64::MIN_POSITIVE, f64::from(f32::MAX));
+        check_constant("the clip", self.clip, least..=most, POSITIVE)?;
+        check_constant("the entropy's weight", self.entropy_weight, -most..=most, "a number")?;
+        check_constant("the value's weight", self.value_weight, 0.0..=most, "zero or a positive number")?;
+        check_constant("the largest gradient norm", self.largest_gradient_norm, least..=most, POSITIVE)
     }
 }
 

@@ -44,7 +44,7 @@ impl NormalPpo {
     /// # Errors
     ///
     /// [`Error::Len`] where actor, logarithms and critic do not fit each other, [`Error::Rows`] for minibatches of fewer than
-    /// two rows or evaluations of none, and [`Error::NoMemory`].
+    /// two rows or evaluations of none, [`Error::Constant`] for an option out of its range, and [`Error::NoMemory`].
     pub fn with_log_deviations(
         actor: Mlp,
         log_deviations: &[f32],

@@ -45,7 +45,7 @@ impl DenseSac {
     /// # Errors
     ///
     /// [`Error::Len`] or [`Error::Unlike`] where networks and range do not fit each other, [`Error::Rows`] where minibatches
-    /// have no row, and [`Error::NoMemory`].
+    /// have no row, [`Error::Constant`] for an option out of its range, and [`Error::NoMemory`].
     pub fn new(
         networks: SacNetworks,
         range: ActionRange,

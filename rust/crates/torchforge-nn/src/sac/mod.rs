@@ -76,6 +76,8 @@ impl SacLossOptions {
     pub(crate) fn check(&self) -> Result<(), Error> {
         check_constant("gamma", self.gamma, 0.0..=1.0, "a number from 0 to 1")?;
         check_constant("tau", self.tau, f64::MIN_POSITIVE..=1.0, "more than 0 and at most 1")?;
+        self.policy_adam.check()?;
+        self.critic_adam.check()?;
         match self.temperature {
             Temperature::Learnt => Ok(()),
             Temperature::Fixed(alpha) => {

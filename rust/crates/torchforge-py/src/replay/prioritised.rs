@@ -2,10 +2,10 @@
 
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use torchforge_data::{NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp, Transition};
+use torchforge_data::{NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp};
 use torchforge_env::Pcg64;
 
-use super::{Action, Minibatch, Widths, count, refused, seed_of};
+use super::{Given, Minibatch, Widths, count, refused, seed_of};
 use crate::DETACH_VALUES;
 use crate::arrays::{check_shape, read};
 
@@ -71,18 +71,8 @@ impl PrioritisedReplayBuffer {
         terminated: bool,
         truncated: bool,
     ) -> PyResult<()> {
-        let before = super::observation("observation", observation, self.widths)?;
-        let after = super::observation("next_observation", next_observation, self.widths)?;
-        let action = Action::new(action, self.widths.action)?;
-        let transition = Transition {
-            observation: before.as_slice()?,
-            next_observation: after.as_slice()?,
-            action: action.values()?,
-            reward,
-            terminated,
-            truncated,
-        };
-        self.ring.push(transition).map_err(refused)
+        let given = Given::new(self.widths, observation, next_observation, action)?;
+        self.ring.push(given.transition(reward, terminated, truncated)?).map_err(refused)
     }
 
     /// Draw transitions, one from each of `batch_size` equal parts of the sum of all priorities.

@@ -44,6 +44,8 @@ impl Beta {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sizes {
     pub(crate) capacity: usize,
+    /// Environment steps of the whole training, each of which pushes a transition.
+    pub(crate) steps: u64,
     pub(crate) batch: usize,
     pub(crate) observation: usize,
     pub(crate) action: usize,
@@ -51,7 +53,8 @@ pub(crate) struct Sizes {
 
 impl<A: Copy + Default> Memory<A> {
     pub(crate) fn uniform(of: Sizes) -> Result<Self, TrainingError> {
-        let replay = ReplayBuffer::new(of.capacity, of.observation, of.action)?;
+        let pushes = usize::try_from(of.steps).unwrap_or(usize::MAX);
+        let replay = ReplayBuffer::for_pushes(of.capacity, pushes, of.observation, of.action)?;
         Ok(Self::Uniform(replay, Batch::new(of.batch, of.observation, of.action)?))
     }
 

@@ -38,6 +38,8 @@ impl PpoBackend for BurnPpo {
         options: PpoLossOptions,
         adam: AdamOptions,
     ) -> Result<Self, Error> {
+        options.check()?;
+        adam.check()?;
         let device = Device::flex();
         Ok(Self {
             sizes: PpoSizes::of(actor, critic, rows, batch)?,

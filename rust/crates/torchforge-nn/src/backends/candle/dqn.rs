@@ -6,7 +6,7 @@ use super::network::{Learner, Network};
 use super::rows;
 use crate::backends::{DqnBackend, no_state};
 use crate::debug::debug_sizes;
-use crate::dqn::{DqnSizes, largest_difference};
+use crate::dqn::{DqnSizes, check_constants, largest_difference};
 use crate::{Activation, AdamOptions, DqnUpdate, Error, Minibatch, Mlp, NetworkState, Visit};
 
 /// [`DqnUpdate`] on candle's tensors and its automatic differentiation.
@@ -59,6 +59,7 @@ impl DqnBackend for CandleDqn {
         adam: AdamOptions,
     ) -> Result<Self, Error> {
         let sizes = DqnSizes::of(online, target, batch)?;
+        check_constants(gamma, &adam)?;
         let layout = online.clone();
         let online = Learner::new(online, Activation::Relu, adam)?;
         let target = Network::new(target, Activation::Relu)?;

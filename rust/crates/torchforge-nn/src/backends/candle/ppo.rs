@@ -98,6 +98,8 @@ impl PpoBackend for CandlePpo {
         options: PpoLossOptions,
         adam: AdamOptions,
     ) -> std::result::Result<Self, Error> {
+        options.check()?;
+        adam.check()?;
         Ok(Self {
             sizes: PpoSizes::of(actor, critic, rows, batch)?,
             layouts: [actor.clone(), critic.clone()],
