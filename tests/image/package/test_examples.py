@@ -33,3 +33,10 @@ def test_ppo_in_pytorch_learns_in_our_environments() -> None:
     lengths = [float(each) for each in re.findall(r"mean length (.*)", said)]
     assert len(lengths) == 30
     assert lengths[-1] > 2 * lengths[0]
+
+
+def test_a_script_like_cleanrls_learns_in_our_environment() -> None:
+    said = run(str(PACKAGE / "examples" / "cleanrl_dqn.py"), "12000")
+    returns = [float(each) for each in re.findall(r"step \d+: return (\d+)", said)]
+    assert len(returns) > 5
+    assert max(returns[-3:]) > 3 * returns[0]

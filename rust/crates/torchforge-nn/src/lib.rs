@@ -67,7 +67,7 @@ pub use dqn::{DenseDqn, DqnUpdate, Minibatch, WindowedDqnUpdate, Windows};
 pub use error::Error;
 pub use kernels::{Adam, AdamOptions, fill_standard_normal};
 pub use mlp::{Activation, Mlp};
-pub use post_training::{group_advantages, token_kl, token_kl_k3};
+pub use post_training::{LogProbability, group_advantages, token_kl, token_kl_k1, token_kl_k2, token_kl_k3};
 pub use ppo::{
     Categorical, CategoricalPolicy, DensePpo, Evaluation, Normal, NormalPolicy, NormalPpo, PolicyShift,
     PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,

@@ -1,7 +1,9 @@
 //! Group advantages and token divergences against their formulas as written.
 
 use proptest::prelude::*;
-use torchforge_nn::{Error, group_advantages, token_kl, token_kl_k3};
+use torchforge_nn::{
+    Error, LogProbability, group_advantages, token_kl, token_kl_k1, token_kl_k2, token_kl_k3,
+};
 
 fn naive_advantages(rewards: &[f64], size: usize, epsilon: f64) -> Vec<f64> {
     let mut advantages = Vec::new();
@@ -55,25 +57,97 @@ proptest! {
     }
 
     #[test]
-    fn the_estimator_is_the_formula(
+    fn the_estimators_are_the_formulas(
         (sequences, pairs) in (1_usize..4, 1_usize..700)
             .prop_flat_map(|(sequences, tokens)| (Just(sequences), log_probabilities(sequences * tokens))),
     ) {
-        let policy: Vec<f32> = pairs.iter().map(|pair| pair.0 as f32 / 4.0).collect();
-        let reference: Vec<f32> = pairs.iter().map(|pair| pair.1 as f32 / 4.0).collect();
-        let mut sums = vec![f32::NAN; sequences];
-        token_kl_k3(&policy, &reference, &mut sums).unwrap();
-        let tokens = policy.len() / sequences;
-        for (sequence, sum) in sums.iter().enumerate() {
-            let of = sequence * tokens..(sequence + 1) * tokens;
-            let expected: f64 = policy[of.clone()]
-                .iter()
-                .zip(&reference[of])
-                .map(|(&p, &q)| f64::from(q) - f64::from(p))
-                .map(|difference| difference.exp() - 1.0 - difference)
-                .sum();
-            prop_assert!(near(f64::from(*sum), expected, 3e-6), "{} and not {}", sum, expected);
+        let (policy, reference): (Vec<f64>, Vec<f64>) = pairs.iter().map(|pair| (pair.0 / 4.0, pair.1 / 4.0)).unzip();
+        let single = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<_>>();
+        let (policy_f32, reference_f32) = (single(&policy), single(&reference));
+        for (of_f64, of_f32, term, tolerance_f32) in [
+            (token_kl_k1::<f64> as Estimator<f64>, token_kl_k1::<f32> as Estimator<f32>, k1 as fn(f64) -> f64, 1e-7),
+            (token_kl_k2, token_kl_k2, k2, 1e-7),
+            (token_kl_k3, token_kl_k3, k3, 3e-6),
+        ] {
+            agree(of_f64, term, &policy, &reference, sequences, 1e-12)?;
+            agree(of_f32, term, &policy_f32, &reference_f32, sequences, tolerance_f32)?;
         }
+    }
+
+    #[test]
+    fn a_sequence_has_the_bytes_that_it_has_alone(
+        tokens in 1_usize..200,
+        pairs in log_probabilities(400),
+    ) {
+        let (policy, reference): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let (policy, reference) = (&policy[..400 / tokens * tokens], &reference[..400 / tokens * tokens]);
+        for estimator in [token_kl_k1, token_kl_k2, token_kl_k3::<f64>] {
+            let mut together = vec![f64::NAN; 400 / tokens];
+            estimator(policy, reference, &mut together).unwrap();
+            for ((policy, reference), found) in policy.chunks(tokens).zip(reference.chunks(tokens)).zip(together) {
+                let mut alone = [f64::NAN];
+                estimator(policy, reference, &mut alone).unwrap();
+                prop_assert_eq!(alone[0], found);
+            }
+        }
+    }
+}
+
+type Estimator<T> = fn(&[T], &[T], &mut [T]) -> Result<(), Error>;
+
+fn k1(difference: f64) -> f64 {
+    -difference
+}
+
+fn k2(difference: f64) -> f64 {
+    difference * difference / 2.0
+}
+
+fn k3(difference: f64) -> f64 {
+    difference.exp() - 1.0 - difference
+}
+
+/// Each sequence's sum is that of the term over ln(q/p).
+fn agree<T: LogProbability>(
+    estimator: Estimator<T>,
+    term: fn(f64) -> f64,
+    policy: &[T],
+    reference: &[T],
+    sequences: usize,
+    tolerance: f64,
+) -> Result<(), TestCaseError> {
+    let mut sums = vec![policy[0]; sequences];
+    estimator(policy, reference, &mut sums).unwrap();
+    let tokens = policy.len() / sequences;
+    for (sequence, &sum) in sums.iter().enumerate() {
+        let of = sequence * tokens..(sequence + 1) * tokens;
+        let pairs = policy[of.clone()].iter().zip(&reference[of]);
+        let expected: f64 = pairs.map(|(&p, &q)| term(q.into() - p.into())).sum();
+        let sum: f64 = sum.into();
+        prop_assert!(near(sum, expected, tolerance), "{} and not {}", sum, expected);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_small_divergence_keeps_its_digits_in_double_precision() {
+    let (policy, reference) = ([-1.0_f64; 3], [-1.0 + 1e-9; 3]);
+    let mut sum = [0.0];
+    token_kl_k3(&policy, &reference, &mut sum).unwrap();
+    let difference = reference[0] - policy[0];
+    let expected = 3.0 * difference * difference * (0.5 + difference / 6.0);
+    assert!((sum[0] - expected).abs() <= 1e-15 * expected, "{} and not {expected}", sum[0]);
+}
+
+#[test]
+fn no_sequence_is_no_error_and_a_sequence_without_tokens_is_one() {
+    let none: &[f64] = &[];
+    for estimator in [token_kl_k1, token_kl_k2, token_kl_k3] {
+        estimator(none, none, &mut []).unwrap();
+        let expected = Error::Len { what: "policy", expected: 2, found: 0 };
+        assert_eq!(estimator(none, none, &mut [0.0; 2]).unwrap_err(), expected);
+        let expected = Error::Len { what: "reference", expected: 2, found: 1 };
+        assert_eq!(estimator(&[0.0; 2], &[0.0], &mut [0.0]).unwrap_err(), expected);
     }
 }
 
@@ -105,7 +179,7 @@ fn arrays_that_do_not_fit_are_named() {
         Error::Len { what: "reference", expected: 3, found: 2 }
     );
     assert_eq!(
-        token_kl_k3(&[0.0; 5], &[0.0; 5], &mut [0.0; 2]).unwrap_err(),
+        token_kl_k3(&[0.0_f32; 5], &[0.0; 5], &mut [0.0; 2]).unwrap_err(),
         Error::Len { what: "policy", expected: 4, found: 5 }
     );
 }

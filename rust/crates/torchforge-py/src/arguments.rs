@@ -3,18 +3,20 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyInt;
+use pyo3::types::{PyBool, PyInt};
 
 /// A whole number within a range. NumPy's whole numbers are some, floating-point numbers and flags are none.
 pub(crate) fn whole<T>(name: &str, value: &Bound<'_, PyAny>, range: RangeInclusive<T>) -> PyResult<T>
 where
     T: for<'a, 'py> FromPyObject<'a, 'py> + PartialOrd + Display,
 {
-    let number = value.call_method0("__index__").map_err(|_| {
-        PyTypeError::new_err(format!("{name} is {} and must be a whole number", shown(value)))
-    })?;
+    let none = || PyTypeError::new_err(format!("{name} is {} and must be a whole number", shown(value)));
+    if value.is_instance_of::<PyBool>() {
+        return Err(none());
+    }
+    let number = value.call_method0("__index__").map_err(|_| none())?;
     match number.extract::<T>().ok().filter(|number| range.contains(number)) {
         Some(number) => Ok(number),
         None => Err(PyValueError::new_err(format!(
@@ -24,6 +26,40 @@ where
             range.end()
         ))),
     }
+}
+
+/// A finite number.
+pub(crate) fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let number = match value.extract::<f64>() {
+        Ok(number) => number,
+        Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => f64::INFINITY,
+        Err(_) => {
+            return Err(PyTypeError::new_err(format!("{name} is {} and must be a number", shown(value))));
+        }
+    };
+    if number.is_finite() { Ok(number) } else { Err(infinite(name, value)) }
+}
+
+/// A finite number in single precision.
+pub(crate) fn single(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f32> {
+    let number = number(name, value)? as f32;
+    if number.is_finite() { Ok(number) } else { Err(infinite(name, value)) }
+}
+
+fn infinite(name: &str, value: &Bound<'_, PyAny>) -> PyErr {
+    PyValueError::new_err(format!("{name} is {} and must be a finite number", shown(value)))
+}
+
+/// True or False, NumPy's too.
+pub(crate) fn flag(name: &str, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    value
+        .extract()
+        .map_err(|_| PyTypeError::new_err(format!("{name} is {} and must be True or False", shown(value))))
+}
+
+/// A name.
+pub(crate) fn words(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    value.extract().map_err(|_| PyTypeError::new_err(format!("{name} is {} and must be a str", shown(value))))
 }
 
 /// The seeds of `n` environments: those that are listed, or one and its successors.

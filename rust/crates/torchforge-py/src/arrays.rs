@@ -1,10 +1,18 @@
 //! NumPy arrays as slices: their type, layout and shape are checked, and none is copied.
 
 use numpy::{
-    Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArrayMethods,
+    Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray,
+    PyUntypedArrayMethods,
 };
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+
+use crate::arguments::shown;
+
+/// DLPack's number for the memory that the CPU reads.
+const CPU: i32 = 1;
 
 /// An argument as an array of this type whose rows lie one after the other: its values are a slice.
 pub(crate) fn cast<'py, T: Element>(
@@ -14,8 +22,9 @@ pub(crate) fn cast<'py, T: Element>(
     let array = value.cast::<PyArrayDyn<T>>().map_err(|_| {
         let wanted = T::get_dtype(value.py());
         PyValueError::new_err(format!(
-            "{name} is not a NumPy array of {wanted}, and none is converted unasked, for that changes values; give \
-             numpy.asarray({name}, dtype=\"{wanted}\")"
+            "{name} is not a NumPy array of {wanted} but {}, and none is converted unasked, for that changes values; give \
+             numpy.asarray({name}, dtype=\"{wanted}\")",
+            kind(value)
         ))
     })?;
     if !array.is_c_contiguous() {
@@ -31,12 +40,63 @@ pub(crate) fn cast<'py, T: Element>(
     Ok(array.clone())
 }
 
-/// An argument that is read: its type and layout are checked, its shape is the caller's to check.
+/// What was given where another array was wanted.
+pub(crate) fn kind(value: &Bound<'_, PyAny>) -> String {
+    match value.cast::<PyUntypedArray>() {
+        Ok(array) => format!("one of {}", array.dtype()),
+        Err(_) => shown(value),
+    }
+}
+
+/// An argument that is read: an array, or a tensor of another library over whose memory NumPy has one.
+///
+/// Its type and layout are checked, its shape is the caller's to check.
+pub(crate) fn input<'py, T: Element>(
+    name: &str,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    if value.is_instance_of::<PyUntypedArray>() { cast(name, value) } else { cast(name, &lent(name, value)?) }
+}
+
+/// The array that shares a tensor's memory (DLPack); anything else as it is.
+pub(crate) fn lent<'py>(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    static FROM_DLPACK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    if value.is_instance_of::<PyUntypedArray>() || !value.hasattr("__dlpack__")? {
+        return Ok(value.clone());
+    }
+    let py = value.py();
+    let refused = |error: PyErr| {
+        let refused = PyValueError::new_err(format!(
+            "{name} is {} whose memory cannot be shared ({}); give a tensor of a type that NumPy has, on the CPU and \
+             without a gradient, such as {name}.detach().cpu()",
+            shown(value),
+            error.value(py)
+        ));
+        refused.set_cause(py, Some(error));
+        refused
+    };
+    let device = value.call_method0("__dlpack_device__").map_err(refused)?;
+    let (memory, _) = device.extract::<(i32, i32)>().map_err(refused)?;
+    if memory != CPU {
+        return Err(refused(PyValueError::new_err(format!("it lies on DLPack's device {}", shown(&device)))));
+    }
+    FROM_DLPACK.import(py, "numpy", "from_dlpack")?.call1((value,)).map_err(refused)
+}
+
+/// An argument that is read, as `input`, and borrowed: nobody writes it through NumPy's Rust side meanwhile.
 pub(crate) fn read<'py, T: Element>(
     name: &str,
     value: &Bound<'py, PyAny>,
 ) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
-    cast(name, value)?.try_readonly().map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
+    borrow(name, &input(name, value)?)
+}
+
+/// An array that is read.
+pub(crate) fn borrow<'py, T: Element>(
+    name: &str,
+    array: &Bound<'py, PyArrayDyn<T>>,
+) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
+    array.try_readonly().map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
 }
 
 /// An array that is written, of this shape.
@@ -54,6 +114,19 @@ pub(crate) fn write<'py, T: Element>(
     Ok(array)
 }
 
+/// So many objects out of a tuple, to write results into.
+pub(crate) fn several<'py, const N: usize>(
+    name: &str,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<[Bound<'py, PyAny>; N]> {
+    let tuple = value.cast::<PyTuple>().ok().filter(|tuple| tuple.len() == N);
+    let tuple = tuple.ok_or_else(|| {
+        PyTypeError::new_err(format!("{name} is {} and must be a tuple of {N} arrays", shown(value)))
+    })?;
+    let items: Vec<_> = tuple.iter().collect();
+    Ok(items.try_into().expect("as many as were counted"))
+}
+
 /// An error where an array has another shape.
 pub(crate) fn check_shape<T: Element>(
     name: &str,
@@ -64,4 +137,52 @@ pub(crate) fn check_shape<T: Element>(
         return Ok(());
     }
     Err(PyValueError::new_err(format!("{name} has shape {:?} and must have {shape:?}", array.shape())))
+}
+
+/// An error where an array holds what is no number; it names the place.
+pub(crate) fn check_numbers<T: Copy + PartialEq>(name: &str, values: &[T], shape: &[usize]) -> PyResult<()> {
+    match first_nan(values) {
+        Some(place) => {
+            Err(PyValueError::new_err(format!("{name}{} is nan and must be a number", index(place, shape))))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Where the first NaN is.
+pub(crate) fn first_nan<T: Copy + PartialEq>(values: &[T]) -> Option<usize> {
+    /// Values looked at together: without a way out between them they are compared as vectors.
+    const BLOCK: usize = 64;
+    #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+    let is_nan = |value: &T| value != value;
+    let holds_one = |block: &[T]| block.iter().fold(false, |found, value| found | is_nan(value));
+    let block = values.chunks(BLOCK).position(holds_one)?;
+    values[block * BLOCK..].iter().position(is_nan).map(|place| block * BLOCK + place)
+}
+
+/// A place in an array, as Python writes it.
+pub(crate) fn index(place: usize, shape: &[usize]) -> String {
+    let mut strides = 1;
+    let mut index: Vec<_> = Vec::new();
+    for &len in shape.iter().rev() {
+        index.push(place / strides % len);
+        strides *= len;
+    }
+    index.reverse();
+    format!("{index:?}")
+}
+
+/// A new array; NumPy's own error where there is no memory for it.
+pub(crate) fn zeros<'py, T: Element>(
+    py: Python<'py>,
+    shape: &[usize],
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    /// Fewer values than memory can lack: for these the crate's function does, which panics where it gets none.
+    const FEW: usize = 1 << 20;
+    let values = shape.iter().try_fold(1_usize, |values, &len| values.checked_mul(len));
+    if values.is_some_and(|values| values < FEW) {
+        return Ok(PyArrayDyn::zeros(py, shape, false));
+    }
+    let zeros = py.import("numpy")?.call_method1("zeros", (shape.to_vec(), T::get_dtype(py)))?;
+    Ok(zeros.cast_into()?)
 }

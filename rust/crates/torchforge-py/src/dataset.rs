@@ -14,7 +14,7 @@ use torchforge_data::{
 };
 
 use crate::arguments::{shown, whole};
-use crate::arrays::read;
+use crate::arrays::{lent, read};
 
 /// A column as Python has it: its name, NumPy's name of its type, and the shape of a row.
 type ColumnTuple = (String, String, Vec<usize>);
@@ -215,6 +215,7 @@ macro_rules! columns {
 
         impl<'py> Written<'py> {
             fn new(name: &str, value: &Bound<'py, PyAny>) -> PyResult<Self> {
+                let value = &lent(name, value)?;
                 $(if is::<$rust>(value) {
                     return Ok(Self::$variant(read(name, value)?));
                 })*

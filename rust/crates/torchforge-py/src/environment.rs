@@ -1,14 +1,13 @@
 //! One environment for Python, as Gymnasium's `Env`.
 
-use numpy::PyArray1;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use numpy::{PyArray1, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use torchforge_env::{ActionSpace as _, AnyEnvironment, Environment as _, Error, ids};
 
-use crate::arguments::whole;
-use crate::arrays::{check_shape, read};
-use crate::vector::check_numbers;
+use crate::arguments::{shown, whole, words};
+use crate::arrays::{check_numbers, check_shape, read};
 
 /// Observation, reward, terminated, truncated, and what Gymnasium calls info.
 type StepTuple<'py> = (Bound<'py, PyArray1<f32>>, f64, bool, bool, Bound<'py, PyDict>);
@@ -29,8 +28,8 @@ pub struct Environment {
 ///     TypeError, ValueError: there is no such environment here, and the message lists the names; or no such limit.
 #[pyfunction]
 #[pyo3(signature = (id, *, max_episode_steps=None))]
-pub fn make(id: &str, max_episode_steps: Option<&Bound<'_, PyAny>>) -> PyResult<Environment> {
-    let inner = named(id, limit(max_episode_steps)?)?;
+pub fn make(id: &Bound<'_, PyAny>, max_episode_steps: Option<&Bound<'_, PyAny>>) -> PyResult<Environment> {
+    let inner = named(&words("id", id)?, limit(max_episode_steps)?)?;
     let len = match &inner {
         AnyEnvironment::Discrete(environment) => environment.observation_len(),
         AnyEnvironment::Continuous(environment) => environment.observation_len(),
@@ -79,13 +78,40 @@ impl Environment {
             AnyEnvironment::Continuous(environment) => {
                 let given = read("action", action)?;
                 check_shape("action", &given, &[environment.action_space().width()])?;
-                check_numbers("action", &given)?;
+                check_numbers("action", given.as_slice()?, given.shape())?;
                 environment.step(given.as_slice()?, &mut self.observation)
             }
         }
         .map_err(error)?;
         let observation = PyArray1::from_slice(py, &self.observation);
         Ok((observation, step.reward, step.terminated, step.truncated, PyDict::new(py)))
+    }
+
+    /// The whole state as words below 2**64: all that decides, besides the actions, what follows.
+    fn snapshot(&self) -> Vec<u64> {
+        match &self.inner {
+            AnyEnvironment::Discrete(environment) => environment.snapshot(),
+            AnyEnvironment::Continuous(environment) => environment.snapshot(),
+        }
+        .expect("every environment that has a name takes down its state")
+    }
+
+    /// Take up the state that `snapshot` took down of an environment made with the same arguments.
+    ///
+    /// Raises:
+    ///     ValueError: no such environment can be in this state. Then it is as it was.
+    fn restore(&mut self, snapshot: &Bound<'_, PyAny>) -> PyResult<()> {
+        let words: Vec<u64> = snapshot.extract().map_err(|_| {
+            PyTypeError::new_err(format!(
+                "snapshot is {} and must be a list that snapshot gave",
+                shown(snapshot)
+            ))
+        })?;
+        match &mut self.inner {
+            AnyEnvironment::Discrete(environment) => environment.restore(&words),
+            AnyEnvironment::Continuous(environment) => environment.restore(&words),
+        }
+        .map_err(|reason| PyValueError::new_err(format!("snapshot is {}: {reason}", shown(snapshot))))
     }
 }
 

@@ -1,54 +1,70 @@
 //! Advantages within groups, and divergences of tokens.
 
-use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use torchforge_nn::Error;
 
 use crate::DETACH_VALUES;
-use crate::arrays::{cast, check_shape, read, write};
+use crate::arguments::number;
+use crate::arrays::{cast, check_numbers, check_shape, first_nan, kind, lent, read, write, zeros};
 
 /// Advantages within groups of answers (GRPO: Shao et al., 2024).
 ///
 /// Args:
 ///     rewards: the reward of each answer, (groups, size).
-///     epsilon: what is added to a group's standard deviation, which divides by the group's size.
+///     epsilon: what is added to a group's standard deviation, which divides by the group's size; 0 or more.
 ///     out: an array to write the advantages into, (groups, size).
 ///
-/// Each reward less its group's mean, over the deviation plus `epsilon`; 0 where that is 0. No array is copied. The bytes
+/// Each reward less its group's mean, over the deviation plus `epsilon`; 0 where that is 0. All arrays are float64 and
+/// C-contiguous, and none is copied; `rewards` may also be a tensor on the CPU of any library that has DLPack. The bytes
 /// of the result are the same on every machine.
 ///
 /// Raises:
-///     ValueError: an array has another type, layout or shape, or `out` is `rewards`.
+///     TypeError: `epsilon` is no number.
+///     ValueError: an array has another type, layout or shape, or holds NaN; `epsilon` is out of its range; a tensor lies
+///         on another device or needs a gradient; or `out` is `rewards`. Nothing was written.
 #[pyfunction]
-#[pyo3(signature = (rewards, epsilon=1e-8, *, out=None))]
+#[pyo3(signature = (rewards, epsilon=None, *, out=None), text_signature = "(rewards, epsilon=1e-08, *, out=None)")]
 pub(crate) fn group_advantages<'py>(
     py: Python<'py>,
     rewards: &Bound<'py, PyAny>,
-    epsilon: f64,
+    epsilon: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+    const EPSILON: f64 = 1e-8;
     let rewards = read::<f64>("rewards", rewards)?;
-    let &[_, size] = rewards.shape() else {
+    let shape = rewards.shape();
+    let &[groups, size] = shape else {
         return Err(PyValueError::new_err(format!(
             "rewards has {} dimension(s) and must have 2: (groups, size)",
             rewards.ndim()
         )));
     };
+    let epsilon = epsilon.map_or(Ok(EPSILON), |epsilon| number("epsilon", epsilon))?;
+    if epsilon < 0.0 {
+        return Err(PyValueError::new_err(format!("epsilon is {epsilon} and must be 0 or more")));
+    }
     let advantages = match out {
         Some(out) => cast("out", out)?,
-        None => PyArrayDyn::zeros(py, rewards.shape(), false),
+        None => zeros(py, shape)?,
     };
     if rewards.is_empty() {
-        check_shape("out", &advantages, rewards.shape())?;
+        check_shape("out", &advantages, shape)?;
         return Ok(advantages);
     }
     {
-        let mut written = write("out", &advantages, rewards.shape())?;
+        let mut written = write("out", &advantages, shape)?;
         let (rewards, written) = (rewards.as_slice()?, written.as_slice_mut()?);
-        let compute = || torchforge_nn::group_advantages(rewards, size, epsilon, written);
-        in_peace(py, rewards.len(), compute)?;
+        if out.is_some() {
+            check_numbers("rewards", rewards, shape)?;
+        }
+        in_peace(py, rewards.len(), || torchforge_nn::group_advantages(rewards, size, epsilon, written))?;
+        // What is no number spreads over its group, so that the first of each tells.
+        if (0..groups).any(|group| written[group * size].is_nan()) {
+            check_numbers("rewards", rewards, shape)?;
+        }
     }
     Ok(advantages)
 }
@@ -59,10 +75,13 @@ pub(crate) fn group_advantages<'py>(
 ///     policy: ln p of each token, (tokens,) or (batch, tokens), float64.
 ///     reference: ln q of each token, in the same shape.
 ///
-/// Returns a number for (tokens,), and an array (batch,) for several sequences. The bytes are the same on every machine.
+/// Returns a number in nats for (tokens,), and an array (batch,) for several sequences. Arguments are C-contiguous NumPy
+/// arrays, or tensors on the CPU of any library with DLPack, and none is copied. The bytes of the result are the same on
+/// every machine.
 ///
 /// Raises:
-///     ValueError: an array has another type, layout or shape.
+///     ValueError: an array has another type, layout or shape, or holds NaN; or a tensor lies on another device or needs
+///         a gradient.
 #[pyfunction]
 pub(crate) fn token_kl<'py>(
     py: Python<'py>,
@@ -79,16 +98,69 @@ pub(crate) fn token_kl<'py>(
     })
 }
 
+/// The sum over tokens of Schulman's estimator k1, ln(p/q) ("Approximating KL Divergence", 2020).
+///
+/// The tokens are those that the policy chose. The estimator is unbiased, of the highest variance, and negative for many
+/// a token. Arguments are float32 or float64, both of one type. Terms and sums are computed in float64, and each sum is
+/// rounded to the type of the arguments. All else is as of `token_kl`.
+#[pyfunction]
+pub(crate) fn token_kl_k1<'py>(
+    py: Python<'py>,
+    policy: &Bound<'py, PyAny>,
+    reference: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    estimated(py, policy, reference, torchforge_nn::token_kl_k1, torchforge_nn::token_kl_k1)
+}
+
+/// The sum over tokens of Schulman's estimator k2, ln(p/q)^2 / 2 ("Approximating KL Divergence", 2020).
+///
+/// The estimator is biased, of a low variance, and never negative. All else is as of `token_kl_k1`.
+#[pyfunction]
+pub(crate) fn token_kl_k2<'py>(
+    py: Python<'py>,
+    policy: &Bound<'py, PyAny>,
+    reference: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    estimated(py, policy, reference, torchforge_nn::token_kl_k2, torchforge_nn::token_kl_k2)
+}
+
 /// The sum over tokens of Schulman's estimator k3, q/p - 1 - ln(q/p) ("Approximating KL Divergence", 2020).
 ///
-/// Arguments, results and errors are those of `token_kl`, in float32.
+/// The estimator is unbiased, of a low variance, and never negative. The terms of float32 are computed in float32: one
+/// below 1e-7 is lost in rounding, and may come out below zero. The terms of float64 keep their digits however small they
+/// are. All else is as of `token_kl_k1`.
 #[pyfunction]
 pub(crate) fn token_kl_k3<'py>(
     py: Python<'py>,
     policy: &Bound<'py, PyAny>,
     reference: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    summed(py, policy, reference, torchforge_nn::token_kl_k3)
+    estimated(py, policy, reference, torchforge_nn::token_kl_k3, torchforge_nn::token_kl_k3)
+}
+
+/// A policy's and a reference's log-probabilities, and the sum of each sequence.
+type Estimator<T> = fn(&[T], &[T], &mut [T]) -> Result<(), Error>;
+
+/// The sums in the type of the policy.
+fn estimated<'py>(
+    py: Python<'py>,
+    policy: &Bound<'py, PyAny>,
+    reference: &Bound<'py, PyAny>,
+    single: Estimator<f32>,
+    double: Estimator<f64>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let policy = &lent("policy", policy)?;
+    if policy.is_instance_of::<PyArrayDyn<f32>>() {
+        summed(py, policy, reference, single)
+    } else if policy.is_instance_of::<PyArrayDyn<f64>>() {
+        summed(py, policy, reference, double)
+    } else {
+        Err(PyValueError::new_err(format!(
+            "policy is not a NumPy array of float32 or float64 but {}, and none is converted unasked, for that changes \
+             values; give numpy.asarray(policy, dtype=\"float32\")",
+            kind(policy)
+        )))
+    }
 }
 
 /// One value for each sequence: a number of one, an array of several.
@@ -99,27 +171,33 @@ fn summed<'py, T>(
     compute: impl Fn(&[T], &[T], &mut [T]) -> Result<(), Error> + Sync,
 ) -> PyResult<Bound<'py, PyAny>>
 where
-    T: Element + Copy + Default + IntoPyObject<'py> + Send + Sync,
+    T: Element + Copy + Default + PartialEq + IntoPyObject<'py> + Send + Sync,
 {
-    let policy: PyReadonlyArrayDyn<'py, T> = read("policy", policy)?;
-    let reference = read("reference", reference)?;
-    check_shape("reference", &reference, policy.shape())?;
+    let policy = read::<T>("policy", policy)?;
+    let reference = read::<T>("reference", reference)?;
+    let shape = policy.shape();
+    check_shape("reference", &reference, shape)?;
     let (policy_values, reference_values) = (policy.as_slice()?, reference.as_slice()?);
-    match *policy.shape() {
+    let compute = |sums: &mut [T]| -> PyResult<()> {
+        if !policy_values.is_empty() {
+            in_peace(py, policy_values.len(), || compute(policy_values, reference_values, sums))?;
+        }
+        // What is no number makes its sum none.
+        if first_nan(sums).is_some() {
+            check_numbers("policy", policy_values, shape)?;
+            check_numbers("reference", reference_values, shape)?;
+        }
+        Ok(())
+    };
+    match *shape {
         [_] => {
             let mut sum = [T::default()];
-            if !policy_values.is_empty() {
-                in_peace(py, policy_values.len(), || compute(policy_values, reference_values, &mut sum))?;
-            }
+            compute(&mut sum)?;
             sum[0].into_bound_py_any(py)
         }
         [batch, _] => {
-            let sums = PyArray1::<T>::zeros(py, batch, false);
-            if !policy_values.is_empty() {
-                let mut written = sums.readwrite();
-                let written = written.as_slice_mut()?;
-                in_peace(py, policy_values.len(), || compute(policy_values, reference_values, written))?;
-            }
+            let sums = zeros(py, &[batch])?;
+            compute(sums.readwrite().as_slice_mut()?)?;
             Ok(sums.into_any())
         }
         _ => Err(PyValueError::new_err(format!(

@@ -3,15 +3,15 @@
 mod prioritised;
 
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 use torchforge_data::{Error, Rows, Transition};
 use torchforge_env::Pcg64;
 
 use crate::DETACH_VALUES;
-use crate::arguments::whole;
-use crate::arrays::{check_shape, read};
+use crate::arguments::{flag, single, whole};
+use crate::arrays::{check_numbers, check_shape, read, zeros};
 pub(crate) use prioritised::{PrioritisedMinibatch, PrioritisedReplayBuffer};
 
 /// A ring of the latest transitions, all float32, drawn uniformly with replacement.
@@ -70,23 +70,26 @@ impl ReplayBuffer {
     ///     truncated: the episode was cut off.
     ///
     /// Raises:
-    ///     ValueError: an array has another type, layout or shape.
+    ///     TypeError: a number or a flag is none.
+    ///     ValueError: an array has another type, layout or shape, or holds NaN, or a number is not finite; nothing was
+    ///         kept.
     fn push(
         &mut self,
         observation: &Bound<'_, PyAny>,
         next_observation: &Bound<'_, PyAny>,
         action: &Bound<'_, PyAny>,
-        reward: f32,
-        terminated: bool,
-        truncated: bool,
+        reward: &Bound<'_, PyAny>,
+        terminated: &Bound<'_, PyAny>,
+        truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let given = Given::new(self.widths, observation, next_observation, action)?;
-        self.ring.push(given.transition(reward, terminated, truncated)?).map_err(refused)
+        let given = [observation, next_observation, action, reward, terminated, truncated];
+        self.ring.push(Pushed::new(given, self.widths)?.transition()?).map_err(refused)
     }
 
     /// Draw transitions; into `out`, if it is given, without taking memory.
     ///
     /// Raises:
+    ///     MemoryError: there is no memory for so many.
     ///     ValueError: nothing was pushed yet, or `out` is of other sizes.
     #[pyo3(signature = (batch_size, *, out=None))]
     fn sample<'py>(
@@ -158,42 +161,52 @@ impl ReplayBuffer {
     }
 }
 
-/// The arrays of a transition, as `push` was given them.
-struct Given<'py> {
+/// The arguments of `push`.
+struct Pushed<'py> {
     observation: PyReadonlyArrayDyn<'py, f32>,
     next_observation: PyReadonlyArrayDyn<'py, f32>,
     action: Action<'py>,
+    reward: f32,
+    terminated: bool,
+    truncated: bool,
 }
 
-impl<'py> Given<'py> {
-    fn new(
-        widths: Widths,
-        observation: &Bound<'py, PyAny>,
-        next_observation: &Bound<'py, PyAny>,
-        action: &Bound<'py, PyAny>,
-    ) -> PyResult<Self> {
-        let of_width = |name: &str, value: &Bound<'py, PyAny>| {
-            let array = read(name, value)?;
-            check_shape(name, &array, &[widths.observation])?;
-            PyResult::Ok(array)
-        };
+impl<'py> Pushed<'py> {
+    /// In the order of `push`.
+    fn new(given: [&Bound<'py, PyAny>; 6], widths: Widths) -> PyResult<Self> {
+        let [observation, next_observation, action, reward, terminated, truncated] = given;
         Ok(Self {
-            observation: of_width("observation", observation)?,
-            next_observation: of_width("next_observation", next_observation)?,
+            observation: numbers("observation", observation, widths.observation)?,
+            next_observation: numbers("next_observation", next_observation, widths.observation)?,
             action: Action::new(action, widths.action)?,
+            reward: single("reward", reward)?,
+            terminated: flag("terminated", terminated)?,
+            truncated: flag("truncated", truncated)?,
         })
     }
 
-    fn transition(&self, reward: f32, terminated: bool, truncated: bool) -> PyResult<Transition<'_, f32>> {
+    fn transition(&self) -> PyResult<Transition<'_, f32>> {
         Ok(Transition {
             observation: self.observation.as_slice()?,
             next_observation: self.next_observation.as_slice()?,
             action: self.action.values()?,
-            reward,
-            terminated,
-            truncated,
+            reward: self.reward,
+            terminated: self.terminated,
+            truncated: self.truncated,
         })
     }
+}
+
+/// An argument as so many numbers.
+fn numbers<'py>(
+    name: &str,
+    value: &Bound<'py, PyAny>,
+    width: usize,
+) -> PyResult<PyReadonlyArrayDyn<'py, f32>> {
+    let array = read(name, value)?;
+    check_shape(name, &array, &[width])?;
+    check_numbers(name, array.as_slice()?, &[width])?;
+    Ok(array)
 }
 
 /// An action as it was given.
@@ -204,15 +217,10 @@ enum Action<'py> {
 
 impl<'py> Action<'py> {
     fn new(value: &Bound<'py, PyAny>, width: usize) -> PyResult<Self> {
-        if width == 1
-            && !value.is_instance_of::<PyArrayDyn<f32>>()
-            && let Ok(number) = value.extract()
-        {
-            return Ok(Self::Number([number]));
+        if width == 1 && !value.is_instance_of::<PyArrayDyn<f32>>() && value.extract::<f64>().is_ok() {
+            return Ok(Self::Number([single("action", value)?]));
         }
-        let array = read("action", value)?;
-        check_shape("action", &array, &[width])?;
-        Ok(Self::Array(array))
+        Ok(Self::Array(numbers("action", value, width)?))
     }
 
     fn values(&self) -> PyResult<&[f32]> {
@@ -230,7 +238,7 @@ impl<'py> Action<'py> {
 #[pyclass(module = "torchforge", frozen)]
 pub(crate) struct Minibatch {
     /// Field after field.
-    values: Py<PyArray1<f32>>,
+    values: Py<PyArrayDyn<f32>>,
     size: usize,
     widths: Widths,
 }
@@ -280,12 +288,12 @@ impl Minibatch {
 
 impl Minibatch {
     fn new(py: Python<'_>, size: usize, widths: Widths) -> PyResult<Self> {
-        let values =
-            size.checked_mul(widths.of_transition()).filter(|&values| values < isize::MAX as usize / 4);
-        let values = values.ok_or_else(|| {
-            PyValueError::new_err(format!("batch_size is {size}, for which there is no memory; use less"))
-        })?;
-        Ok(Self { values: PyArray1::zeros(py, values, false).unbind(), size, widths })
+        let lacking = || {
+            PyMemoryError::new_err(format!("batch_size is {size}, for which there is no memory; use less"))
+        };
+        let values = size.checked_mul(widths.of_transition()).ok_or_else(lacking)?;
+        let values = zeros(py, &[values]).map_err(|_| lacking())?;
+        Ok(Self { values: values.unbind(), size, widths })
     }
 
     fn check(&self, size: usize, widths: Widths) -> PyResult<()> {

@@ -9,8 +9,8 @@ use torchforge_env::{
     Error, StepBatch, VectorEnv,
 };
 
-use crate::arguments::{seeds, whole};
-use crate::arrays::{cast, check_shape, read, write};
+use crate::arguments::{seeds, shown, whole, words};
+use crate::arrays::{cast, check_numbers, check_shape, index, input, read, several, write, zeros};
 use crate::environment::{error, limit, named};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;
@@ -25,7 +25,6 @@ type RolloutTuple<'py> = (
     Bound<'py, PyArray2<i64>>,
     Observations<'py>,
 );
-type Out<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 /// Environments, at most: a slip of the keyboard must not fill the memory.
 const MOST_ENVIRONMENTS: usize = 1 << 20;
@@ -56,27 +55,32 @@ pub struct VectorEnvironment {
 /// Raises:
 ///     TypeError, ValueError: as of `make`; or there is no such mode, or no such number of environments.
 #[pyfunction]
-#[pyo3(signature = (id, num_envs, autoreset_mode="NextStep", *, max_episode_steps=None))]
+#[pyo3(
+    signature = (id, num_envs, autoreset_mode=None, *, max_episode_steps=None),
+    text_signature = "(id, num_envs, autoreset_mode='NextStep', *, max_episode_steps=None)"
+)]
 pub fn make_vec(
-    id: &str,
+    id: &Bound<'_, PyAny>,
     num_envs: &Bound<'_, PyAny>,
-    autoreset_mode: &str,
+    autoreset_mode: Option<&Bound<'_, PyAny>>,
     max_episode_steps: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<VectorEnvironment> {
     let n = whole("num_envs", num_envs, 1..=MOST_ENVIRONMENTS)?;
-    let mode = match autoreset_mode {
+    let id = words("id", id)?;
+    let mode = autoreset_mode.map_or(Ok("NextStep".into()), |mode| words("autoreset_mode", mode))?;
+    let mode = match &*mode {
         "NextStep" => AutoresetMode::NextStep,
         "SameStep" => AutoresetMode::SameStep,
         "Disabled" => AutoresetMode::Disabled,
         other => {
             return Err(PyValueError::new_err(format!(
-                "there is no autoreset mode {other:?}; use NextStep, SameStep or Disabled"
+                "autoreset_mode is {other:?} and must be NextStep, SameStep or Disabled"
             )));
         }
     };
     let (mut discrete, mut continuous) = (Vec::new(), Vec::new());
     for _ in 0..n {
-        match named(id, limit(max_episode_steps)?)? {
+        match named(&id, limit(max_episode_steps)?)? {
             AnyEnvironment::Discrete(environment) => discrete.push(environment),
             AnyEnvironment::Continuous(environment) => continuous.push(environment),
         }
@@ -213,7 +217,7 @@ impl VectorEnvironment {
         &mut self,
         py: Python<'py>,
         actions: &Bound<'py, PyAny>,
-        out: Option<Out<'py>>,
+        out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<RolloutTuple<'py>> {
         if self.mode == AutoresetMode::Disabled {
             return Err(PyRuntimeError::new_err(
@@ -222,9 +226,10 @@ impl VectorEnvironment {
         }
         let shape = actions.getattr("shape").and_then(|shape| shape.extract::<Vec<usize>>());
         let steps = shape.ok().and_then(|shape| shape.first().copied()).ok_or_else(|| {
-            PyTypeError::new_err(
-                "actions is no NumPy array of the shape (steps, n) or (steps, n, dimensions)",
-            )
+            PyTypeError::new_err(format!(
+                "actions is {} and must be a NumPy array of the shape (steps, n) or (steps, n, dimensions)",
+                shown(actions)
+            ))
         })?;
         let actions = self.actions(actions, Some(steps))?;
         let (n, len) = (self.n, self.len);
@@ -234,13 +239,16 @@ impl VectorEnvironment {
                 "actions has {steps} steps, for which no memory is large enough"
             )));
         }
-        let (observations, rewards, terminations, truncations) = match &out {
-            Some((observations, rewards, terminations, truncations)) => (
-                cast("out[0]", observations)?,
-                cast("out[1]", rewards)?,
-                cast("out[2]", terminations)?,
-                cast("out[3]", truncations)?,
-            ),
+        let (observations, rewards, terminations, truncations) = match out {
+            Some(out) => {
+                let [observations, rewards, terminations, truncations] = several("out", out)?;
+                (
+                    cast("out[0]", &observations)?,
+                    cast("out[1]", &rewards)?,
+                    cast("out[2]", &terminations)?,
+                    cast("out[3]", &truncations)?,
+                )
+            }
             None => (zeros(py, &seen)?, zeros(py, &per_step)?, zeros(py, &per_step)?, zeros(py, &per_step)?),
         };
         let (mut ended, mut last) = (Vec::new(), Vec::new());
@@ -318,7 +326,8 @@ impl VectorEnvironment {
             Kind::Continuous(environments) => {
                 let given = read::<f32>("actions", given)?;
                 check_shape("actions", &given, &shape(Some(environments.action_space().width())))?;
-                check_numbers("actions", &given)?;
+                // Infinity is beyond the bounds, where it is clipped.
+                check_numbers("actions", given.as_slice()?, given.shape())?;
                 Ok(Actions::Continuous(given.as_slice()?.to_vec()))
             }
         }
@@ -375,29 +384,6 @@ impl Rollout<'_> {
     }
 }
 
-/// An error where an array of actions holds what is no number. Infinity is beyond the bounds, where it is clipped.
-pub(crate) fn check_numbers(name: &str, array: &numpy::PyReadonlyArrayDyn<'_, f32>) -> PyResult<()> {
-    match array.as_slice()?.iter().position(|value| value.is_nan()) {
-        Some(place) => Err(PyValueError::new_err(format!(
-            "{name}{} is nan and must be a number",
-            index(place, array.shape())
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// A place in an array, as Python writes it.
-fn index(place: usize, shape: &[usize]) -> String {
-    let mut strides = 1;
-    let mut index: Vec<_> = Vec::new();
-    for &len in shape.iter().rev() {
-        index.push(place / strides % len);
-        strides *= len;
-    }
-    index.reverse();
-    format!("{index:?}")
-}
-
 /// The same memory as bytes. To NumPy any byte but 0 is true, and one may come from a view; a `bool` is 0 or 1.
 fn as_bytes<'py>(flags: &Bound<'py, PyArrayDyn<bool>>) -> PyResult<Filled<'py, u8>> {
     Ok(flags.call_method1("view", ("uint8",))?.cast_into()?)
@@ -405,7 +391,7 @@ fn as_bytes<'py>(flags: &Bound<'py, PyArrayDyn<bool>>) -> PyResult<Filled<'py, u
 
 /// A copy of `n` flags.
 fn flags(name: &str, value: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<bool>> {
-    let bytes = as_bytes(&cast::<bool>(name, value)?)?;
+    let bytes = as_bytes(&input::<bool>(name, value)?)?;
     let bytes = read::<u8>(name, bytes.as_any())?;
     check_shape(name, &bytes, &[n])?;
     Ok(bytes.as_slice()?.iter().map(|&byte| byte != 0).collect())
@@ -419,10 +405,4 @@ fn matrix<'py, T: Element>(
     len: usize,
 ) -> PyResult<Bound<'py, PyArray2<T>>> {
     PyArray1::from_slice(py, values).reshape([rows, len])
-}
-
-/// A new array; NumPy's own error where there is no memory for it.
-fn zeros<'py, T: Element>(py: Python<'py>, shape: &[usize]) -> PyResult<Filled<'py, T>> {
-    let zeros = py.import("numpy")?.call_method1("zeros", (shape.to_vec(), T::get_dtype(py)))?;
-    Ok(zeros.cast_into()?)
 }

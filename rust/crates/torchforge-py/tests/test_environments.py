@@ -86,6 +86,29 @@ class Arguments(unittest.TestCase):
         ):
             self.refused(pendulum.step, given, expected)
 
+    def test_names_that_are_none_are_named(self):
+        for call, error, expected in (
+            (lambda: torchforge.make(5), TypeError, "id is 5 and must be a str"),
+            (
+                lambda: torchforge.make("CartPole"),
+                ValueError,
+                'there is no environment "CartPole"; use one of',
+            ),
+            (lambda: torchforge.make_vec(None, 2), TypeError, "id is None and must be a str"),
+            (
+                lambda: torchforge.make_vec("CartPole-v1", 2, 1),
+                TypeError,
+                "autoreset_mode is 1 and must be a str",
+            ),
+            (
+                lambda: torchforge.make_vec("CartPole-v1", 2, "Never"),
+                ValueError,
+                'autoreset_mode is "Never" and must be NextStep, SameStep or Disabled',
+            ),
+        ):
+            with self.subTest(expected), self.assertRaisesRegex(error, expected):
+                call()
+
     def test_misaligned_arrays_of_estimates_are_named(self):
         rewards = np.zeros(16)
         for name in ("rewards", "values", "dones"):

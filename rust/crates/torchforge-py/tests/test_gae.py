@@ -27,7 +27,8 @@ def arrays(shape):
 
 class ComputeGae(unittest.TestCase):
     def test_one_trajectory_is_the_plain_loop(self):
-        for length in (0, 1, 7, 8, 9, 128, 40_000):
+        # Few values are copied, more are borrowed, and many computed beside other threads.
+        for length in (0, 1, 7, 8, 9, 128, 512, 513, 40_000):
             rewards, values, dones = arrays(length)
             found = torchforge.compute_gae(rewards, values, dones, 0.5, GAMMA, LAM)
             for ours, exact in zip(found, plain_loop(rewards, values, dones, 0.5)):
@@ -52,7 +53,6 @@ class ComputeGae(unittest.TestCase):
                 self.assertTrue(found.flags.c_contiguous and found.flags.writeable and found.flags.aligned)
             self.assertFalse(np.shares_memory(advantages, returns))
             torchforge.compute_gae(rewards, values, dones, 0.5, GAMMA, LAM, out=(returns, advantages))
-        rewards, values, dones = arrays((128, 129))
         rewards, values, dones = arrays((128, 129))
         last = np.zeros(128)
         found = torchforge.compute_gae_batched(rewards, values, dones, last, GAMMA, LAM)
@@ -80,7 +80,10 @@ class ComputeGae(unittest.TestCase):
         locked = np.empty(16)
         locked.flags.writeable = False
         for expected, change in (
-            ("rewards is not a NumPy array of float64", {"rewards": rewards.astype(np.float32)}),
+            (
+                "rewards is not a NumPy array of float64 but one of float32",
+                {"rewards": rewards.astype(np.float32)},
+            ),
             ("rewards is not a NumPy array of float64", {"rewards": list(rewards)}),
             ("values is not C-contiguous", {"values": np.empty(32)[::2]}),
             ("dones has shape", {"dones": dones[:3]}),
@@ -92,6 +95,46 @@ class ComputeGae(unittest.TestCase):
             given = {"rewards": rewards, "values": values, "dones": dones} | change
             with self.subTest(expected), self.assertRaisesRegex(ValueError, expected):
                 torchforge.compute_gae(**given, last_value=0.0, gamma=GAMMA, lam=LAM)
+
+    def test_what_is_no_number_is_named_wherever_it_is_and_nothing_is_written(self):
+        for length in (5, 600, 40_000):
+            for place in (0, length // 2, length - 1):
+                for name in ("rewards", "values", "dones"):
+                    rewards, values, dones = arrays((3, length))
+                    given = {"rewards": rewards, "values": values, "dones": dones}
+                    given[name][1, place] = np.nan
+                    out = np.full((3, length), 7.0), np.full((3, length), 7.0)
+                    for more in ({}, {"out": out}):
+                        with self.assertRaisesRegex(ValueError, rf"{name}\[1, {place}\] is nan and must be"):
+                            torchforge.compute_gae_batched(
+                                **given, last_values=np.zeros(3), gamma=GAMMA, lam=LAM, **more
+                            )
+                    self.assertTrue((out[0] == 7.0).all() and (out[1] == 7.0).all())
+
+    def test_infinite_rewards_are_numbers(self):
+        rewards, values, dones = arrays(16)
+        rewards[15] = np.inf
+        dones[:] = 0.0
+        found = torchforge.compute_gae(rewards, values, dones, 0.0, GAMMA, LAM)
+        self.assertTrue((found[0] == np.inf).all())
+
+    def test_numbers_that_are_none_are_named(self):
+        given = dict(zip(("rewards", "values", "dones"), arrays(4), strict=True))
+        numbers = {"last_value": 0.0, "gamma": GAMMA, "lam": LAM}
+        for name in numbers:
+            for value, kind, said in (
+                (np.nan, ValueError, "nan and must be a finite number"),
+                (10**400, ValueError, "10+... and must be a finite number"),
+                ("0.9", TypeError, "'0.9' and must be a number"),
+                (None, TypeError, "None and must be a number"),
+            ):
+                with self.subTest((name, value)), self.assertRaisesRegex(kind, f"{name} is {said}"):
+                    torchforge.compute_gae(**given, **{**numbers, name: value})
+        with self.assertRaisesRegex(ValueError, r"last_values\[1\] is nan"):
+            torchforge.compute_gae_batched(*arrays((2, 4)), np.array([0.0, np.nan]), GAMMA, LAM)
+        for out in (3, [np.empty(4), np.empty(4)], (np.empty(4),)):
+            with self.subTest(out), self.assertRaisesRegex(TypeError, "out is .* and must be a tuple of 2"):
+                torchforge.compute_gae(**given, **numbers, out=out)
 
     def test_one_last_value_a_row_is_needed(self):
         with self.assertRaisesRegex(ValueError, "last_values has shape"):

@@ -1,5 +1,7 @@
 """The environments as Gymnasium's own classes. Run: python -m unittest discover -s tests."""
 
+import copy
+import pickle
 import unittest
 import warnings
 
@@ -20,6 +22,10 @@ def pair(task, mode, n=3):
     ours = gymnasium.make_vec(f"torchforge/{task}", num_envs=n, autoreset_mode=mode)
     theirs = SyncVectorEnv([lambda: gymnasium.make(task)] * n, autoreset_mode=mode)
     return ours, theirs
+
+
+def unpickled(environment):
+    return pickle.loads(pickle.dumps(environment))  # noqa: S301 - pickled in the same breath
 
 
 class Alike(unittest.TestCase):
@@ -101,6 +107,38 @@ class Single(Alike):
         first, _ = one.reset(seed=1)
         self.assertNotEqual(one.reset()[0].tobytes(), first.tobytes())
         self.assertEqual(one.reset(seed=1)[0].tobytes(), first.tobytes())
+
+    def test_a_copy_and_a_pickled_environment_go_on_with_the_same_episode(self):
+        for task in TASKS:
+            environment = gymnasium.make(f"torchforge/{task}")
+            environment.reset(seed=1)
+            environment.action_space.seed(2)
+            environment.step(environment.action_space.sample())
+            others = [copy.deepcopy(environment), unpickled(environment)]
+            for _ in range(20):
+                action = environment.action_space.sample()
+                step = environment.step(action)
+                for other in others:
+                    self.assert_alike(other.step(action), step)
+            episode = environment.reset()
+            for other in others:
+                self.assert_alike(other.reset(), episode)
+        fresh = unpickled(torchforge.envs.Env("CartPole-v1"))
+        self.assert_alike(fresh.reset(seed=1), torchforge.envs.Env("CartPole-v1").reset(seed=1))
+
+    def test_a_state_that_is_none_is_refused_and_changes_nothing(self):
+        environment = torchforge.make("CartPole-v1")
+        environment.reset(seed=1)
+        before = environment.snapshot()
+        for wrong, error, expected in (
+            (before[:-1], ValueError, "snapshot is .*: this is no state of this environment"),
+            ([2, *before[1:]], ValueError, "this is no state of this environment"),
+            ([-1], TypeError, r"snapshot is \[-1\] and must be a list that snapshot gave"),
+            ("state", TypeError, "snapshot is 'state' and must be a list"),
+        ):
+            with self.assertRaisesRegex(error, expected):
+                environment.restore(wrong)
+        self.assertEqual(environment.snapshot(), before)
 
     def test_what_does_not_fit_is_named_and_changes_nothing(self):
         environment = torchforge.envs.Env("CartPole-v1")
@@ -188,6 +226,16 @@ class Together(Alike):
         self.assertEqual(len(np.unique(observations, axis=0)), 3)
         self.assertEqual(len(np.unique(torchforge.envs.VectorEnv("CartPole-v1", 9).reset()[0], axis=0)), 9)
 
+    def test_seeds_are_told_as_by_gymnasiums(self):
+        environments = torchforge.envs.VectorEnv("CartPole-v1", 3, autoreset_mode="Disabled")
+        self.assertEqual(environments.np_random_seed, (-1, -1, -1))
+        environments.reset(seed=1 << 63)
+        self.assertEqual(environments.np_random_seed, (1 << 63, (1 << 63) + 1, (1 << 63) + 2))
+        environments.reset()
+        mask = np.array([False, True, True])
+        environments.reset(seed=[7, 8, None], options={"reset_mask": mask})
+        self.assertEqual(environments.np_random_seed, (1 << 63, 8, (1 << 63) + 2))
+
     def test_whole_numbers_of_every_width_and_list_are_actions(self):
         steps = []
         for actions in ([0, 1], np.array([0, 1], dtype=np.int8), np.array([0, 9, 1, 9])[::2]):
@@ -241,6 +289,7 @@ class Together(Alike):
             (lambda: carts.step([0, 1, -1]), ValueError, r"actions\[2\] is -1"),
             (lambda: carts.step([0.0, 1.0, 1.0]), ValueError, "actions is not a NumPy array of int64"),
             (lambda: carts.step([0, 1]), ValueError, r"actions has shape \[2\] and must have \[3\]"),
+            (lambda: carts.step(0), TypeError, "actions is 0 and must be an array"),
             (lambda: rods.step(nan), ValueError, r"actions\[1, 0\] is nan"),
             (
                 lambda: rods.step(nan.astype(np.float64)),

@@ -6,6 +6,17 @@ import numpy as np
 import torchforge
 
 
+def k3(ratio):
+    return np.exp(ratio) - 1 - ratio
+
+
+ESTIMATORS = {
+    torchforge.token_kl_k1: lambda ratio: -ratio,
+    torchforge.token_kl_k2: lambda ratio: ratio**2 / 2,
+    torchforge.token_kl_k3: k3,
+}
+
+
 def surprise(shape, seed):
     return -np.random.default_rng(seed).exponential(0.5, shape)
 
@@ -42,6 +53,20 @@ class GroupAdvantages(unittest.TestCase):
         self.assertTrue((out == 7.0).all())
         with self.assertRaisesRegex(ValueError, "out cannot be written"):
             torchforge.group_advantages(rewards, out=rewards)
+        holed = rewards.copy()
+        holed[2, 3] = np.nan
+        out = np.full((4, 4), 7.0)
+        for given in ({}, {"out": out}):
+            with self.assertRaisesRegex(ValueError, r"rewards\[2, 3\] is nan and must be a number"):
+                torchforge.group_advantages(holed, **given)
+        self.assertTrue((out == 7.0).all())
+        for epsilon, kind, said in (
+            (np.nan, ValueError, "epsilon is nan and must be a finite number"),
+            (-1, ValueError, "epsilon is -1 and must be 0 or more"),
+            ("1", TypeError, "epsilon is '1' and must be a number"),
+        ):
+            with self.assertRaisesRegex(kind, said):
+                torchforge.group_advantages(rewards, epsilon)
 
 
 class TokenKl(unittest.TestCase):
@@ -53,19 +78,44 @@ class TokenKl(unittest.TestCase):
         self.assertIsInstance(alone, float)
         self.assertEqual(alone, torchforge.token_kl(policy, reference)[0])
 
-    def test_the_estimator_is_the_formula(self):
-        policy, reference = (surprise((32, 2048), seed).astype(np.float32) for seed in (1, 2))
-        difference = reference.astype(np.float64) - policy
-        wanted = (np.exp(difference) - 1 - difference).sum(axis=1)
-        found = torchforge.token_kl_k3(policy, reference)
-        self.assertEqual(found.dtype, np.float32)
-        np.testing.assert_allclose(found, wanted, rtol=2e-6)
-        self.assertEqual(np.float32(torchforge.token_kl_k3(policy[0], reference[0])), found[0])
+    def test_the_estimators_are_the_formulas_whatever_the_shape(self):
+        draw = np.random.default_rng(7)
+        for _ in range(100):
+            shape = (int(draw.integers(1, 9)), int(draw.integers(1, 700)))
+            spread = 10.0 ** draw.uniform(-3, 1)
+            policy = -draw.exponential(spread, shape)
+            # Near and far from the policy, as early and late in a training.
+            reference = policy + draw.normal(0.0, min(spread, 2.0), shape)
+            for kind, tolerances in ((np.float64, (1e-13, 1e-13, 1e-12)), (np.float32, (1e-7, 1e-7, 3e-6))):
+                ours, theirs = policy.astype(kind), reference.astype(kind)
+                ratio = theirs.astype(np.float64) - ours
+                for (estimator, formula), tolerance in zip(ESTIMATORS.items(), tolerances, strict=True):
+                    wanted = formula(ratio)
+                    found = estimator(ours, theirs)
+                    self.assertEqual((found.dtype, found.shape), (kind, shape[:1]))
+                    # Of many signs the terms, not the sum, say what rounding may lose; of k3 so do the parts of a term.
+                    size = (np.exp(ratio) + np.abs(ratio) if formula is k3 else np.abs(wanted)).sum(axis=1)
+                    self.assertTrue((np.abs(found - wanted.sum(axis=1)) <= tolerance * size).all())
+                    alone = estimator(ours[0], theirs[0])
+                    self.assertIsInstance(alone, float)
+                    self.assertEqual(kind(alone), found[0])
+
+    def test_k2_and_k3_are_never_negative_in_double_precision_and_nought_where_nothing_differs(self):
+        policy = surprise((50, 300), 3)
+        reference = policy + np.random.default_rng(4).normal(0.0, 1e-8, policy.shape)
+        for estimator in (torchforge.token_kl_k2, torchforge.token_kl_k3):
+            self.assertTrue((estimator(policy, reference) > 0.0).all())
+            self.assertTrue((estimator(policy, policy) == 0.0).all())
+        # Near the policy k3 is k2: the formula as it stands would be rounding alone.
+        np.testing.assert_allclose(
+            torchforge.token_kl_k3(policy, reference), torchforge.token_kl_k2(policy, reference), rtol=1e-6
+        )
 
     def test_no_token_has_no_divergence(self):
-        self.assertEqual(torchforge.token_kl(np.empty(0), np.empty(0)), 0.0)
-        np.testing.assert_array_equal(torchforge.token_kl(np.empty((2, 0)), np.empty((2, 0))), [0.0, 0.0])
-        self.assertEqual(torchforge.token_kl(np.empty((0, 2)), np.empty((0, 2))).shape, (0,))
+        for divergence in (torchforge.token_kl, *ESTIMATORS):
+            self.assertEqual(divergence(np.empty(0), np.empty(0)), 0.0)
+            np.testing.assert_array_equal(divergence(np.empty((2, 0)), np.empty((2, 0))), [0.0, 0.0])
+            self.assertEqual(divergence(np.empty((0, 2)), np.empty((0, 2))).shape, (0,))
 
     def test_what_does_not_fit_is_named(self):
         ones = np.ones(4)
@@ -76,10 +126,36 @@ class TokenKl(unittest.TestCase):
                 lambda: torchforge.token_kl(ones.astype(np.float32), ones),
                 "policy is not a NumPy array of float64",
             ),
-            (lambda: torchforge.token_kl_k3(ones, ones), "policy is not a NumPy array of float32"),
+            (lambda: torchforge.token_kl(ones, np.array([0, np.nan, 0, 0])), r"reference\[1\] is nan"),
         ):
             with self.assertRaisesRegex(ValueError, said):
                 call()
+        for estimator in ESTIMATORS:
+            for policy, reference, said in (
+                (
+                    ones.astype(int),
+                    ones,
+                    "policy is not a NumPy array of float32 or float64 but one of int64",
+                ),
+                ([0.0], ones, r"policy is not a NumPy array of float32 or float64 but \[0.0\]"),
+                (
+                    ones.astype(np.float32),
+                    ones,
+                    "reference is not a NumPy array of float32 but one of float64",
+                ),
+                (ones, np.ones((1, 4)), r"reference has shape \[1, 4\] and must have \[4\]"),
+                (np.ones(8)[::2], ones, "policy is not C-contiguous"),
+                (np.full((2, 2), np.nan), np.ones((2, 2)), r"policy\[0, 0\] is nan and must be a number"),
+                (ones, np.array([0, 0, 0, np.nan]), r"reference\[3\] is nan and must be a number"),
+            ):
+                with self.assertRaisesRegex(ValueError, said):
+                    estimator(policy, reference)
+
+    def test_infinite_surprise_follows_the_formula(self):
+        certain, impossible = np.zeros(1), np.array([-np.inf])
+        self.assertEqual(torchforge.token_kl_k1(certain, impossible), np.inf)
+        self.assertEqual(torchforge.token_kl_k2(certain, impossible), np.inf)
+        self.assertEqual(torchforge.token_kl_k3(certain, impossible), np.inf)
 
 
 if __name__ == "__main__":

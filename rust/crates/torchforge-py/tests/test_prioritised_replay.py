@@ -142,8 +142,29 @@ class PrioritisedReplayBuffer(unittest.TestCase):
         ):
             with self.assertRaisesRegex(ValueError, said):
                 torchforge.PrioritisedReplayBuffer(4, WIDTH, **options)
-        with self.assertRaisesRegex(ValueError, "beta"):
-            buffer.sample(4, beta=-1.0)
+        for name in ("alpha", "epsilon", "gamma"):
+            for value, kind, said in (
+                ("1", TypeError, "'1' and must be a number"),
+                (np.nan, ValueError, "nan and must be a finite number"),
+            ):
+                with self.assertRaisesRegex(kind, f"{name} is {said}"):
+                    torchforge.PrioritisedReplayBuffer(4, WIDTH, **{name: value})
+        for value, kind, said in (
+            (-1.0, ValueError, "beta"),
+            (np.nan, ValueError, "beta is nan and must be a finite number"),
+            ([], TypeError, r"beta is \[\] and must be a number"),
+        ):
+            with self.assertRaisesRegex(kind, said):
+                buffer.sample(4, beta=value)
+        with self.assertRaisesRegex(MemoryError, f"batch_size is {1 << 50}, for which there is no memory"):
+            buffer.sample(1 << 50)
+        good = [observation(0), observation(1), 0.0, 0.0, False, False]
+        for place, wrong, said in (
+            (0, observation(np.nan), r"observation\[0\] is nan and must be a number"),
+            (3, np.inf, "reward is inf and must be a finite number"),
+        ):
+            with self.assertRaisesRegex(ValueError, said):
+                buffer.push(*good[:place], wrong, *good[place + 1 :])
         with self.assertRaisesRegex(ValueError, "push a transition before sampling"):
             torchforge.PrioritisedReplayBuffer(4, WIDTH).sample(1)
         self.assertEqual((len(buffer), buffer.capacity), (8, 8))

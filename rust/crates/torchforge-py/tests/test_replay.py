@@ -72,10 +72,26 @@ class ReplayBuffer(unittest.TestCase):
             (0, np.ones(WIDTH + 1, np.float32), r"observation has shape \[4\] and must have \[3\]"),
             (1, np.ones(WIDTH), "next_observation is not a NumPy array of float32"),
             (2, np.ones(2, np.float32), r"action has shape \[2\]"),
+            (0, observation(np.nan), r"observation\[0\] is nan and must be a number"),
+            (1, np.array([0, np.nan, 0], np.float32), r"next_observation\[1\] is nan"),
+            (2, np.nan, "action is nan and must be a finite number"),
+            (2, np.array([np.nan], np.float32), r"action\[0\] is nan"),
+            (3, np.nan, "reward is nan and must be a finite number"),
+            (3, 1e39, r"reward is 1e\+39 and must be a finite number"),
         ):
             with self.assertRaisesRegex(ValueError, said):
                 buffer.push(*good[:place], wrong, *good[place + 1 :])
+        for place, wrong, said in (
+            (3, "1", "reward is '1' and must be a number"),
+            (4, 1, "terminated is 1 and must be True or False"),
+            (5, None, "truncated is None and must be True or False"),
+        ):
+            with self.assertRaisesRegex(TypeError, said):
+                buffer.push(*good[:place], wrong, *good[place + 1 :])
         self.assertEqual(len(buffer), 2)
+        for size in (1 << 50, 1 << 62):
+            with self.assertRaisesRegex(MemoryError, f"batch_size is {size}, for which there is no memory"):
+                buffer.sample(size)
         out = buffer.sample(2)
         with self.assertRaisesRegex(ValueError, "out is a minibatch of 2 transitions .* must be of 3"):
             buffer.sample(3, out=out)
@@ -83,6 +99,9 @@ class ReplayBuffer(unittest.TestCase):
             torchforge.ReplayBuffer(4, WIDTH).sample(1)
         with self.assertRaisesRegex(ValueError, "batch_size is 0 and must be a whole number from 1"):
             buffer.sample(0)
+        for flag in (True, np.True_):
+            with self.assertRaisesRegex(TypeError, "capacity is .*True.* and must be a whole number"):
+                torchforge.ReplayBuffer(flag, WIDTH)
         with self.assertRaisesRegex(ValueError, "capacity is -1"):
             torchforge.ReplayBuffer(-1, WIDTH)
         with self.assertRaisesRegex(ValueError, "there is no memory for"):

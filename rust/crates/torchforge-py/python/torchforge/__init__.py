@@ -18,6 +18,8 @@ from torchforge._torchforge import (
     make,
     make_vec,
     token_kl,
+    token_kl_k1,
+    token_kl_k2,
     token_kl_k3,
 )
 from torchforge.data import DataLoader, MmapDataset, write_dataset
@@ -39,6 +41,8 @@ __all__ = [
     "make",
     "make_vec",
     "token_kl",
+    "token_kl_k1",
+    "token_kl_k2",
     "token_kl_k3",
     "write_dataset",
 ]

@@ -1,10 +1,12 @@
 """Fast, exactly reproducible reinforcement learning, written in Rust."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias, final, overload
+from typing import Any, TypeAlias, TypeVar, final, overload
 
 import numpy
 from numpy.typing import NDArray
+
+from torchforge._dlpack import SupportsDLPack
 
 __all__ = [
     "Environment",
@@ -26,6 +28,8 @@ __all__ = [
     "make",
     "make_vec",
     "token_kl",
+    "token_kl_k1",
+    "token_kl_k2",
     "token_kl_k3",
     "write_rows",
 ]
@@ -34,11 +38,14 @@ __version__: str
 
 _Float32Array: TypeAlias = NDArray[numpy.float32]
 _Float64Array: TypeAlias = NDArray[numpy.float64]
+_Float32Input: TypeAlias = _Float32Array | SupportsDLPack
+_Float64Input: TypeAlias = _Float64Array | SupportsDLPack
+_Float = TypeVar("_Float", numpy.float32, numpy.float64)
 
 def compute_gae(
-    rewards: _Float64Array,
-    values: _Float64Array,
-    dones: _Float64Array,
+    rewards: _Float64Input,
+    values: _Float64Input,
+    dones: _Float64Input,
     last_value: float,
     gamma: float,
     lam: float,
@@ -56,18 +63,21 @@ def compute_gae(
         lam: the weight of longer estimates.
         out: arrays to write the advantages and returns into, (length,) each.
 
-    All arrays are float64 and C-contiguous, and none is copied. The bytes of the result are the same on every machine.
-    Long results are the two halves of one array, so that either keeps the other's memory.
+    All arrays are float64 and C-contiguous. What is read may also be a tensor on the CPU of any library with DLPack. The
+    bytes of the result are the same on every machine. Long results are the two halves of one array, so that either keeps
+    the other's memory.
 
     Raises:
-        ValueError: an array has another type, layout or shape, or `out` shares memory with another argument.
+        TypeError: a number is none, or `out` is no tuple of two.
+        ValueError: an array has another type, layout or shape, or holds NaN; a number is not finite; a tensor lies on
+            another device or needs a gradient; or `out` shares memory with another argument. Nothing was written.
     """
 
 def compute_gae_batched(
-    rewards: _Float64Array,
-    values: _Float64Array,
-    dones: _Float64Array,
-    last_values: _Float64Array,
+    rewards: _Float64Input,
+    values: _Float64Input,
+    dones: _Float64Input,
+    last_values: _Float64Input,
     gamma: float,
     lam: float,
     *,
@@ -79,49 +89,89 @@ def compute_gae_batched(
     """
 
 def group_advantages(
-    rewards: _Float64Array, epsilon: float = 1e-8, *, out: _Float64Array | None = None
+    rewards: _Float64Input, epsilon: float = 1e-8, *, out: _Float64Array | None = None
 ) -> _Float64Array:
     """Advantages within groups of answers (GRPO: Shao et al., 2024).
 
     Args:
         rewards: the reward of each answer, (groups, size).
-        epsilon: what is added to a group's standard deviation, which divides by the group's size.
+        epsilon: what is added to a group's standard deviation, which divides by the group's size; 0 or more.
         out: an array to write the advantages into, (groups, size).
 
-    Each reward less its group's mean, over the deviation plus `epsilon`; 0 where that is 0. No array is copied. The bytes
+    Each reward less its group's mean, over the deviation plus `epsilon`; 0 where that is 0. All arrays are float64 and
+    C-contiguous, and none is copied; `rewards` may also be a tensor on the CPU of any library that has DLPack. The bytes
     of the result are the same on every machine.
 
     Raises:
-        ValueError: an array has another type, layout or shape, or `out` is `rewards`.
+        TypeError: `epsilon` is no number.
+        ValueError: an array has another type, layout or shape, or holds NaN; `epsilon` is out of its range; a tensor lies
+            on another device or needs a gradient; or `out` is `rewards`. Nothing was written.
     """
 
 @overload
 def token_kl(
-    policy: numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]], reference: _Float64Array
+    policy: numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]], reference: _Float64Input
 ) -> float: ...
 @overload
-def token_kl(policy: _Float64Array, reference: _Float64Array) -> _Float64Array:
+def token_kl(policy: _Float64Array, reference: _Float64Input) -> _Float64Array: ...
+@overload
+def token_kl(policy: SupportsDLPack, reference: _Float64Input) -> float | _Float64Array:
     """The sum over tokens of p (ln p - ln q).
 
     Args:
         policy: ln p of each token, (tokens,) or (batch, tokens), float64.
         reference: ln q of each token, in the same shape.
 
-    Returns a number for (tokens,), and an array (batch,) for several sequences. The bytes are the same on every machine.
+    Returns a number in nats for (tokens,), and an array (batch,) for several sequences. Arguments are C-contiguous NumPy
+    arrays, or tensors on the CPU of any library with DLPack, and none is copied. The bytes of the result are the same on
+    every machine.
 
     Raises:
-        ValueError: an array has another type, layout or shape.
+        ValueError: an array has another type, layout or shape, or holds NaN; or a tensor lies on another device or needs
+            a gradient.
+    """
+
+@overload
+def token_kl_k1(
+    policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]], reference: NDArray[_Float] | SupportsDLPack
+) -> float: ...
+@overload
+def token_kl_k1(policy: NDArray[_Float], reference: NDArray[_Float] | SupportsDLPack) -> NDArray[_Float]: ...
+@overload
+def token_kl_k1(policy: SupportsDLPack, reference: SupportsDLPack) -> float | _Float32Array | _Float64Array:
+    """The sum over tokens of Schulman's estimator k1, ln(p/q) ("Approximating KL Divergence", 2020).
+
+    The tokens are those that the policy chose. The estimator is unbiased, of the highest variance, and negative for many
+    a token. Arguments are float32 or float64, both of one type. Terms and sums are computed in float64, and each sum is
+    rounded to the type of the arguments. All else is as of `token_kl`.
+    """
+
+@overload
+def token_kl_k2(
+    policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]], reference: NDArray[_Float] | SupportsDLPack
+) -> float: ...
+@overload
+def token_kl_k2(policy: NDArray[_Float], reference: NDArray[_Float] | SupportsDLPack) -> NDArray[_Float]: ...
+@overload
+def token_kl_k2(policy: SupportsDLPack, reference: SupportsDLPack) -> float | _Float32Array | _Float64Array:
+    """The sum over tokens of Schulman's estimator k2, ln(p/q)^2 / 2 ("Approximating KL Divergence", 2020).
+
+    The estimator is biased, of a low variance, and never negative. All else is as of `token_kl_k1`.
     """
 
 @overload
 def token_kl_k3(
-    policy: numpy.ndarray[tuple[int], numpy.dtype[numpy.float32]], reference: NDArray[numpy.float32]
+    policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]], reference: NDArray[_Float] | SupportsDLPack
 ) -> float: ...
 @overload
-def token_kl_k3(policy: NDArray[numpy.float32], reference: NDArray[numpy.float32]) -> NDArray[numpy.float32]:
+def token_kl_k3(policy: NDArray[_Float], reference: NDArray[_Float] | SupportsDLPack) -> NDArray[_Float]: ...
+@overload
+def token_kl_k3(policy: SupportsDLPack, reference: SupportsDLPack) -> float | _Float32Array | _Float64Array:
     """The sum over tokens of Schulman's estimator k3, q/p - 1 - ln(q/p) ("Approximating KL Divergence", 2020).
 
-    Arguments, results and errors are those of `token_kl`, in float32.
+    The estimator is unbiased, of a low variance, and never negative. The terms of float32 are computed in float32: one
+    below 1e-7 is lost in rounding, and may come out below zero. The terms of float64 keep their digits however small they
+    are. All else is as of `token_kl_k1`.
     """
 
 @final
@@ -139,7 +189,7 @@ class Environment:
         """
 
     def step(
-        self, action: int | NDArray[numpy.float32]
+        self, action: int | _Float32Input
     ) -> tuple[NDArray[numpy.float32], float, bool, bool, dict[str, Any]]:
         """Take a discrete action, or a continuous one of shape (dimensions,).
 
@@ -149,6 +199,16 @@ class Environment:
         Raises:
             RuntimeError: no episode is under way.
             TypeError, ValueError: there is no such action, or it has another type, layout or shape, or holds NaN.
+        """
+
+    def snapshot(self) -> list[int]:
+        """The whole state as words below 2**64: all that decides, besides the actions, what follows."""
+
+    def restore(self, snapshot: list[int]) -> None:
+        """Take up the state that `snapshot` took down of an environment made with the same arguments.
+
+        Raises:
+            ValueError: no such environment can be in this state. Then it is as it was.
         """
 
 @final
@@ -163,7 +223,7 @@ class VectorEnvironment:
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
-        reset_mask: NDArray[numpy.bool_] | None = None,
+        reset_mask: NDArray[numpy.bool_] | SupportsDLPack | None = None,
     ) -> tuple[NDArray[numpy.float32], dict[str, Any]]:
         """Begin an episode everywhere, or where `reset_mask`, (n,), is true.
 
@@ -177,7 +237,7 @@ class VectorEnvironment:
         """
 
     def step(
-        self, actions: NDArray[numpy.int64] | NDArray[numpy.float32]
+        self, actions: NDArray[numpy.int64] | NDArray[numpy.float32] | SupportsDLPack
     ) -> tuple[
         NDArray[numpy.float32],
         NDArray[numpy.float64],
@@ -199,7 +259,7 @@ class VectorEnvironment:
 
     def collect(
         self,
-        actions: NDArray[numpy.int64] | NDArray[numpy.float32],
+        actions: NDArray[numpy.int64] | NDArray[numpy.float32] | SupportsDLPack,
         *,
         out: tuple[NDArray[numpy.float32], NDArray[numpy.float64], NDArray[numpy.bool_], NDArray[numpy.bool_]]
         | None = None,
@@ -308,7 +368,7 @@ class Policy:
     """What only acts, with weights of a training; made by `Trainer.policy`."""
 
     def act(
-        self, observations: NDArray[numpy.float32], deterministic: bool
+        self, observations: _Float32Input, deterministic: bool
     ) -> NDArray[numpy.int64] | NDArray[numpy.float32]:
         """Actions for observations (n, values): int64 of shape (n,), or float32 of shape (n, dimensions).
 
@@ -392,9 +452,9 @@ class ReplayBuffer:
 
     def push(
         self,
-        observation: _Float32Array,
-        next_observation: _Float32Array,
-        action: float | _Float32Array,
+        observation: _Float32Input,
+        next_observation: _Float32Input,
+        action: float | _Float32Input,
         reward: float,
         terminated: bool,
         truncated: bool,
@@ -410,13 +470,16 @@ class ReplayBuffer:
             truncated: the episode was cut off.
 
         Raises:
-            ValueError: an array has another type, layout or shape.
+            TypeError: a number or a flag is none.
+            ValueError: an array has another type, layout or shape, or holds NaN, or a number is not finite; nothing was
+                kept.
         """
 
     def sample(self, batch_size: int, *, out: Minibatch | None = None) -> Minibatch:
         """Draw transitions; into `out`, if it is given, without taking memory.
 
         Raises:
+            MemoryError: there is no memory for so many.
             ValueError: nothing was pushed yet, or `out` is of other sizes.
         """
 
@@ -474,9 +537,9 @@ class PrioritisedReplayBuffer:
 
     def push(
         self,
-        observation: _Float32Array,
-        next_observation: _Float32Array,
-        action: float | _Float32Array,
+        observation: _Float32Input,
+        next_observation: _Float32Input,
+        action: float | _Float32Input,
         reward: float,
         terminated: bool,
         truncated: bool,
@@ -486,7 +549,9 @@ class PrioritisedReplayBuffer:
         The arguments are those of `ReplayBuffer.push`.
 
         Raises:
-            ValueError: an array has another type, layout or shape.
+            TypeError: a number or a flag is none.
+            ValueError: an array has another type, layout or shape, or holds NaN, or a number is not finite; nothing was
+                kept.
         """
 
     def sample(self, batch_size: int, *, beta: float = 0.4) -> PrioritisedMinibatch:
@@ -497,10 +562,11 @@ class PrioritisedReplayBuffer:
             beta: how far the weights correct the draws, 0 to 1.
 
         Raises:
+            MemoryError: there is no memory for so many.
             ValueError: nothing was pushed yet, every priority is 0, or `beta` is out of its range.
         """
 
-    def update_priorities(self, minibatch: PrioritisedMinibatch, errors: _Float32Array) -> int:
+    def update_priorities(self, minibatch: PrioritisedMinibatch, errors: _Float32Input) -> int:
         """Give the transitions of a minibatch the priorities of their new temporal-difference errors, (batch_size,).
 
         Returns how many of them were replaced since they were drawn. The errors of these change nothing.
@@ -585,6 +651,6 @@ class RowBatches:
     def __next__(self) -> tuple[int, int | tuple[NDArray[numpy.uint8], list[int]]]: ...
 
 def write_rows(
-    path: str, columns: Sequence[tuple[str, NDArray[Any]]], *, block_rows: int | None = None
+    path: str, columns: Sequence[tuple[str, SupportsDLPack]], *, block_rows: int | None = None
 ) -> None:
     """Write columns into a file: see `torchforge.data.write_dataset`."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from torchforge import _torchforge
+from torchforge._dlpack import SupportsDLPack
 
 __all__ = ["Batch", "Column", "DataLoader", "MmapDataset", "write_dataset"]
 
@@ -155,13 +156,14 @@ class DataLoader:
 
 
 def write_dataset(
-    path: AnyPath, columns: Mapping[str, NDArray[Any]], *, block_rows: int | None = None
+    path: AnyPath, columns: Mapping[str, SupportsDLPack], *, block_rows: int | None = None
 ) -> None:
     """Write columns into an Arrow file, which gets its name when it is whole.
 
     Args:
         path: of the file.
-        columns: an array for each column, whose first axis is that of the rows; booleans as uint8.
+        columns: an array for each column, whose first axis is that of the rows; booleans as uint8. Tensors on the CPU of
+            any library that has DLPack are written too.
         block_rows: rows of a block, about 4 MiB by default. A batch in the order of the file is a view where it lies in
             one block, so a multiple of the batch size is best.
 

@@ -99,8 +99,19 @@ class Env(gymnasium.Env[Observations, Any]):
         # Each environment's own: a space holds a generator.
         self.observation_space = copy.deepcopy(known.observations)
         self.action_space = copy.deepcopy(known.actions)
+        self._task = task
         self._environment = _torchforge.make(task, max_episode_steps=-1)
         self._seeded = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What `pickle` and `copy.deepcopy` keep: the episode under way and the generator too."""
+        return {**self.__dict__, "_environment": self._environment.snapshot()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Go on where the pickled environment was."""
+        self.__dict__.update(state)
+        self._environment = _torchforge.make(self._task, max_episode_steps=-1)
+        self._environment.restore(state["_environment"])
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -184,12 +195,18 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observations, Any, NDArray[Any]]):
             task, num_envs, mode.value, max_episode_steps=max_episode_steps
         )
         self.metadata = {"render_modes": [], "autoreset_mode": mode}
-        self.num_envs = num_envs
+        self.num_envs = operator.index(num_envs)
         self.single_observation_space = copy.deepcopy(known.observations)
         self.single_action_space = copy.deepcopy(known.actions)
         self.observation_space = batch_space(known.observations, num_envs)
         self.action_space = batch_space(known.actions, num_envs)
-        self._unseeded = np.ones(num_envs, dtype=np.bool_)
+        self._unseeded = np.ones(self.num_envs, dtype=np.bool_)
+        self._seeds = np.zeros(self.num_envs, dtype=np.uint64)
+
+    @property
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override] - as SyncVectorEnv's
+        """The seed that each environment's generator began with last; -1 before its first reset."""
+        return tuple(np.where(self._unseeded, -1, self._seeds.astype(object)))
 
     def reset(
         self,
@@ -208,8 +225,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observations, Any, NDArray[Any]]):
         """
         _refuse(options, frozenset({"reset_mask"}))
         mask = (options or {}).get("reset_mask")
-        observations, info = self._environments.reset(seed=self._drawn(seed), reset_mask=mask)
-        self._unseeded[... if mask is None else mask] = False
+        seeds = self._drawn(seed)
+        observations, info = self._environments.reset(seed=seeds, reset_mask=mask)
+        self._began(seeds, mask)
         if isinstance(seed, SupportsIndex):
             super().reset(seed=operator.index(seed))
         return observations, info
@@ -224,6 +242,18 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observations, Any, NDArray[Any]]):
         drawn = np.random.SeedSequence().generate_state(self.num_envs, np.uint64)
         each = zip(listed, self._unseeded, drawn, strict=True)
         return [int(new) if given is None and unseeded else given for given, unseeded, new in each]
+
+    def _began(self, seeds: int | Sequence[int | None] | None, mask: Flags | None) -> None:
+        """Keep the seeds that the environments of the mask began with; Rust took them."""
+        if isinstance(seeds, SupportsIndex):
+            first = operator.index(seeds)
+            seeds = range(first, first + self.num_envs)
+        where = np.arange(self.num_envs) if mask is None else np.flatnonzero(mask)
+        if seeds is not None:
+            for index in where:
+                if (seed := seeds[index]) is not None:
+                    self._seeds[index] = seed
+        self._unseeded[where] = False
 
     def step(self, actions: Any) -> tuple[Observations, NDArray[np.float64], Flags, Flags, dict[str, Any]]:
         """Take a step everywhere: whole numbers, (n,), or float32, (n, dimensions).
@@ -322,6 +352,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observations, Any, NDArray[Any]]):
     def _fit(self, actions: Any) -> Any:
         """Contiguous, and whole numbers of every width as int64: neither changes a value."""
         array = np.asarray(actions)
+        if array.ndim == 0:
+            raise TypeError(f"actions is {actions!r} and must be an array of one for each environment")
         if isinstance(self._task.actions, Discrete) and np.can_cast(array.dtype, np.int64):
             return np.ascontiguousarray(array, dtype=np.int64)
         return np.ascontiguousarray(array)

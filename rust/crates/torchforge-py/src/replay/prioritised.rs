@@ -5,8 +5,9 @@ use pyo3::prelude::*;
 use torchforge_data::{NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp};
 use torchforge_env::Pcg64;
 
-use super::{Given, Minibatch, Widths, count, refused, seed_of};
+use super::{Minibatch, Pushed, Widths, count, refused, seed_of};
 use crate::DETACH_VALUES;
+use crate::arguments::number;
 use crate::arrays::{check_shape, read};
 
 /// A ring of the latest transitions, all float32, drawn in proportion to their priorities (Schaul et al., 2016).
@@ -29,7 +30,7 @@ impl PrioritisedReplayBuffer {
     #[new]
     #[pyo3(
         signature = (
-            capacity, observation_len, action_len=None, *, alpha=0.6, epsilon=1e-6, steps=None, gamma=0.99, seed=None
+            capacity, observation_len, action_len=None, *, alpha=None, epsilon=None, steps=None, gamma=None, seed=None
         ),
         text_signature = "(capacity, observation_len, action_len=1, *, alpha=0.6, epsilon=1e-6, steps=1, gamma=0.99, seed=0)"
     )]
@@ -38,18 +39,22 @@ impl PrioritisedReplayBuffer {
         capacity: &Bound<'_, PyAny>,
         observation_len: &Bound<'_, PyAny>,
         action_len: Option<&Bound<'_, PyAny>>,
-        alpha: f64,
-        epsilon: f64,
+        alpha: Option<&Bound<'_, PyAny>>,
+        epsilon: Option<&Bound<'_, PyAny>>,
         steps: Option<&Bound<'_, PyAny>>,
-        gamma: f64,
+        gamma: Option<&Bound<'_, PyAny>>,
         seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let capacity = count("capacity", capacity)?;
         let observation = count("observation_len", observation_len)?;
         let action = action_len.map_or(Ok(1), |value| count("action_len", value))?;
         let steps = steps.map_or(Ok(1), |value| count("steps", value))?;
+        let gamma = gamma.map_or(Ok(0.99), |value| number("gamma", value))?;
         let windows = NStep::new(steps, gamma).map_err(refused)?;
-        let options = PriorityOptions { alpha, epsilon };
+        let options = PriorityOptions {
+            alpha: alpha.map_or(Ok(0.6), |value| number("alpha", value))?,
+            epsilon: epsilon.map_or(Ok(1e-6), |value| number("epsilon", value))?,
+        };
         let ring = PrioritizedReplayBuffer::new(capacity, observation, action, options, windows);
         let generator = Pcg64::new(seed.map_or(Ok(0), seed_of)?);
         let widths = Widths { observation, action };
@@ -61,18 +66,20 @@ impl PrioritisedReplayBuffer {
     /// The arguments are those of `ReplayBuffer.push`.
     ///
     /// Raises:
-    ///     ValueError: an array has another type, layout or shape.
+    ///     TypeError: a number or a flag is none.
+    ///     ValueError: an array has another type, layout or shape, or holds NaN, or a number is not finite; nothing was
+    ///         kept.
     fn push(
         &mut self,
         observation: &Bound<'_, PyAny>,
         next_observation: &Bound<'_, PyAny>,
         action: &Bound<'_, PyAny>,
-        reward: f32,
-        terminated: bool,
-        truncated: bool,
+        reward: &Bound<'_, PyAny>,
+        terminated: &Bound<'_, PyAny>,
+        truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let given = Given::new(self.widths, observation, next_observation, action)?;
-        self.ring.push(given.transition(reward, terminated, truncated)?).map_err(refused)
+        let given = [observation, next_observation, action, reward, terminated, truncated];
+        self.ring.push(Pushed::new(given, self.widths)?.transition()?).map_err(refused)
     }
 
     /// Draw transitions, one from each of `batch_size` equal parts of the sum of all priorities.
@@ -82,15 +89,17 @@ impl PrioritisedReplayBuffer {
     ///     beta: how far the weights correct the draws, 0 to 1.
     ///
     /// Raises:
+    ///     MemoryError: there is no memory for so many.
     ///     ValueError: nothing was pushed yet, every priority is 0, or `beta` is out of its range.
-    #[pyo3(signature = (batch_size, *, beta=0.4))]
+    #[pyo3(signature = (batch_size, *, beta=None), text_signature = "($self, batch_size, *, beta=0.4)")]
     fn sample<'py>(
         &mut self,
         py: Python<'py>,
         batch_size: &Bound<'py, PyAny>,
-        beta: f64,
+        beta: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PrioritisedMinibatch>> {
         let (size, widths) = (count("batch_size", batch_size)?, self.widths);
+        let beta = beta.map_or(Ok(0.4), |value| number("beta", value))?;
         let minibatch = Minibatch::new(py, size, widths)?;
         let drawn = match self.drawn.take() {
             Some(drawn) if drawn.stamps().len() == size => drawn,

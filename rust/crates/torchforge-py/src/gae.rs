@@ -1,0 +1,223 @@
+//! Generalised advantage estimation: arrays in, arrays out.
+
+use std::cell::RefCell;
+use std::fmt::Display;
+
+use numpy::ndarray::{ArrayView, IxDyn};
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
+
+use crate::DETACH_VALUES;
+use crate::arguments::number;
+use crate::arrays::{borrow, cast, check_numbers, check_shape, input, read, several, write, zeros};
+
+/// Up to this many values a call takes well below a microsecond, and half of that would be spent on borrowing arrays:
+/// entries of a table that are made and removed again. Copies of so few values take less time.
+const COPIED_VALUES: usize = 512;
+
+/// From this many values on both outputs are one array's halves. Freed one after the other, two arrays of that size are
+/// more than an allocator keeps (glibc's: 128 KiB, or twice the largest block that was freed): every call would have the
+/// system map new pages, which takes several times as long as the computation.
+const TOGETHER_VALUES: usize = 1 << 13;
+
+thread_local! {
+    /// Where results are computed before an array is made of them.
+    static RESULTS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
+}
+
+type Array<'py> = Bound<'py, PyArrayDyn<f64>>;
+
+/// Advantages and returns of one trajectory (Schulman et al., 2016).
+///
+/// Args:
+///     rewards: the reward of each step, (length,).
+///     values: the estimated value of the state before each step, (length,).
+///     dones: 1 where the episode ended with this step, otherwise 0, (length,).
+///     last_value: the estimated value of the state after the last step.
+///     gamma: the discount of a step.
+///     lam: the weight of longer estimates.
+///     out: arrays to write the advantages and returns into, (length,) each.
+///
+/// All arrays are float64 and C-contiguous. What is read may also be a tensor on the CPU of any library with DLPack. The
+/// bytes of the result are the same on every machine. Long results are the two halves of one array, so that either keeps
+/// the other's memory.
+///
+/// Raises:
+///     TypeError: a number is none, or `out` is no tuple of two.
+///     ValueError: an array has another type, layout or shape, or holds NaN; a number is not finite; a tensor lies on
+///         another device or needs a gradient; or `out` shares memory with another argument. Nothing was written.
+#[pyfunction]
+#[pyo3(signature = (rewards, values, dones, last_value, gamma, lam, *, out=None))]
+#[expect(clippy::too_many_arguments, reason = "the Python signature")]
+pub(crate) fn compute_gae<'py>(
+    py: Python<'py>,
+    rewards: &Bound<'py, PyAny>,
+    values: &Bound<'py, PyAny>,
+    dones: &Bound<'py, PyAny>,
+    last_value: &Bound<'py, PyAny>,
+    gamma: &Bound<'py, PyAny>,
+    lam: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Array<'py>, Array<'py>)> {
+    let inputs = Inputs::new(rewards, values, dones, 1)?;
+    let last_value = number("last_value", last_value)?;
+    inputs.compute(py, &[last_value], options(gamma, lam)?, out)
+}
+
+/// Advantages and returns of several trajectories: `compute_gae` for every row of (batch, length) arrays.
+///
+/// `last_values` has shape (batch,); `out` holds arrays of shape (batch, length).
+#[pyfunction]
+#[pyo3(signature = (rewards, values, dones, last_values, gamma, lam, *, out=None))]
+#[expect(clippy::too_many_arguments, reason = "the Python signature")]
+pub(crate) fn compute_gae_batched<'py>(
+    py: Python<'py>,
+    rewards: &Bound<'py, PyAny>,
+    values: &Bound<'py, PyAny>,
+    dones: &Bound<'py, PyAny>,
+    last_values: &Bound<'py, PyAny>,
+    gamma: &Bound<'py, PyAny>,
+    lam: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Array<'py>, Array<'py>)> {
+    let inputs = Inputs::new(rewards, values, dones, 2)?;
+    let last_values = read("last_values", last_values)?;
+    check_shape("last_values", &last_values, &inputs.rewards.shape()[..1])?;
+    check_numbers("last_values", last_values.as_slice()?, last_values.shape())?;
+    inputs.compute(py, last_values.as_slice()?, options(gamma, lam)?, out)
+}
+
+fn options(gamma: &Bound<'_, PyAny>, lam: &Bound<'_, PyAny>) -> PyResult<GaeOptions> {
+    Ok(GaeOptions { gamma: number("gamma", gamma)?, lambda: number("lam", lam)? })
+}
+
+/// Arrays of equal shape.
+struct Inputs<'py> {
+    rewards: Array<'py>,
+    values: Array<'py>,
+    dones: Array<'py>,
+}
+
+impl<'py> Inputs<'py> {
+    fn new(
+        rewards: &Bound<'py, PyAny>,
+        values: &Bound<'py, PyAny>,
+        dones: &Bound<'py, PyAny>,
+        dimensions: usize,
+    ) -> PyResult<Self> {
+        let rewards = input("rewards", rewards)?;
+        if rewards.ndim() != dimensions {
+            return Err(PyValueError::new_err(format!(
+                "rewards has {} dimension(s) and must have {dimensions}; compute_gae takes (length,), \
+                 compute_gae_batched takes (batch, length)",
+                rewards.ndim()
+            )));
+        }
+        let values = input("values", values)?;
+        check_shape("values", &values, rewards.shape())?;
+        let dones = input("dones", dones)?;
+        check_shape("dones", &dones, rewards.shape())?;
+        Ok(Self { rewards, values, dones })
+    }
+
+    fn compute(
+        &self,
+        py: Python<'py>,
+        last_values: &[f64],
+        options: GaeOptions,
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
+        let shape = self.rewards.shape();
+        let (advantages, returns) = match out {
+            Some(out) => {
+                let [advantages, returns] = several("out", out)?;
+                (cast("out[0]", &advantages)?, cast("out[1]", &returns)?)
+            }
+            None if self.rewards.len() <= COPIED_VALUES => return self.compute_few(py, last_values, options),
+            None => new(py, shape)?,
+        };
+        {
+            let rewards = borrow("rewards", &self.rewards)?;
+            let values = borrow("values", &self.values)?;
+            let dones = borrow("dones", &self.dones)?;
+            let trajectories = Trajectory {
+                rewards: rewards.as_slice()?,
+                values: values.as_slice()?,
+                dones: dones.as_slice()?,
+            };
+            let mut write_advantages = write("out[0]", &advantages, shape)?;
+            let mut write_returns = write("out[1]", &returns, shape)?;
+            if out.is_some() {
+                check_all(trajectories, shape)?;
+            }
+            let advantages = write_advantages.as_slice_mut()?;
+            let returns = write_returns.as_slice_mut()?;
+            let mut compute = || gae_batched(trajectories, last_values, options, advantages, returns);
+            let done =
+                if trajectories.rewards.len() < DETACH_VALUES { compute() } else { py.detach(compute) };
+            done.map_err(refused)?;
+            check_begins(advantages, last_values.len(), trajectories, shape)?;
+        }
+        Ok((advantages, returns))
+    }
+
+    /// The same of few values, which are copied.
+    fn compute_few(
+        &self,
+        py: Python<'py>,
+        last_values: &[f64],
+        options: GaeOptions,
+    ) -> PyResult<(Array<'py>, Array<'py>)> {
+        let (shape, len) = (self.rewards.shape(), self.rewards.len());
+        let (rewards, values, dones) = (self.rewards.to_vec()?, self.values.to_vec()?, self.dones.to_vec()?);
+        let trajectories = Trajectory { rewards: &rewards, values: &values, dones: &dones };
+        RESULTS.with_borrow_mut(|results| {
+            results.resize(2 * COPIED_VALUES, 0.0);
+            let (advantages, returns) = results[..2 * len].split_at_mut(len);
+            gae_batched(trajectories, last_values, options, advantages, returns).map_err(refused)?;
+            check_begins(advantages, last_values.len(), trajectories, shape)?;
+            Ok((array(py, shape, advantages)?, array(py, shape, returns)?))
+        })
+    }
+}
+
+/// An error where an input holds what is no number: it spreads to the beginning of its row, whatever `dones` says. So the
+/// beginnings tell, at a small part of the cost of looking at all inputs.
+fn check_begins(
+    advantages: &[f64],
+    rows: usize,
+    trajectories: Trajectory<'_>,
+    shape: &[usize],
+) -> PyResult<()> {
+    let length = advantages.len() / rows.max(1);
+    match advantages.iter().step_by(length.max(1)).any(|advantage| advantage.is_nan()) {
+        true => check_all(trajectories, shape),
+        false => Ok(()),
+    }
+}
+
+fn check_all(trajectories: Trajectory<'_>, shape: &[usize]) -> PyResult<()> {
+    check_numbers("rewards", trajectories.rewards, shape)?;
+    check_numbers("values", trajectories.values, shape)?;
+    check_numbers("dones", trajectories.dones, shape)
+}
+
+/// Arrays for the results.
+fn new<'py>(py: Python<'py>, shape: &[usize]) -> PyResult<(Array<'py>, Array<'py>)> {
+    if shape.iter().product::<usize>() < TOGETHER_VALUES {
+        return Ok((zeros(py, shape)?, zeros(py, shape)?));
+    }
+    let both = zeros::<f64>(py, &[&[2], shape].concat())?;
+    Ok((both.get_item(0)?.cast_into()?, both.get_item(1)?.cast_into()?))
+}
+
+fn array<'py>(py: Python<'py>, shape: &[usize], values: &[f64]) -> PyResult<Array<'py>> {
+    let values = ArrayView::from_shape(IxDyn(shape), values);
+    Ok(PyArrayDyn::from_array(py, &values.map_err(refused)?))
+}
+
+fn refused(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
