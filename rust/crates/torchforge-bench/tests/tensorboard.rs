@@ -32,7 +32,7 @@ fn varint(bytes: &[u8]) -> (u64, &[u8]) {
 }
 
 /// The field of this number.
-fn field<'a>(message: &'a [u8], number: u64) -> Option<&'a [u8]> {
+fn field(message: &[u8], number: u64) -> Option<&[u8]> {
     fields(message).into_iter().find_map(|(found, field)| (found == number).then_some(field))
 }
 
