@@ -471,8 +471,8 @@ class ReplayBuffer:
 
         Raises:
             TypeError: a number or a flag is none.
-            ValueError: an array has another type, layout or shape, or holds NaN, or a number is not finite; nothing was
-                kept.
+            ValueError: an array has another type, layout or shape, the action holds NaN, or a number is not finite; nothing
+                was kept. Observations are not searched for NaN, which takes long for images.
         """
 
     def sample(self, batch_size: int, *, out: Minibatch | None = None) -> Minibatch:
@@ -550,8 +550,8 @@ class PrioritisedReplayBuffer:
 
         Raises:
             TypeError: a number or a flag is none.
-            ValueError: an array has another type, layout or shape, or holds NaN, or a number is not finite; nothing was
-                kept.
+            ValueError: an array has another type, layout or shape, the action holds NaN, or a number is not finite; nothing
+                was kept. Observations are not searched for NaN, which takes long for images.
         """
 
     def sample(self, batch_size: int, *, beta: float = 0.4) -> PrioritisedMinibatch:
