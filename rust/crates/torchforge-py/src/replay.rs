@@ -71,8 +71,8 @@ impl ReplayBuffer {
     ///
     /// Raises:
     ///     TypeError: a number or a flag is none.
-    ///     ValueError: an array has another type, layout or shape, the action holds NaN, or a number is not finite; nothing
-    ///         was kept. Observations are not searched for NaN, which takes long for images.
+    ///     ValueError: an array has another type, layout or shape, the action holds NaN, or a number is not finite;
+    ///         nothing was kept. Observations are not searched for NaN, which takes long for images.
     fn push(
         &mut self,
         observation: &Bound<'_, PyAny>,
