@@ -4,7 +4,7 @@ ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates semver wheel gymnasium integration fleet site clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates semver wheel integration fleet site clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -94,15 +94,6 @@ wheel: .venv/.ready  ## the Python package torchforge-rl in dist/, for this proc
 	.venv/bin/uv run --quiet --frozen --python .venv/bin/python --project tools/wheel maturin build --release --locked --zig \
 	  --target "$(MACHINE)-unknown-linux-$(LIBC)" --compatibility "$(COMPATIBILITY)" \
 	  --manifest-path rust/crates/torchforge-py/Cargo.toml --out dist
-
-# Those tests are in Gymnasium's repository alone. The checkout is of the version that the package is tested with.
-gymnasium: .venv/.ready  ## Gymnasium's own tests in CHECKOUT, with the environments of the wheel in dist/ under its names
-	@[ -d "$(CHECKOUT)/tests/vector" ] || { \
-	  echo "forge-bench: CHECKOUT is no checkout of Gymnasium; to do: git clone --branch v1.2.3 https://github.com/Farama-Foundation/Gymnasium DIR, make gymnasium CHECKOUT=DIR" >&2; \
-	  exit 21; }
-	cd "$(CHECKOUT)" && PYTHONPATH="$(CURDIR)" "$(CURDIR)/.venv/bin/uv" run --quiet --no-project --isolated --python 3.13 \
-	  --with "$$(echo "$(CURDIR)"/dist/torchforge_rl-*-manylinux*_$(MACHINE).whl)" --with gymnasium==1.2.3 --with pytest --with scipy \
-	  python -m pytest -q -p tools.gymnasium_tests tests/vector tests/envs/test_envs.py tests/envs/registration/test_make_vec.py
 
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
 	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder

@@ -133,7 +133,10 @@ class ComputeGae(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"last_values\[1\] is nan"):
             torchforge.compute_gae_batched(*arrays((2, 4)), np.array([0.0, np.nan]), GAMMA, LAM)
         for out in (3, [np.empty(4), np.empty(4)], (np.empty(4),)):
-            with self.subTest(out), self.assertRaisesRegex(TypeError, "out is .* and must be a tuple of 2"):
+            with (
+                self.subTest(out),
+                self.assertRaisesRegex(TypeError, "(?s)out is .* and must be a tuple of 2"),
+            ):
                 torchforge.compute_gae(**given, **numbers, out=out)
 
     def test_one_last_value_a_row_is_needed(self):

@@ -120,6 +120,8 @@ class Single(Alike):
                 step = environment.step(action)
                 for other in others:
                     self.assert_alike(other.step(action), step)
+                if step[2]:
+                    break
             episode = environment.reset()
             for other in others:
                 self.assert_alike(other.reset(), episode)

@@ -160,7 +160,7 @@ class PrioritisedReplayBuffer(unittest.TestCase):
             buffer.sample(1 << 50)
         good = [observation(0), observation(1), 0.0, 0.0, False, False]
         for place, wrong, said in (
-            (0, observation(np.nan), r"observation\[0\] is nan and must be a number"),
+            (2, np.array([np.nan], np.float32), r"action\[0\] is nan and must be a number"),
             (3, np.inf, "reward is inf and must be a finite number"),
         ):
             with self.assertRaisesRegex(ValueError, said):

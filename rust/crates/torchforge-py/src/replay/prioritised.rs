@@ -67,8 +67,8 @@ impl PrioritisedReplayBuffer {
     ///
     /// Raises:
     ///     TypeError: a number or a flag is none.
-    ///     ValueError: an array has another type, layout or shape, or holds NaN, or a number is not finite; nothing was
-    ///         kept.
+    ///     ValueError: an array has another type, layout or shape, the action holds NaN, or a number is not finite;
+    ///         nothing was kept. Observations are not searched for NaN, which takes long for images.
     fn push(
         &mut self,
         observation: &Bound<'_, PyAny>,
