@@ -17,7 +17,7 @@ use crate::{Archive, DqnMetrics, DqnTrace, Episode, State, Stream, TrainingError
 pub struct DqnOptions {
     /// Environment steps of the whole training, which the exploration schedule is stretched over.
     pub steps: u64,
-    /// Learning happens in steps after this one, strictly.
+    /// Learning happens in steps after this one, strictly: with no more `steps` than these, nothing is learnt.
     pub learning_starts: u64,
     /// Environment steps from one gradient step to the next.
     pub train_frequency: u64,

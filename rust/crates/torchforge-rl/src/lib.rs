@@ -33,7 +33,7 @@
 //! # What may grow
 //!
 //! Errors and metrics may get more cases and fields. Options are plain structs, made as
-//! `DqnOptions { steps: 1_000, ..DqnOptions::default() }`: that goes on working when they get more fields.
+//! `DqnOptions { steps: 100_000, ..DqnOptions::default() }`: that goes on working when they get more fields.
 
 #![forbid(unsafe_code)]
 

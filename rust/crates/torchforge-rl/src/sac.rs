@@ -18,7 +18,8 @@ use crate::{Archive, Episode, SacMetrics, SacTrace, State, Stream, TrainingError
 pub struct SacOptions {
     /// Environment steps of the whole training.
     pub steps: u64,
-    /// Actions are uniform in the steps before this one; learning happens in those after it, strictly.
+    /// Actions are uniform in the steps before this one; learning happens in those after it, strictly: with no more `steps`
+    /// than these, nothing is learnt.
     pub learning_starts: u64,
     /// Transitions that the replay buffer holds.
     pub buffer_capacity: usize,
