@@ -204,7 +204,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observations, Any, NDArray[Any]]):
         self._seeds = np.zeros(self.num_envs, dtype=np.uint64)
 
     @property
-    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override] - as SyncVectorEnv's
+    def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]  # as SyncVectorEnv's
         """The seed that each environment's generator began with last; -1 before its first reset."""
         return tuple(np.where(self._unseeded, -1, self._seeds.astype(object)))
 
@@ -250,7 +250,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observations, Any, NDArray[Any]]):
             seeds = range(first, first + self.num_envs)
         where = np.arange(self.num_envs) if mask is None else np.flatnonzero(mask)
         if seeds is not None:
-            for index in where:
+            for index in where.tolist():
                 if (seed := seeds[index]) is not None:
                     self._seeds[index] = seed
         self._unseeded[where] = False
