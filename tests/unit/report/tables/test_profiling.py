@@ -238,7 +238,7 @@ def test_times_that_nobody_may_rank_make_no_recommendation(matrix: Matrix) -> No
         for each in records()
     ]
     page = page_of(matrix, unknown)
-    assert "shown and unranked" in page
+    assert "These times are unranked" in page
     assert "Recommendations" not in page
 
 
