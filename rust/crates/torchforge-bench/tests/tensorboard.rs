@@ -82,6 +82,7 @@ fn cells(csv: &Path) -> Vec<(u64, String, f32)> {
 fn event_files_hold_the_figures_of_the_csv_at_their_environment_steps() {
     let here = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("tensorboard");
     let _ = fs::remove_dir_all(&here);
+    fs::create_dir_all(&here).unwrap();
     for (words, figures) in [
         (["dqn", "--steps", "10100"], 9 * 4),
         (["ppo", "--steps", "1024"], 2 * 11),
