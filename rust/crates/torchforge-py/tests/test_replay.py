@@ -97,9 +97,8 @@ class ReplayBuffer(unittest.TestCase):
             torchforge.ReplayBuffer(4, WIDTH).sample(1)
         with self.assertRaisesRegex(ValueError, "batch_size is 0 and must be a whole number from 1"):
             buffer.sample(0)
-        for flag in (True, np.True_):
-            with self.assertRaisesRegex(TypeError, "capacity is .*True.* and must be a whole number"):
-                torchforge.ReplayBuffer(flag, WIDTH)
+        with self.assertRaisesRegex(TypeError, "capacity is True and must be a whole number"):
+            torchforge.ReplayBuffer(True, WIDTH)
         with self.assertRaisesRegex(ValueError, "capacity is -1"):
             torchforge.ReplayBuffer(-1, WIDTH)
         with self.assertRaisesRegex(ValueError, "there is no memory for"):

@@ -132,7 +132,7 @@ def token_kl(policy: SupportsDLPack, reference: _Float64Input) -> float | _Float
     """
 
 @overload
-def token_kl_k1(  # type: ignore[overload-overlap]  # one sequence gives a number
+def token_kl_k1(  # type: ignore[overload-overlap]  # a vector comes first
     policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]], reference: NDArray[_Float] | SupportsDLPack
 ) -> float: ...
 @overload
@@ -147,7 +147,7 @@ def token_kl_k1(policy: SupportsDLPack, reference: SupportsDLPack) -> float | _F
     """
 
 @overload
-def token_kl_k2(  # type: ignore[overload-overlap]  # one sequence gives a number
+def token_kl_k2(  # type: ignore[overload-overlap]  # a vector comes first
     policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]], reference: NDArray[_Float] | SupportsDLPack
 ) -> float: ...
 @overload
@@ -160,7 +160,7 @@ def token_kl_k2(policy: SupportsDLPack, reference: SupportsDLPack) -> float | _F
     """
 
 @overload
-def token_kl_k3(  # type: ignore[overload-overlap]  # one sequence gives a number
+def token_kl_k3(  # type: ignore[overload-overlap]  # a vector comes first
     policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]], reference: NDArray[_Float] | SupportsDLPack
 ) -> float: ...
 @overload
@@ -471,8 +471,8 @@ class ReplayBuffer:
 
         Raises:
             TypeError: a number or a flag is none.
-            ValueError: an array has another type, layout or shape, or holds NaN, or a number is not finite; nothing was
-                kept.
+            ValueError: an array has another type, layout or shape, the action holds NaN, or a number is not finite;
+                nothing was kept. Observations are not searched for NaN, which takes long for images.
         """
 
     def sample(self, batch_size: int, *, out: Minibatch | None = None) -> Minibatch:
@@ -550,8 +550,8 @@ class PrioritisedReplayBuffer:
 
         Raises:
             TypeError: a number or a flag is none.
-            ValueError: an array has another type, layout or shape, or holds NaN, or a number is not finite; nothing was
-                kept.
+            ValueError: an array has another type, layout or shape, the action holds NaN, or a number is not finite;
+                nothing was kept. Observations are not searched for NaN, which takes long for images.
         """
 
     def sample(self, batch_size: int, *, beta: float = 0.4) -> PrioritisedMinibatch:
