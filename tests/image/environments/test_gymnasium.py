@@ -114,7 +114,7 @@ def test_environments_together_are_gymnasiums_to_the_bit(name: str, mode: Autore
 def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(ValueError, match='there is no environment "CartPole-v9"; use one of Acrobot-v1, '):
         torchforge.make("CartPole-v9")
-    with pytest.raises(ValueError, match="there is no autoreset mode"):
+    with pytest.raises(ValueError, match='autoreset_mode is "Never" and must be NextStep, '):
         torchforge.make_vec("CartPole-v1", 2, autoreset_mode="Never")
     with pytest.raises(ValueError, match="num_envs is 0 and must be a whole number from 1"):
         torchforge.make_vec("CartPole-v1", 0)
