@@ -228,6 +228,17 @@ def train(parameters: Parameters, seed: int) -> Trained:
 def parity(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
     """Consecutive updates from given weights and given minibatches, through the very function that training uses.
 
+    Raises:
+        RuntimeError: the given networks have other sizes than the training's.
+    """
+    weights = training.layers(given, "online")
+    make_network(weights["0.weight"].shape[1], weights["4.weight"].shape[0]).load_state_dict(weights)
+    return parity_at_any_size(given, updates)
+
+
+def parity_at_any_size(given: Mapping[str, Tensor], updates: int) -> dict[str, Tensor]:
+    """`parity` of networks of the sizes that are given, for the benchmarks of networks.
+
     Args:
         given: `online.*` and `target.*` weights under PyTorch's names, and 100 minibatches.
         updates: how many of them are taken.

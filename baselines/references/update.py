@@ -138,7 +138,7 @@ def noises_of(given: Given) -> list[tuple[Tensor, list[tuple[Tensor, Tensor]]]]:
 
 
 WAYS = {
-    "dqn": Way(dqn_updates, dqn.parity),
+    "dqn": Way(dqn_updates, dqn.parity_at_any_size),
     "ppo": Way(ppo_updates, ppo.parity),
     "sac": Way(sac_updates, sac.parity),
     "critics": critics_way(critics_of, exact=True),
