@@ -46,7 +46,13 @@ def verdict_in_words(rooms: Sequence[Room]) -> str:
         rooms: of all benchmarks, on one machine.
     """
     ranked = [room for room in rooms if room.ranked and room.limits.name == _first_limits(room)]
-    parts = [*_of_trainings(ranked), *_of_peers(ranked), *_of_learning(ranked), *_of_operations(ranked)]
+    trainings = [room for room in ranked if room.benchmark.kind is Kind.TRAINING]
+    parts = [
+        *_of_trainings(trainings),
+        *_of_peers(trainings),
+        *_of_learning(trainings),
+        *_of_operations(ranked),
+    ]
     return " ".join(parts) or _of_unknown_execution(rooms) or NOTHING_RANKED
 
 
@@ -80,16 +86,7 @@ def _first_limits(room: Room) -> str:
 def _of_trainings(rooms: Sequence[Room]) -> Iterator[str]:
     said: dict[str, list[str]] = {}
     for room in rooms:
-        if room.benchmark.kind is not Kind.TRAINING:
-            continue
-        ratios = {
-            case: ratio
-            for case in room.benchmark.cases
-            if (ratio := _ours_against(room, case, room.fastest(case, [Side.REFERENCE])))
-        }
-        for case, ratio in ratios.items():
-            where = f" on {case}" if len(ratios) > 1 else ""
-            words = f"{room.benchmark.title}{where} {_how(ratio)}"
+        for _, words in _against_fastest(room, Side.REFERENCE):
             said.setdefault(room.benchmark.reference.name, []).append(words)
     for reference, found in said.items():
         yield f"Our best implementation trains {_listed(found)} than the fastest variant of {reference} that was run."
@@ -98,19 +95,13 @@ def _of_trainings(rooms: Sequence[Room]) -> Iterator[str]:
 def _of_peers(rooms: Sequence[Room]) -> Iterator[str]:
     """Each training's ratio to the fastest library that does the same work."""
     for room in rooms:
-        if room.benchmark.kind is not Kind.TRAINING:
-            continue
-        for case in room.benchmark.cases:
-            peer = room.fastest(case, [Side.PEER])
-            ratio = _ours_against(room, case, peer)
-            if peer is not None and ratio is not None:
-                name, title = peer.implementation.name, room.benchmark.title
-                yield f"The fastest library at the same work is {name}: ours trains {title} {_how(ratio)}."
+        for peer, words in _against_fastest(room, Side.PEER):
+            yield f"The fastest library at the same work is {peer.implementation.name}: ours trains {words}."
 
 
 def _of_learning(rooms: Sequence[Room]) -> Iterator[str]:
     """Which of these trainings no seed of any implementation learnt."""
-    early = {room.benchmark.title: None for room in rooms if _learnt_nothing(room)}
+    early = dict.fromkeys(room.benchmark.title for room in rooms if _learnt_nothing(room))
     if early:
         yield f"No seed of {_listed(early)} reached its threshold: these trainings ended before they had learnt."
 
@@ -123,11 +114,18 @@ def _learnt_nothing(room: Room) -> bool:
     return bool(passed) and all(steps_until_learnt(record, returns) is None for record in passed)
 
 
-def _ours_against(room: Room, case: str, base: Row | None) -> Interval | None:
-    """Ours against this row; None where that is not ranked."""
-    ours = room.fastest(case, [Side.OURS])
-    ratio = None if ours is None else room.ratio(base, ours)
-    return None if ratio is None or ratio.n < LEAST_PROCESSES else ratio
+def _against_fastest(room: Room, side: Side) -> list[tuple[Row, str]]:
+    """A training's cases in words, each with the fastest row of a side, where ours against it is ranked."""
+    found: list[tuple[str, Row, Interval]] = []
+    for case in room.benchmark.cases:
+        ours, base = room.fastest(case, [Side.OURS]), room.fastest(case, [side])
+        ratio = None if ours is None else room.ratio(base, ours)
+        if base is not None and ratio is not None and ratio.n >= LEAST_PROCESSES:
+            found.append((case, base, ratio))
+    return [
+        (base, f"{room.benchmark.title}{f' on {case}' if len(found) > 1 else ''} {_how(ratio)}")
+        for case, base, ratio in found
+    ]
 
 
 def _how(ratio: Interval) -> str:
