@@ -70,9 +70,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Over:
-    """A launch has ended, and does not begin again."""
-
-    number: int
+    """The next launch in the order has ended, and does not begin again."""
 
 
 @dataclass(frozen=True)

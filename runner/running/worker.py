@@ -59,8 +59,8 @@ class _Telling:
 
     def over(self, launch: Launch, following: Launch | None, records: list[Record]) -> None:
         """Nothing more comes of a launch."""
-        del following, records
-        self._send(Over(self._launches.index(launch)))
+        del launch, following, records
+        self._send(Over())
 
     def _send(self, message: Message) -> None:
         with self._sending:
