@@ -1,5 +1,7 @@
 //! NumPy arrays as slices: their type, layout and shape are checked, and none is copied.
 
+use std::array;
+
 use numpy::{
     Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray,
     PyUntypedArrayMethods,
@@ -123,8 +125,7 @@ pub(crate) fn several<'py, const N: usize>(
     let tuple = tuple.ok_or_else(|| {
         PyTypeError::new_err(format!("{name} is {} and must be a tuple of {N} arrays", shown(value)))
     })?;
-    let items: Vec<_> = tuple.iter().collect();
-    Ok(items.try_into().expect("as many as were counted"))
+    Ok(array::from_fn(|place| tuple.get_item(place).expect("as many as were counted")))
 }
 
 /// An error where an array has another shape.
