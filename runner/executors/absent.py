@@ -58,6 +58,11 @@ class Absent:
         """The hash of the image's inputs, which are here."""
         return execution_hash_of(target, toolchain, platform.architecture, self._root)
 
+    def must_build(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> bool:
+        """There is nowhere to put an image."""
+        del target, toolchain, platform
+        return False
+
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:

@@ -209,6 +209,9 @@ class Executor(Protocol):
     def identify(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> str:
         """The execution hash of an image, without building it."""
 
+    def must_build(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> bool:
+        """Whether preparing an image would build or pull it."""
+
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:

@@ -94,6 +94,11 @@ class DockerExecutor:
         """The hash of the image's inputs, without the runner and the templates."""
         return execution_hash_of(target, toolchain, platform.architecture, self._root)
 
+    def must_build(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> bool:
+        """Whether the machine of the daemon lacks it and makes it."""
+        spec = ImageSpec(target=target, architecture=platform.architecture, toolchain=toolchain)
+        return self._site.must_build(spec)
+
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:

@@ -101,6 +101,11 @@ class FleetExecutor:
             return self._local.identify(target, toolchain, platform)
         return execution_hash_of(target, toolchain, platform.architecture, self._root)
 
+    def must_build(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> bool:
+        """Nodes have images of their own."""
+        del target, toolchain, platform
+        return False
+
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:

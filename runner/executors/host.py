@@ -94,6 +94,11 @@ class HostExecutor:
         """The hash of the image's inputs, which are here."""
         return self._docker.identify(target, toolchain, platform)
 
+    def must_build(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> bool:
+        """Images are sent there, and never built there."""
+        del target, toolchain, platform
+        return False
+
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:

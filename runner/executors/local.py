@@ -140,6 +140,11 @@ class LocalExecutor:
         here = CORE if target.source is None else target
         return f"host:{execution_hash_of(here, toolchain, platform.architecture, self._root)}"
 
+    def must_build(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> bool:
+        """Nothing is built."""
+        del target, toolchain, platform
+        return False
+
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:

@@ -11,7 +11,7 @@ from runner.daemon.endpoint import current_endpoint
 from runner.daemon.enforced_limits import enforced_by, unlimited
 from runner.daemon.whereabouts import Whereabouts, architecture_of, machine_of_daemon, whereabouts
 from runner.executors.container_seen import Far, Near, Outside
-from runner.images.build import ensure_image
+from runner.images.build import ensure_image, is_there
 from runner.images.spec import Image, ImageSpec
 from runner.records.execution import Execution, ExecutionKind
 from runner.system import machine
@@ -60,6 +60,10 @@ class OwnSite:
     def outside(self, container: Container, cpus: Iterable[int]) -> Outside:
         """Through this kernel where containers run on it, else through the daemon."""
         return Near(container, cpus) if self._is_here else Far(container, None)
+
+    def must_build(self, spec: ImageSpec) -> bool:
+        """Whether the daemon lacks the image."""
+        return not is_there(spec, root=self._root)
 
     def ensure(self, spec: ImageSpec, say: Callable[[str], None]) -> Image:
         """Pull or build the image unless it is there."""

@@ -76,6 +76,10 @@ class Places:
         """As the platform's executor says."""
         return self._at(platform).identify(target, toolchain, platform)
 
+    def must_build(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> bool:
+        """As the platform's executor says."""
+        return self._at(platform).must_build(target, toolchain, platform)
+
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:

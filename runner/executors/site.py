@@ -41,5 +41,8 @@ class Site(Protocol):
     def outside(self, container: Container, cpus: Iterable[int]) -> Outside:
         """The way to look at a container there, which may use these CPUs."""
 
+    def must_build(self, spec: ImageSpec) -> bool:
+        """Whether this machine has yet to build or pull the image."""
+
     def ensure(self, spec: ImageSpec, say: Callable[[str], None]) -> Image:
         """The image, there; it is made or transferred first where it is missing."""

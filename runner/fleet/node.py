@@ -21,8 +21,8 @@ from runner.records.record import Record
 from runner.records.store import Store
 from runner.running.bookkeeping import Book, LaunchBook
 from runner.running.launch import Surroundings, run_launch
+from runner.running.preparation import prepare
 from runner.running.progress import Progress
-from runner.running.run import prepare
 from runner.system.checkout import ROOT
 from runner.system.cpus import usable_cpus
 from runner.system.errors import ForgeBenchError, HostNotReady, Interrupted

@@ -82,6 +82,11 @@ def ensure_image(
     return image_of(spec, identity, inspect_images([spec.tag])[spec.tag], seconds)
 
 
+def is_there(spec: ImageSpec, *, root: Path) -> bool:
+    """Whether the daemon has the image of exactly these files."""
+    return identity_of(inspect_images([spec.tag]).get(spec.tag)) == identify(spec, root).identity
+
+
 def locks_of(spec: ImageSpec) -> tuple[tuple[str, str], ...]:
     """The kind and architecture of each lock that a build on this machine reads."""
     return (

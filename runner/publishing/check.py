@@ -8,11 +8,12 @@ from msgspec import UnsetType
 
 from runner.publishing.definitions import definitions_of
 from runner.publishing.plans import Begun, plans_of, records_of, touching
-from runner.publishing.publish import LEDGER, hashes_in
+from runner.publishing.publish import hashes_in
 from runner.publishing.signature import SIGNATURE, Trust, trust_in
 from runner.records.ledger.file import read_ledger
 from runner.records.publication import FACTS, Publication
 from runner.records.record import Record
+from runner.records.store import LEDGER
 from runner.referee.nonce import draw
 from runner.system.errors import DamagedRecord
 

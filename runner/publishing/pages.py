@@ -7,10 +7,8 @@ from typing import Any
 from runner.matrix import load_matrix
 from runner.records.record import Record
 from runner.records.store import newest_by_key
-from runner.report.html import REPORT
-from runner.report.html.report import report
+from runner.report.html.report import pages_with_report
 from runner.report.tables.markdown import escape
-from runner.report.tables.pages import render_pages
 
 MATRIX = "matrix.yaml"
 # From a page in NAME/tables/PROFILE.
@@ -28,11 +26,7 @@ def pages_of(folder: Path, facts: Mapping[str, Any], records: Sequence[Record]) 
     profiles = {plan["profile"] for plan in facts["plans"] if plan["commit"] == facts["commit"]}
     files: dict[str, bytes] = {}
     for profile in sorted(profiles):
-        pages = {
-            page.file: _noted(page.text, notes) if page.ending == "md" else page.text
-            for page in render_pages(matrix, newest, profile=profile, published=_PUBLISHED)
-        }
-        pages[REPORT] = report(pages, profile=profile)
+        pages = pages_with_report(matrix, newest, profile=profile, published=_PUBLISHED, notes=notes)
         files |= {f"tables/{profile}/{name}": text.encode() for name, text in pages.items()}
     return files
 
@@ -53,10 +47,3 @@ def notes_of(facts: Mapping[str, Any]) -> list[str]:
             f"so {'its' if one else 'their'} nonces cannot be checked."
         )
     return flags
-
-
-def _noted(text: str, notes: Sequence[str]) -> str:
-    """The page with the notes below its title."""
-    title, _, rest = text.partition("\n")
-    quoted = "".join(f"\n> {note}\n" for note in notes)
-    return f"{title}\n{quoted}{rest}"

@@ -17,7 +17,7 @@ from runner.publishing.refusals import require_publishable
 from runner.publishing.signature import SIGNATURE, sign
 from runner.records.publication import FACTS, RECORDS, Publication, stream_of
 from runner.records.record import Record
-from runner.records.store import Store
+from runner.records.store import LEDGER, Store
 from runner.system.bounded_reading import read_bounded
 from runner.system.errors import NotPublishable, UsageError
 from runner.system.files import make_directory, part_prefix, sync_directory, tree, writing_errors
@@ -25,7 +25,6 @@ from runner.system.git import checkout_at
 from runner.system.paths import portable
 from runner.system.printable import first_of
 
-LEDGER = "ledger.jsonl"
 _LARGEST_LEDGER = _LARGEST_FILE = 2**28
 _MOST_NAMED = 5
 

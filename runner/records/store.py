@@ -52,7 +52,7 @@ from runner.system.owner import Fate, Owner
 from runner.system.paths import component, portable
 
 _LARGEST_PROBE = 2**20
-_LEDGER = "ledger.jsonl"
+LEDGER = "ledger.jsonl"
 _AREAS = frozenset({"records", "references", "inputs", "probes", "logs", "tables"})
 # No runner takes so long to write a file. The age decides only where the owner cannot be judged from here.
 _PART_AGE_SECONDS = 24 * 3600
@@ -81,7 +81,7 @@ class Store:
         Raises:
             StoreError: it is a link.
         """
-        return self.place(_LEDGER)
+        return self.place(LEDGER)
 
     def log_path(self, launch: str) -> Path:
         """Where the stderr of a launch is kept."""

@@ -36,20 +36,21 @@ def write_tables(
     *,
     profile: str,
     published: str | None = None,
+    notes: Sequence[str] = (),
 ) -> tuple[Path, ...]:
-    """Write every page into ``directory``; return their paths. ``published`` as of `render_pages`.
+    """Write every page into ``directory``; return their paths. ``published`` and ``notes`` as of `render_pages`.
 
     Nothing is rendered or written where the records, matrix, templates, code and pages are unchanged since the last
     call. Pages of an earlier call that no longer exist are removed. Other files are left alone.
     """
-    content = _content(matrix, records, profile, published)
+    content = _content(matrix, records, profile, published, notes)
     before = _read_stamp(directory)
     if before is not None and before.content == content and _unaltered(directory, before):
         return tuple(directory / name for name in before.pages)
     # The import stands here so that a call without changes does not load the rendering libraries.
     from runner.report.html.report import pages_with_report  # noqa: PLC0415 (as the comment says)
 
-    pages = pages_with_report(matrix, records, profile=profile, published=published)
+    pages = pages_with_report(matrix, records, profile=profile, published=published, notes=notes)
     for name, text in pages.items():
         write_atomically(directory / name, text)
     for name in (before.pages if before else {}).keys() - pages.keys():
@@ -59,7 +60,9 @@ def write_tables(
     return tuple(directory / name for name in pages)
 
 
-def _content(matrix: Matrix, records: Iterable[Record], profile: str, published: str | None) -> str:
+def _content(
+    matrix: Matrix, records: Iterable[Record], profile: str, published: str | None, notes: Sequence[str]
+) -> str:
     """A hash of everything that the pages depend on.
 
     All code of the runner counts, because a list of the page-making modules would become incomplete.
@@ -69,6 +72,7 @@ def _content(matrix: Matrix, records: Iterable[Record], profile: str, published:
         (
             profile.encode(),
             (published or "").encode(),
+            json.dumps(list(notes)).encode(),
             # The matrix's repr would order sets differently in each process. Its order of names is the pages' order.
             json.dumps(asdict(matrix), default=_plain).encode(),
             *sorted(record.content_sha256.encode() for record in records),

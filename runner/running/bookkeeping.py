@@ -14,7 +14,7 @@ from uuid import uuid4
 from runner.planning.planned import Decision, Launch, Plan
 from runner.records.image import ImageFacts
 from runner.records.ledger.file import append, read_ledger
-from runner.records.ledger.lines import EndLine, LaunchLine, PlanLine, PlannedLaunch
+from runner.records.ledger.lines import EndLine, ImagesLine, LaunchLine, PlanLine, PlannedLaunch
 from runner.records.record import Record
 from runner.running.occasion import Occasion
 from runner.system.errors import ForgeBenchError
@@ -65,6 +65,13 @@ class Book:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BookOfPlan(Book):
+    """Where a run also writes down which images it prepared after its first launches."""
+
+    prepared: Callable[[Sequence[ImageFacts]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
 class LedgerOfPlan:
     """A store's ledger, for one plan."""
 
@@ -93,6 +100,15 @@ class LedgerOfPlan:
                     record.key: record.failure.kind for record in records if record.failure is not None
                 },
                 void=None if void is None else one_line(without_host(void), _LONGEST),
+            ),
+        )
+
+    def prepared(self, images: Sequence[ImageFacts]) -> None:
+        """Append the line of images that were prepared since the plan began."""
+        append(
+            self.path,
+            lambda previous, time: ImagesLine(
+                previous=previous, time=time, plan=self.plan, images=tuple(dict.fromkeys(images))
             ),
         )
 
@@ -131,7 +147,7 @@ def book_of(
     secret: bytes,
     occasion: Occasion,
     say: Callable[[str], None],
-) -> Iterator[Book]:
+) -> Iterator[BookOfPlan]:
     """Write that a plan begins, and behind the block that it ended.
 
     Raises:
@@ -146,7 +162,7 @@ def book_of(
         begun.launched(_keys(launch), name=book.name, records=book.records, void=void)
 
     with begun.ending(secret):
-        yield Book(keep=keep)
+        yield BookOfPlan(keep=keep, prepared=begun.prepared)
 
 
 def begin(

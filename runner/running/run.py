@@ -1,28 +1,21 @@
 """The run: prepares images, and carries out the planned launches of each machine one after another."""
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.executors.base import Executor
-from runner.matrix import Platform
-from runner.matrix.images import ImageTarget
 from runner.planning.cells import Cell
-from runner.planning.planned import ImageKey, Launch, Plan, by_machine, room_of
-from runner.records.image import ImageFacts
+from runner.planning.planned import Launch, Plan, by_machine, room_of
 from runner.records.record import Record
 from runner.records.store import Store
 from runner.referee.nonce import new_secret
-from runner.running import pins
-from runner.running.alone import alone
 from runner.running.bookkeeping import book_of
 from runner.running.in_order import in_order
 from runner.running.launch import Accept, Surroundings
 from runner.running.occasion import UNKNOWN, Occasion
+from runner.running.preparation import in_turn, prepare
 from runner.running.progress import Progress
 from runner.running.side_by_side import SideBySide, turns
-from runner.system.caller_limits import require_addresses
-from runner.system.errors import HostAway, ImageBuildFailed
 from runner.system.scratch import sweep_scratch
 
 
@@ -74,7 +67,8 @@ def run(
     """
     _sweep(executor, store, progress.say)
     away: dict[str, str] = {}
-    images, secret = prepare(plan, executor, store, away, progress.say), new_secret()
+    first, *others = in_turn(plan, executor)
+    images, secret = prepare(first, executor, store, away, progress.say), new_secret()
     progress.begin(plan.launches, plan.records, machines=plan.machines)
     records: list[Record] = []
     if plan.launches:
@@ -104,8 +98,7 @@ def run(
                 if following is None or room_of(following.first) != room_of(launch.first):
                     when_whole(launch.first, records)
 
-            launches: Sequence[Launch] = plan.launches
-            while launches:
+            def measure(launches: Sequence[Launch]) -> None:
                 for part in turns(launches):
                     queues = by_machine(part)
                     if apart is None or len(queues) == 1:
@@ -119,9 +112,16 @@ def run(
                         away=away,
                         when_ended=when_ended,
                     ).run(queues)
-                launches = more(records)
-                if launches:
-                    progress.begin(launches, records, machines=plan.machines)
+
+            measure(first.launches)
+            for other in others:
+                made = prepare(other, executor, store, away, progress.say)
+                book.prepared([facts for facts, _ in made.values()])
+                images.update(made)
+                measure(other.launches)
+            while launches := more(records):
+                progress.begin(launches, records, machines=plan.machines)
+                measure(launches)
     progress.end()
     return Summary(records=records, away=away)
 
@@ -132,68 +132,3 @@ def _sweep(executor: Executor, store: Store, say: Callable[[str], None]) -> None
     files = [*sweep_scratch(), *store.sweep()]
     if files:
         say(f"removed what an earlier runner left behind: {len(files)} unfinished files")
-
-
-def prepare(
-    plan: Plan, executor: Executor, store: Store, away: dict[str, str], say: Callable[[str], None]
-) -> dict[ImageKey, tuple[ImageFacts, Mapping[str, str | None]]]:
-    """Every image that the plan's cells need, with its verified versions. ``away`` gains the machines that went away."""
-    if plan.launches:
-        store.require_writable()
-        # The gate computes: what has no room for that is not measured first.
-        require_addresses()
-    prepared: dict[ImageKey, ImageFacts] = {}
-    needed = _needed(plan)
-    for key, (target, cell) in needed.items():
-        if cell.platform.name in away:
-            continue
-        with _noting(cell.platform, away, say):
-            image = executor.prepare(target, cell.toolchain, cell.platform, say)
-            prepared[key] = _as_planned(plan, key, image)
-    if not plan.launches:
-        return {}
-    verified: dict[ImageKey, tuple[ImageFacts, Mapping[str, str | None]]] = {}
-    for key, image in prepared.items():
-        target, cell = needed[key]
-        if cell.platform.name in away:
-            continue
-        what = f"versions of {target.name}"
-        with _noting(cell.platform, away, say):
-            with alone(
-                executor, cell.limits, cell.platform, what=what, seconds=pins.DEADLINE_SECONDS, say=say
-            ):
-                software = pins.verified_software(target, cell, image=image, executor=executor, store=store)
-            verified[key] = (image, software)
-    return verified
-
-
-@contextlib.contextmanager
-def _noting(platform: Platform, away: dict[str, str], say: Callable[[str], None]) -> Iterator[None]:
-    """Note that the machine of a platform is away, where it is, and go on."""
-    try:
-        yield
-    except HostAway as error:
-        away[platform.name] = error.why
-        say(f"{error.what}: {error.why}")
-
-
-def _needed(plan: Plan) -> dict[ImageKey, tuple[ImageTarget, Cell]]:
-    return {
-        (target.name, cell.toolchain.name, cell.platform.name): (target, cell)
-        for target, cell in plan.images()
-    }
-
-
-def _as_planned(plan: Plan, key: ImageKey, image: ImageFacts) -> ImageFacts:
-    """The image, if it is made of the files that the plan saw: the keys of its cells hold their hash.
-
-    Raises:
-        ImageBuildFailed: a file changed since.
-    """
-    if image.execution_hash == plan.execution_hashes.get(key, image.execution_hash):
-        return image
-    raise ImageBuildFailed(
-        what=f"the image {image.target} for {image.architecture} is not the one that was planned",
-        why="a file that it is made of changed after this run had begun",
-        fix="leave the checkout alone while images are built, then run again",
-    )

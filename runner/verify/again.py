@@ -103,6 +103,11 @@ class OnGivenImages:
         """The execution hash of the image that was given."""
         return self._image(target, toolchain, platform).execution_hash
 
+    def must_build(self, target: ImageTarget, toolchain: Toolchain, platform: Platform) -> bool:
+        """Nothing is built."""
+        del target, toolchain, platform
+        return False
+
     def prepare(
         self, target: ImageTarget, toolchain: Toolchain, platform: Platform, say: Callable[[str], None]
     ) -> ImageFacts:

@@ -19,6 +19,7 @@ from runner.records.ledger.chain import hash_of, text_of
 from runner.records.ledger.lines import (
     FIRST,
     EndLine,
+    ImagesLine,
     LaunchLine,
     Line,
     PlanLine,
@@ -123,6 +124,7 @@ def ledgers() -> tuple[bytes, ...]:
             launches=(PlannedLaunch(name="gae rust amd64 seed 1", keys=("0" * 64,)),), reused=0,
         )
     )  # fmt: skip
+    add(lambda previous: ImagesLine(previous=previous, time=time, plan=plan, images=(image,)))
     add(
         lambda previous: LaunchLine(
             previous=previous, time=time, plan=plan, launch="gae-rust", keys=("0" * 64,), records=("1" * 64,),

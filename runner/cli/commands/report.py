@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
+from runner.cli.commands.notes import notes_on
 from runner.cli.words.syntax import a_path
 from runner.records.record import Record
 from runner.records.store import Store, newest_by_key
@@ -36,7 +37,9 @@ def _all_pages(context: Context, newest: Sequence[Record]) -> int:
     profile, output = context.options.profile, context.own.output
     place = context.store.place("tables") / profile / REPORT if output is None else output
     published = None if output == _STDOUT else context.published_from(place.parent)
-    text = pages_with_report(context.matrix, newest, profile=profile, published=published)[REPORT]
+    text = pages_with_report(
+        context.matrix, newest, profile=profile, published=published, notes=notes_on(context.source, newest)
+    )[REPORT]
     if output == _STDOUT:
         print(text, end="")
         return 0

@@ -8,6 +8,7 @@ from functools import cached_property
 from runner.cli.commands import plan as plan_command
 from runner.cli.commands import run_rules
 from runner.cli.commands.base import Command, Context
+from runner.cli.commands.notes import notes_on
 from runner.cli.commands.show import show
 from runner.cli.words.options import EVERY_COMMON
 from runner.fleet.follow import Lost
@@ -128,7 +129,10 @@ class _Told:
         newest = list(newest_by_key(records).values())
         folder = context.store.place("tables") / profile
         published = context.published_from(folder)
-        for page in pages_of_benchmark(context.matrix, newest, name, profile=profile, published=published):
+        notes = notes_on(context.source, [each for each in newest if each.benchmark == name])
+        for page in pages_of_benchmark(
+            context.matrix, newest, name, profile=profile, published=published, notes=notes
+        ):
             write_atomically(folder / page.file, page.text)
         context.progress.say(f"{name} on {cell.place}: {folder / name}.md")
         if not context.plan.executions[cell.platform.name].emulated:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from runner.cli.commands.base import Context
+from runner.cli.commands.notes import notes_on
 from runner.matrix import Matrix
 from runner.records.record import Record
 from runner.records.store import link_on_the_way, newest_by_key
@@ -33,7 +34,12 @@ def show(context: Context, records: Sequence[Record], tables: Path, *, written: 
         raise link_on_the_way(directory)
     published = context.published_from(directory)
     write_tables(
-        _of_architectures(matrix, written), records, directory, profile=options.profile, published=published
+        _of_architectures(matrix, written),
+        records,
+        directory,
+        profile=options.profile,
+        published=published,
+        notes=notes_on(context.source, records),
     )
     selected = _of_architectures(matrix, asked)
     # The import stands here because it is slow, and only some calls need it.

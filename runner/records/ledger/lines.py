@@ -50,7 +50,7 @@ class PlanLine(_Line, frozen=True, kw_only=True, tag="plan"):
         profile: the profile that is run.
         executor: docker or local.
         options: what the command line selected.
-        images: the images that its cells need.
+        images: the images that its cells need, but for those that an ``ImagesLine`` names.
         launches: what it will start, in this order.
         reused: how many cells have a record already.
     """
@@ -67,6 +67,13 @@ class PlanLine(_Line, frozen=True, kw_only=True, tag="plan"):
     images: tuple[ImageFacts, ...]
     launches: tuple[PlannedLaunch, ...]
     reused: Amount
+
+
+class ImagesLine(_Line, frozen=True, kw_only=True, tag="images"):
+    """Images of a plan that were prepared after its first launches: launches that follow need them."""
+
+    plan: Name
+    images: tuple[ImageFacts, ...]
 
 
 class LaunchLine(_Line, frozen=True, kw_only=True, tag="launch"):
@@ -112,7 +119,7 @@ class RemovedLine(_Line, frozen=True, kw_only=True, tag="removed"):
     records: Amount
 
 
-Line = PlanLine | LaunchLine | EndLine | CutLine | RemovedLine
+Line = PlanLine | ImagesLine | LaunchLine | EndLine | CutLine | RemovedLine
 
 
 def line_of(text: bytes) -> Line:

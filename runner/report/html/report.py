@@ -18,10 +18,15 @@ _TEMPLATE, _STYLE, _SCRIPT = "report.html.j2", "report.css", "report.js"
 
 
 def pages_with_report(
-    matrix: Matrix, records: Sequence[Record], *, profile: str, published: str | None = None
+    matrix: Matrix,
+    records: Sequence[Record],
+    *,
+    profile: str,
+    published: str | None = None,
+    notes: Sequence[str] = (),
 ) -> dict[str, str]:
     """Every page and plot by its file's name, and the report of them all; arguments as of `render_pages`."""
-    rendered = render_pages(matrix, records, profile=profile, published=published)
+    rendered = render_pages(matrix, records, profile=profile, published=published, notes=notes)
     pages = {page.file: page.text for page in rendered}
     return {**pages, REPORT: report(pages, profile=profile)}
 

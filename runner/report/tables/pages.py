@@ -1,13 +1,14 @@
 """All pages of a set of records. The same records in any order give the same bytes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runner.matrix import Kind, Matrix
 from runner.records.record import Record
 from runner.report.tables.head import Head, head_of
 from runner.report.tables.markdown import render
 from runner.report.tables.methodology import methodology_view
+from runner.report.tables.notes import noted
 from runner.report.tables.operation import operation_view
 from runner.report.tables.overview import overview_view
 from runner.report.tables.plots.curves import curves_plot
@@ -38,9 +39,18 @@ class Page:
         """The file's name."""
         return f"{self.name}.{self.ending}"
 
+    def noted(self, notes: Sequence[str]) -> "Page":
+        """The same with the notes below its title; a plot has none."""
+        return replace(self, text=noted(self.text, notes)) if self.ending == "md" else self
+
 
 def render_pages(
-    matrix: Matrix, records: Sequence[Record], *, profile: str, published: str | None = None
+    matrix: Matrix,
+    records: Sequence[Record],
+    *,
+    profile: str,
+    published: str | None = None,
+    notes: Sequence[str] = (),
 ) -> tuple[Page, ...]:
     """The overview, a page for each benchmark with its plots, and the methodology.
 
@@ -49,9 +59,10 @@ def render_pages(
         records: the store's. Records with parameters of other profiles are not shown.
         profile: the profile that the pages are about.
         published: the way from a page to the folder of all publications; None where there is none.
+        notes: what stands below the title of each page.
     """
     benchmark_rooms = _found(matrix, records, profile)
-    return (
+    pages = (
         _overview(matrix, benchmark_rooms, profile),
         *(page for each in benchmark_rooms for page in _pages(matrix, each, records, profile, published)),
         *_profiling(matrix, benchmark_rooms, profile),
@@ -60,6 +71,7 @@ def render_pages(
             text=render("methodology.md.j2", view=methodology_view(matrix, benchmark_rooms, profile=profile)),
         ),
     )
+    return tuple(page.noted(notes) for page in pages)
 
 
 def render_benchmark(
@@ -71,11 +83,17 @@ def render_benchmark(
 
 
 def pages_of_benchmark(
-    matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str, published: str | None = None
+    matrix: Matrix,
+    records: Sequence[Record],
+    benchmark: str,
+    *,
+    profile: str,
+    published: str | None = None,
+    notes: Sequence[str] = (),
 ) -> tuple[Page, ...]:
     """The page of one benchmark alone, and the plots that it has; arguments as of `render_pages`."""
     own_rooms = rooms(matrix, records, benchmark, profile=profile)
-    return tuple(_pages(matrix, own_rooms, records, profile, published))
+    return tuple(page.noted(notes) for page in _pages(matrix, own_rooms, records, profile, published))
 
 
 def pages_of_profiling(matrix: Matrix, records: Sequence[Record], *, profile: str) -> tuple[Page, ...]:

@@ -11,9 +11,12 @@ from runner.executors.local import LocalExecutor
 from runner.records.audit import audit
 from runner.records.execution import Execution, ExecutionKind
 from runner.records.key import key_of
+from runner.records.ledger.file import read_ledger
+from runner.records.ledger.lines import EndLine, ImagesLine, PlanLine
 from runner.records.record import Record
 from runner.records.store import Store
 from runner.system import machine
+from runner.system.errors import ImageBuildFailed
 from tests.redteam import test_implementations as redteam
 
 HERE = machine.architecture()
@@ -138,3 +141,54 @@ def test_a_record_cannot_claim_another_judge_than_its_own(bench):
         judged_by(records[0], "emulated"),
     ):
         assert audit(altered)
+
+
+@pytest.fixture
+def unbuilt(monkeypatch) -> None:
+    """The image of the emulated platform is not there."""
+    monkeypatch.setattr(
+        LocalExecutor,
+        "must_build",
+        lambda _executor, _target, _toolchain, platform: platform.name == "emulated",
+    )
+
+
+def test_an_image_of_emulated_cells_is_built_after_the_native_page_is_written(bench, unbuilt, monkeypatch):
+    page = bench.directory / "results" / "tables" / "quick" / "sine.md"
+    prepare, seen = LocalExecutor.prepare, []
+
+    def watched(executor, target, toolchain, platform, say):
+        seen.append((platform.name, page.exists()))
+        return prepare(executor, target, toolchain, platform, say)
+
+    monkeypatch.setattr(LocalExecutor, "prepare", watched)
+    assert _places(bench.run()) == {("reference", "native"), ("ours", "native"), ("ours", "emulated")}
+    assert sorted(set(seen)) == [("emulated", True), ("native", False)]
+
+
+def test_one_plan_names_the_images_that_it_begins_with_and_those_that_follow(bench, unbuilt):
+    bench.run()
+    lines = read_ledger(Store(bench.directory / "results").ledger_path).lines
+    plan, *_, end = lines
+    images = [line.images for line in lines if isinstance(line, ImagesLine)]
+    assert isinstance(plan, PlanLine)
+    assert isinstance(end, EndLine)
+    assert [type(line) for line in lines].index(ImagesLine) == 4
+    assert [each.architecture for each in plan.images] == [HERE]
+    assert [[each.architecture for each in line] for line in images] == [[OTHER]]
+    assert {line.plan for line in lines} == {plan.plan}
+
+
+def test_an_image_that_cannot_be_built_leaves_the_native_records(bench, unbuilt, monkeypatch):
+    prepare = LocalExecutor.prepare
+
+    def failing(executor, target, toolchain, platform, say):
+        if platform.name == "emulated":
+            raise ImageBuildFailed(what="no image", why="a package is gone", fix="renew the lock")
+        return prepare(executor, target, toolchain, platform, say)
+
+    monkeypatch.setattr(LocalExecutor, "prepare", failing)
+    records = bench.run()
+    assert _places(records) == {("reference", "native"), ("ours", "native")}
+    end = read_ledger(Store(bench.directory / "results").ledger_path).lines[-1]
+    assert (end.outcome, end.why) == ("stopped", "ImageBuildFailed: no image")
