@@ -1,10 +1,10 @@
-# Every target but `backends`, `crates` and `semver` sets up what it needs; `make matrix` on a fresh machine does everything.
+# Every target but `backends`, `async`, `crates` and `semver` sets up what it needs; `make matrix` on a fresh machine does everything.
 PYTHON ?= python3
 ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates semver wheel integration fleet site clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends async crates semver wheel integration fleet site clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -73,6 +73,10 @@ rust: .venv/.ready  ## rustfmt, clippy and the Rust tests
 BACKENDS := --locked -p torchforge-nn -p torchforge-bench --features torchforge-bench/candle,torchforge-bench/burn
 backends:  ## clippy and the Rust tests with candle and burn compiled in, for a host with Rust: no other target builds those
 	cd rust && cargo clippy $(BACKENDS) --all-targets -- -D warnings && cargo test $(BACKENDS)
+
+ASYNC := --locked -p torchforge-experience --features async-http
+async:  ## clippy and the Rust tests of the asynchronous loader, for a host with Rust: no other target builds it
+	cd rust && cargo clippy $(ASYNC) --all-targets -- -D warnings && cargo test $(ASYNC)
 
 crates:  ## Rust documentation without warnings, and each crate packed and built as a registry would get it, for a host with Rust
 	cd rust && RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace && cargo publish --locked --workspace --dry-run
