@@ -50,12 +50,17 @@ fn local(folder: &Path) -> Arc<dyn ObjectStore> {
     Arc::new(LocalFileSystem::new_with_prefix(folder).unwrap())
 }
 
-/// The server as a store that tries once.
+/// The server as a store that tries once, and waits for ever.
 fn http(server: &RangeServer) -> Arc<dyn ObjectStore> {
     let store = HttpBuilder::new()
         .with_url(server.url())
         .with_retry(RetryConfig { max_retries: 0, ..RetryConfig::default() });
-    Arc::new(store.with_client_options(ClientOptions::new().with_allow_http(true)).build().unwrap())
+    Arc::new(
+        store
+            .with_client_options(ClientOptions::new().with_allow_http(true).with_timeout_disabled())
+            .build()
+            .unwrap(),
+    )
 }
 
 async fn opened(store: Arc<dyn ObjectStore>) -> ObjectDataset {
