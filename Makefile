@@ -4,7 +4,7 @@ ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends async crates semver wheel integration fleet site clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends async crates semver wheel minari integration fleet site clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -98,6 +98,10 @@ wheel: .venv/.ready  ## the Python package torchforge-rl in dist/, for this proc
 	.venv/bin/uv run --quiet --frozen --python .venv/bin/python --project tools/wheel maturin build --release --locked --zig \
 	  --target "$(MACHINE)-unknown-linux-$(LIBC)" --compatibility "$(COMPATIBILITY)" \
 	  --manifest-path rust/crates/torchforge-py/Cargo.toml --out dist
+
+minari: wheel  ## the wheel beside Minari's own loader and collector, for a host with Rust: each week
+	.venv/bin/uv run --quiet --frozen --isolated --python .venv/bin/python --project tools/minari \
+	  --with dist/torchforge_rl-*$(COMPATIBILITY)_$(MACHINE).whl pytest --confcutdir tests/minari tests/minari
 
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
 	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder
