@@ -74,7 +74,7 @@ BACKENDS := --locked -p torchforge-nn -p torchforge-bench --features torchforge-
 backends:  ## clippy and the Rust tests with candle and burn compiled in, for a host with Rust: no other target builds those
 	cd rust && cargo clippy $(BACKENDS) --all-targets -- -D warnings && cargo test $(BACKENDS)
 
-ASYNC := --locked -p torchforge-experience --features async-http
+ASYNC := --locked -p torchforge-experience --features async-s3
 async:  ## clippy and the Rust tests of the asynchronous loader, for a host with Rust: no other target builds it
 	cd rust && cargo clippy $(ASYNC) --all-targets -- -D warnings && cargo test $(ASYNC)
 
