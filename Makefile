@@ -1,10 +1,10 @@
-# Every target but `backends`, `crates` and `semver` sets up what it needs; `make matrix` on a fresh machine does everything.
+# Every target but `backends`, `async`, `crates` and `semver` sets up what it needs; `make matrix` on a fresh machine does everything.
 PYTHON ?= python3
 ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends crates semver wheel integration fleet site clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends async crates semver wheel minari integration fleet site clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -74,6 +74,10 @@ BACKENDS := --locked -p torchforge-nn -p torchforge-bench --features torchforge-
 backends:  ## clippy and the Rust tests with candle and burn compiled in, for a host with Rust: no other target builds those
 	cd rust && cargo clippy $(BACKENDS) --all-targets -- -D warnings && cargo test $(BACKENDS)
 
+ASYNC := --locked -p torchforge-experience --features async-s3
+async:  ## clippy and the Rust tests of the asynchronous loader, for a host with Rust: no other target builds it
+	cd rust && cargo clippy $(ASYNC) --all-targets -- -D warnings && cargo test $(ASYNC)
+
 crates:  ## Rust documentation without warnings, and each crate packed and built as a registry would get it, for a host with Rust
 	cd rust && RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace && cargo publish --locked --workspace --dry-run
 
@@ -94,6 +98,10 @@ wheel: .venv/.ready  ## the Python package torchforge-rl in dist/, for this proc
 	.venv/bin/uv run --quiet --frozen --python .venv/bin/python --project tools/wheel maturin build --release --locked --zig \
 	  --target "$(MACHINE)-unknown-linux-$(LIBC)" --compatibility "$(COMPATIBILITY)" \
 	  --manifest-path rust/crates/torchforge-py/Cargo.toml --out dist
+
+minari: wheel  ## the wheel beside Minari's own loader and collector, for a host with Rust: each week
+	.venv/bin/uv run --quiet --frozen --isolated --python .venv/bin/python --project tools/minari \
+	  --with dist/torchforge_rl-*$(COMPATIBILITY)_$(MACHINE).whl pytest --confcutdir tests/minari tests/minari
 
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
 	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder

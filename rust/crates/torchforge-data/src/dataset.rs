@@ -1,9 +1,12 @@
 //! Datasets of rows with columns of fixed width.
 
 mod arrow;
+mod chunks;
 mod error;
 mod mapped;
 pub(crate) mod mapping;
+#[cfg(feature = "async")]
+mod objects;
 mod schema;
 mod writer;
 
@@ -12,6 +15,8 @@ use std::path::Path;
 
 pub use error::DatasetError;
 pub use mapped::MmapDataset;
+#[cfg(feature = "async")]
+pub use objects::ObjectDataset;
 pub use schema::{Column, ElementType, Schema, Value, Values};
 pub use writer::DatasetWriter;
 

@@ -10,12 +10,19 @@ mod loader;
 mod replay;
 
 pub use boundary::{Gradients, Message, ShareError, Shareable, Statistics, Weights};
+#[cfg(feature = "async")]
+pub use dataset::ObjectDataset;
 #[cfg(feature = "dataset")]
 pub use dataset::{
     Column, Dataset, DatasetError, DatasetWriter, ElementType, Item, MmapDataset, Schema, Value, Values,
 };
+#[cfg(feature = "async")]
+pub use loader::{AsyncBatch, AsyncBatches, AsyncLoader};
 #[cfg(feature = "dataset")]
 pub use loader::{Batches, DataLoader, LoaderConfig, LoaderState, RowBatch, SharedBatches};
+/// The library that [`ObjectDataset`] reads through, in the version that its stores must have.
+#[cfg(feature = "async")]
+pub use object_store;
 #[cfg(feature = "dataset")]
 pub use replay::DiskReplayBuffer;
 pub use replay::{

@@ -1,6 +1,9 @@
 //! Batches of a dataset, in a seeded order, made ahead by threads.
 
+#[cfg(feature = "async")]
+mod asynchronous;
 mod batch;
+mod copied;
 mod order;
 mod pipeline;
 mod pool;
@@ -10,7 +13,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crate::{Dataset, DatasetError};
+use crate::{Dataset, DatasetError, Schema};
+#[cfg(feature = "async")]
+pub use asynchronous::{AsyncBatch, AsyncBatches, AsyncLoader};
 pub use batch::RowBatch;
 use order::Order;
 use pipeline::Pipeline;
@@ -40,6 +45,21 @@ impl Default for LoaderConfig {
     fn default() -> Self {
         Self { batch_size: 1, shuffle: false, seed: 0, drop_last: false, prefetch: 2, workers: 1 }
     }
+}
+
+/// Buffers for the batches of a loader, once its options were found to make sense.
+fn pool(schema: &Schema, config: &LoaderConfig) -> Result<Pool, DatasetError> {
+    for (what, value) in [("batch_size", config.batch_size), ("prefetch", config.prefetch)] {
+        if value == 0 {
+            return Err(DatasetError::Option { what, value, allowed: "at least 1" });
+        }
+    }
+    let layout = Layout::new(schema, config.batch_size).ok_or(DatasetError::Option {
+        what: "batch_size",
+        value: config.batch_size,
+        allowed: "batches below 2^48 bytes",
+    })?;
+    Ok(Pool::new(layout))
 }
 
 /// Iterates over a dataset in batches, epoch after epoch.
@@ -106,17 +126,8 @@ impl<D: Dataset + 'static> DataLoader<D> {
     /// [`DatasetError::Option`] for a batch size or prefetch of 0, or a batch of 2^48 bytes; [`DatasetError::Thread`] where a
     /// worker cannot be started.
     pub fn new(dataset: D, config: LoaderConfig) -> Result<Self, DatasetError> {
-        for (what, value) in [("batch_size", config.batch_size), ("prefetch", config.prefetch)] {
-            if value == 0 {
-                return Err(DatasetError::Option { what, value, allowed: "at least 1" });
-            }
-        }
-        let layout = Layout::new(dataset.schema(), config.batch_size).ok_or(DatasetError::Option {
-            what: "batch_size",
-            value: config.batch_size,
-            allowed: "batches below 2^48 bytes",
-        })?;
-        let pipeline = Arc::new(Pipeline::new(dataset, Pool::new(layout), config));
+        let pool = pool(dataset.schema(), &config)?;
+        let pipeline = Arc::new(Pipeline::new(dataset, pool, config));
         // Workers are added one by one, so that those already started end if the next one cannot be.
         let mut loader = Self { pipeline, workers: Vec::with_capacity(config.workers) };
         for number in 0..config.workers {

@@ -9,7 +9,9 @@ mod read;
 mod write;
 
 pub use read::{Block, layout};
-pub use write::{footer, record_batch, schema_message};
+#[cfg(feature = "async")]
+pub use read::{Footer, block, ends, footer, footer_range};
+pub use write::{end_of_file, record_batch, schema_message};
 
 /// What a file begins with, padded to eight bytes, and ends with.
 pub const MAGIC: &[u8; 8] = b"ARROW1\0\0";

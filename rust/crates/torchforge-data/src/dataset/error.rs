@@ -186,6 +186,35 @@ pub enum DatasetError {
         /// The batch's number in its epoch.
         batch: usize,
     },
+    /// A store of objects refused, or could not be reached.
+    #[cfg(feature = "async")]
+    #[error("{}: {action} failed: {source}: look whether the store is there and allows it", path.display())]
+    Store {
+        /// The object.
+        path: Box<Path>,
+        /// What was tried.
+        action: &'static str,
+        /// What the store said.
+        source: object_store::Error,
+    },
+    /// An object is another one than when it was opened.
+    #[cfg(feature = "async")]
+    #[error("{}: the object has changed since it was opened: open it again", path.display())]
+    Changed {
+        /// The object.
+        path: Box<Path>,
+    },
+    /// An asynchronous loader was made outside of a runtime.
+    #[cfg(feature = "async")]
+    #[error("there is no tokio runtime here: make the loader within one")]
+    NoRuntime,
+    /// The runtime ended while it made a batch.
+    #[cfg(feature = "async")]
+    #[error("the runtime ended before batch {batch} was made: let it live as long as the stream")]
+    RuntimeEnded {
+        /// The batch's number in its epoch.
+        batch: usize,
+    },
     /// A loader was iterated anew while this iterator went on.
     #[error("another iteration of this loader began: use one iterator at a time")]
     Superseded,

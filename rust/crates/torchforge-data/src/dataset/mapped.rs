@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::arrow::{self, Block};
+use super::arrow;
+use super::chunks::{Chunk, Chunks};
 use super::mapping::Mapping;
 use super::{Dataset, DatasetError, Schema, named};
 
@@ -20,19 +21,9 @@ use super::{Dataset, DatasetError, Schema, named};
 /// SIGBUS; where that can happen, [`positioned`](Self::positioned) reads rows without the map.
 #[derive(Debug)]
 pub struct MmapDataset {
-    schema: Schema,
     shards: Vec<Mapping>,
-    chunks: Vec<Chunk>,
-    len: usize,
+    chunks: Chunks,
     positioned: bool,
-}
-
-/// A block of one of the files.
-#[derive(Debug)]
-struct Chunk {
-    shard: usize,
-    first: usize,
-    block: Block,
 }
 
 impl MmapDataset {
@@ -54,31 +45,22 @@ impl MmapDataset {
     /// Those of [`open`](Self::open), [`DatasetError::NoShard`] without a file, and [`DatasetError::Schema`] where the files'
     /// columns differ.
     pub fn open_shards<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, DatasetError> {
-        let (mut shards, mut chunks, mut len) = (Vec::new(), Vec::new(), 0_usize);
-        let mut schema: Option<Schema> = None;
+        let mut shards = Vec::new();
+        let mut chunks: Option<Chunks> = None;
         for path in paths {
             let path = path.as_ref();
             let mapping = Mapping::open(path)?;
-            let (found, blocks) = arrow::layout(mapping.bytes(), path)?;
-            let expected = schema.get_or_insert_with(|| found.clone());
-            if *expected != found {
-                let (expected, found) = (expected.to_string(), found.to_string());
-                return Err(DatasetError::Schema { path: named(path), expected, found });
-            }
-            for block in blocks.into_iter().filter(|block| block.rows > 0) {
-                let first = len;
-                // Each row has bytes of its own in a file, so only forged files count that far.
-                len = len.checked_add(block.rows).ok_or(DatasetError::Corrupt {
-                    path: named(path),
-                    offset: block.body.start as u64,
-                    expected: "blocks whose rows can be counted",
-                })?;
-                chunks.push(Chunk { shard: shards.len(), first, block });
-            }
+            let (schema, blocks) = arrow::layout(mapping.bytes(), path)?;
+            chunks.get_or_insert_with(|| Chunks::new(schema.clone())).add(
+                shards.len(),
+                &schema,
+                blocks,
+                path,
+            )?;
             shards.push(mapping);
         }
-        let schema = schema.ok_or(DatasetError::NoShard)?;
-        Ok(Self { schema, shards, chunks, len, positioned: false })
+        let chunks = chunks.ok_or(DatasetError::NoShard)?;
+        Ok(Self { shards, chunks, positioned: false })
     }
 
     /// Batches are read through the files (pread) into memory of their own, and never are views of the map. A file that
@@ -95,7 +77,7 @@ impl MmapDataset {
     /// [`DatasetError::Checksum`] for the first block that differs, [`DatasetError::Shrunk`].
     pub fn verify(&self) -> Result<usize, DatasetError> {
         let mut verified = 0;
-        for Chunk { shard, block, .. } in &self.chunks {
+        for Chunk { shard, block, .. } in self.chunks.iter() {
             let mapping = &self.shards[*shard];
             mapping.check()?;
             let Some(expected) = block.checksum else { continue };
@@ -116,36 +98,28 @@ impl MmapDataset {
     ///
     /// Where there is no such row or column.
     pub fn place(&self, column: usize, row: usize) -> (usize, usize) {
-        let chunk = self.chunk(row);
-        let width = self.schema.columns()[column].width();
-        (chunk.shard, chunk.block.starts[column] + (row - chunk.first) * width)
-    }
-
-    /// The block that a row lies in.
-    fn chunk(&self, row: usize) -> &Chunk {
-        assert!(row < self.len, "row {row} of {}", self.len);
-        &self.chunks[self.chunks.partition_point(|chunk| chunk.first <= row) - 1]
+        self.chunks.place(column, row)
     }
 }
 
 impl Dataset for MmapDataset {
     fn schema(&self) -> &Schema {
-        &self.schema
+        self.chunks.schema()
     }
 
     fn len(&self) -> usize {
-        self.len
+        self.chunks.len()
     }
 
     fn run(&self, column: usize, row: usize) -> &[u8] {
-        let (chunk, width) = (self.chunk(row), self.schema.columns()[column].width());
+        let (chunk, width) = (self.chunks.of(row), self.schema().columns()[column].width());
         let start = chunk.block.starts[column];
         let within = (row - chunk.first) * width..chunk.block.rows * width;
         &self.shards[chunk.shard].bytes()[start + within.start..start + within.end]
     }
 
     fn copy_rows(&self, column: usize, rows: &[usize], into: &mut [u8]) -> Result<(), DatasetError> {
-        let width = self.schema.columns()[column].width();
+        let width = self.schema().columns()[column].width();
         for (into, &row) in into.chunks_exact_mut(width).zip(rows) {
             let (shard, start) = self.place(column, row);
             let shard = &self.shards[shard];

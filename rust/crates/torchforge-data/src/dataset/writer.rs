@@ -132,7 +132,7 @@ impl DatasetWriter {
         if self.pending() > 0 {
             self.write_block()?;
         }
-        let footer = arrow::footer(&self.schema, &self.blocks);
+        let footer = arrow::end_of_file(&self.schema, &self.blocks);
         self.write(&footer)?;
         self.file.sync_all().map_err(failed(&self.partial, "writing"))?;
         fs::rename(&self.partial, &self.path).map_err(failed(&self.path, "renaming"))?;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::pool::{Buffer, Layout, Pool};
+use super::copied::Copied;
+use super::pool::{Layout, Pool};
 use crate::{Dataset, DatasetError, Schema, Value};
 
 /// Some rows of a dataset, column by column: a view of the dataset's own memory, or of a buffer that the loader fills again
@@ -20,27 +21,35 @@ use crate::{Dataset, DatasetError, Schema, Value};
 pub struct RowBatch<D> {
     dataset: Arc<D>,
     memory: Memory,
-    len: usize,
 }
 
 /// How many rows; none of them is printed, for they are experience.
 impl<D> fmt::Debug for RowBatch<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RowBatch").field("rows", &self.len).finish_non_exhaustive()
+        f.debug_struct("RowBatch").field("rows", &self.memory.len()).finish_non_exhaustive()
     }
 }
 
 #[derive(Clone)]
 enum Memory {
     /// The dataset's, from a row on.
-    Lent { first: usize },
+    Lent { first: usize, len: usize },
     /// A copy.
-    Copied { pool: Arc<Pool>, buffer: Arc<Buffer> },
+    Copied(Copied),
+}
+
+impl Memory {
+    fn len(&self) -> usize {
+        match self {
+            Self::Lent { len, .. } => *len,
+            Self::Copied(copied) => copied.len(),
+        }
+    }
 }
 
 impl<D> Clone for RowBatch<D> {
     fn clone(&self) -> Self {
-        Self { dataset: Arc::clone(&self.dataset), memory: self.memory.clone(), len: self.len }
+        Self { dataset: Arc::clone(&self.dataset), memory: self.memory.clone() }
     }
 }
 
@@ -52,7 +61,7 @@ impl<D: Dataset> RowBatch<D> {
                 .widths()
                 .enumerate()
                 .all(|(column, width)| dataset.run(column, first).len() >= len * width);
-        lent.then(|| Self { dataset: Arc::clone(dataset), memory: Memory::Lent { first }, len })
+        lent.then(|| Self { dataset: Arc::clone(dataset), memory: Memory::Lent { first, len } })
     }
 
     /// A copy of these rows.
@@ -61,29 +70,18 @@ impl<D: Dataset> RowBatch<D> {
         pool: &Arc<Pool>,
         rows: impl ExactSizeIterator<Item = usize>,
     ) -> Result<Self, DatasetError> {
-        let len = rows.len();
-        let mut buffer = pool.take();
-        let result = {
-            let buffer = Arc::get_mut(&mut buffer).expect("the pool gives what nobody else holds");
-            let (rows, bytes) = buffer.begin(rows);
-            let layout = pool.layout();
-            (0..layout.widths().len())
-                .try_for_each(|column| dataset.copy_rows(column, rows, &mut bytes[layout.rows(column, len)]))
-        };
-        pool.keep(Arc::clone(&buffer));
-        result?;
-        let memory = Memory::Copied { pool: Arc::clone(pool), buffer };
-        Ok(Self { dataset: Arc::clone(dataset), memory, len })
+        let copied = Copied::of(pool, rows, |column, rows, into| dataset.copy_rows(column, rows, into))?;
+        Ok(Self { dataset: Arc::clone(dataset), memory: Memory::Copied(copied) })
     }
 
     /// Rows.
     pub fn len(&self) -> usize {
-        self.len
+        self.memory.len()
     }
 
     /// Whether there is no row, which no loader's batch is.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// The columns.
@@ -94,8 +92,8 @@ impl<D: Dataset> RowBatch<D> {
     /// The first of the rows, where they are a view of the dataset's own memory.
     pub fn first_lent(&self) -> Option<usize> {
         match self.memory {
-            Memory::Lent { first } => Some(first),
-            Memory::Copied { .. } => None,
+            Memory::Lent { first, .. } => Some(first),
+            Memory::Copied(_) => None,
         }
     }
 
@@ -107,11 +105,8 @@ impl<D: Dataset> RowBatch<D> {
     /// The memory of a copied batch, and where in it the bytes of each column lie: it is the caller's from now on, and never
     /// filled again. None where the rows are lent, or another view of them is left.
     pub fn into_memory(self) -> Option<(Vec<u8>, Vec<Range<usize>>)> {
-        let Memory::Copied { pool, buffer } = self.memory else { return None };
-        let (bytes, start) = pool.give_up(buffer)?;
-        let layout = pool.layout();
-        let columns = (0..layout.widths().len()).map(|column| layout.rows(column, self.len));
-        Some((bytes, columns.map(|range| start + range.start..start + range.end).collect()))
+        let Memory::Copied(copied) = self.memory else { return None };
+        copied.into_memory()
     }
 
     /// The values of a column, (rows, the column's shape).
@@ -130,11 +125,11 @@ impl<D: Dataset> RowBatch<D> {
     /// Where there is no such column.
     pub fn bytes(&self, column: usize) -> &[u8] {
         match &self.memory {
-            Memory::Lent { first } => {
+            Memory::Lent { first, len } => {
                 let width = self.schema().columns()[column].width();
-                &self.dataset.run(column, *first)[..self.len * width]
+                &self.dataset.run(column, *first)[..len * width]
             }
-            Memory::Copied { pool, buffer } => &buffer.bytes()[pool.layout().rows(column, self.len)],
+            Memory::Copied(copied) => copied.bytes(column),
         }
     }
 }

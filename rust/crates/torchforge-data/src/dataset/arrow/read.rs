@@ -1,5 +1,6 @@
 //! What an Arrow file says of itself: its columns, and where the rows lie.
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::flatbuffer::{Buffer, Fault, Table};
@@ -13,7 +14,7 @@ pub struct Block {
     /// Where in the file each column begins.
     pub starts: Vec<usize>,
     /// Where in the file the body lies.
-    pub body: std::ops::Range<usize>,
+    pub body: Range<usize>,
     /// The body's checksum, where the writer left one.
     pub checksum: Option<u32>,
 }
@@ -23,6 +24,19 @@ enum Refusal {
     Corrupt(Fault),
     Unsupported(Fault),
     Version { offset: u64, found: u64 },
+}
+
+impl Refusal {
+    fn of(self, path: &Path) -> DatasetError {
+        let path = named(path);
+        match self {
+            Self::Corrupt(Fault { offset, expected }) => DatasetError::Corrupt { path, offset, expected },
+            Self::Unsupported(Fault { offset, expected }) => {
+                DatasetError::Unsupported { path, offset, expected }
+            }
+            Self::Version { offset, found } => DatasetError::Version { path, offset, expected: V5, found },
+        }
+    }
 }
 
 impl From<Fault> for Refusal {
@@ -39,59 +53,96 @@ fn unsupported<T>(offset: u64, expected: &'static str) -> Result<T, Refusal> {
     Err(Refusal::Unsupported(Fault { offset, expected }))
 }
 
-/// Reads the schema and where the blocks lie; everything that the file claims is checked against its length.
-pub fn layout(file: &[u8], path: &Path) -> Result<(Schema, Vec<Block>), DatasetError> {
-    let len = file.len() as u64;
-    let truncated = |expected| DatasetError::Truncated { path: named(path), len, expected };
-    let begins = file.len().min(MAGIC.len());
-    if file[..begins] != MAGIC[..begins] {
+/// What the end of a file says: the columns, and where each block lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Footer {
+    pub schema: Schema,
+    pub blocks: Vec<Entry>,
+}
+
+/// A block as the footer names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Where in the file the block's message lies.
+    pub metadata: Range<usize>,
+    /// Where in the file its rows lie.
+    pub body: Range<usize>,
+}
+
+/// The bytes that a file of this length begins with, and those at its end: [`footer_range`] asks for both.
+pub fn ends(len: usize) -> [Range<usize>; 2] {
+    [0..len.min(MAGIC.len()), len.saturating_sub(4 + END)..len]
+}
+
+/// Where in a file of this length the footer lies, by the bytes of both [`ends`].
+pub fn footer_range(len: usize, begin: &[u8], end: &[u8], path: &Path) -> Result<Range<usize>, DatasetError> {
+    let truncated = |expected| DatasetError::Truncated { path: named(path), len: len as u64, expected };
+    if *begin != MAGIC[..begin.len()] {
         return Err(DatasetError::Foreign {
             path: named(path),
             expected: "an Arrow file's first word, ARROW1",
         });
     }
-    if file.len() < MAGIC.len() + 4 + END || file[file.len() - END..] != MAGIC[..END] {
+    if len < MAGIC.len() + 4 + END || !end.ends_with(&MAGIC[..END]) {
         return Err(truncated("an Arrow file's last word, ARROW1"));
     }
-    contents(file).map_err(|refusal| {
-        let path = named(path);
-        match refusal {
-            Refusal::Corrupt(Fault { offset, expected }) => DatasetError::Corrupt { path, offset, expected },
-            Refusal::Unsupported(Fault { offset, expected }) => {
-                DatasetError::Unsupported { path, offset, expected }
-            }
-            Refusal::Version { offset, found } => DatasetError::Version { path, offset, expected: V5, found },
-        }
-    })
+    let end_of_footer = len - END - 4;
+    let footer_len = u32_at(end, 0).map_or(0, |len| len as usize);
+    let start = end_of_footer.checked_sub(footer_len).filter(|&start| start >= MAGIC.len() && footer_len > 0);
+    match start {
+        Some(start) => Ok(start..end_of_footer),
+        None => Err(DatasetError::Corrupt {
+            path: named(path),
+            offset: end_of_footer as u64,
+            expected: "the length of a footer within the file",
+        }),
+    }
 }
 
-fn contents(file: &[u8]) -> Result<(Schema, Vec<Block>), Refusal> {
-    let end = file.len() - END - 4;
-    let footer_len = u32_at(file, end).map_or(0, |len| len as usize);
-    let start = end.checked_sub(footer_len).filter(|&start| start >= MAGIC.len() && footer_len > 0);
-    let Some(start) = start else {
-        return corrupt(end as u64, "the length of a footer within the file");
-    };
-    let footer = Buffer::new(&file[start..end], start as u64).root()?;
+/// Reads a footer that begins at `start`. Each block is checked to lie before it.
+pub fn footer(bytes: &[u8], start: usize, path: &Path) -> Result<Footer, DatasetError> {
+    contents(bytes, start).map_err(|refusal| refusal.of(path))
+}
+
+/// Reads the message of a block, whose bytes are `metadata`.
+pub fn block(metadata: &[u8], entry: &Entry, schema: &Schema, path: &Path) -> Result<Block, DatasetError> {
+    rows(metadata, entry, schema).map_err(|refusal| refusal.of(path))
+}
+
+/// Reads the schema and where the blocks lie; everything that the file claims is checked against its length.
+pub fn layout(file: &[u8], path: &Path) -> Result<(Schema, Vec<Block>), DatasetError> {
+    let [begin, end] = ends(file.len());
+    let range = footer_range(file.len(), &file[begin], &file[end], path)?;
+    let Footer { schema, blocks } = footer(&file[range.clone()], range.start, path)?;
+    let blocks = blocks.iter().map(|entry| block(&file[entry.metadata.clone()], entry, &schema, path));
+    let blocks = blocks.collect::<Result<_, _>>()?;
+    Ok((schema, blocks))
+}
+
+fn contents(bytes: &[u8], start: usize) -> Result<Footer, Refusal> {
+    let footer = Buffer::new(bytes, start as u64).root()?;
     check_version(&footer)?;
     let schema = schema(&footer.table(1, "a schema in the footer")?)?;
     if footer.vector(2, BLOCK)?.len > 0 {
         return unsupported(footer.offset(2), "no dictionaries");
     }
     let list = footer.vector(3, BLOCK)?;
+    let within = |from: u64, len: u64| {
+        let end = from.checked_add(len).filter(|&end| end <= start as u64)?;
+        Some(from as usize..end as usize)
+    };
     let mut blocks = Vec::with_capacity(list.len);
-    let mut rows = 0_usize;
     for index in 0..list.len {
-        let at = list.offset(index);
-        let block =
-            block(file, start, &schema, at, list.u64(index, 0)?, list.u32(index, 8)?, list.u64(index, 16)?)?;
-        rows = match rows.checked_add(block.rows) {
-            Some(rows) => rows,
-            None => return corrupt(at, "blocks whose rows can be counted"),
+        let (offset, metadata_len) = (list.u64(index, 0)?, u64::from(list.u32(index, 8)?));
+        let metadata = within(offset, metadata_len);
+        let body = offset.checked_add(metadata_len).zip(Some(list.u64(index, 16)?));
+        let body = body.and_then(|(from, len)| within(from, len));
+        let Some((metadata, body)) = metadata.zip(body) else {
+            return corrupt(list.offset(index), "a block before the footer");
         };
-        blocks.push(block);
+        blocks.push(Entry { metadata, body });
     }
-    Ok((schema, blocks))
+    Ok(Footer { schema, blocks })
 }
 
 fn check_version(table: &Table<'_>) -> Result<(), Refusal> {
@@ -168,31 +219,12 @@ fn number(field: &Table<'_>) -> Result<ElementType, Refusal> {
     )
 }
 
-/// A block whose entry in the footer stands at `entry`, and says that it lies at `offset`.
-fn block(
-    file: &[u8],
-    footer: usize,
-    schema: &Schema,
-    entry: u64,
-    offset: u64,
-    metadata_len: u32,
-    body_len: u64,
-) -> Result<Block, Refusal> {
-    let within = |start: u64, len: u64| {
-        let end = start.checked_add(len).filter(|&end| end <= footer as u64)?;
-        Some(start as usize..end as usize)
-    };
-    let body_start = offset.checked_add(u64::from(metadata_len));
-    let (Some(metadata), Some(body)) =
-        (within(offset, u64::from(metadata_len)), body_start.and_then(|start| within(start, body_len)))
-    else {
-        return corrupt(entry, "a block before the footer");
-    };
-    let start = metadata.start;
-    if metadata.len() < 8 || u32_at(file, start) != Some(CONTINUATION) {
+fn rows(metadata: &[u8], Entry { metadata: lies, body }: &Entry, schema: &Schema) -> Result<Block, Refusal> {
+    let offset = lies.start as u64;
+    if metadata.len() < 8 || u32_at(metadata, 0) != Some(CONTINUATION) {
         return corrupt(offset, "a message, which begins with ffffffff");
     }
-    let message = Buffer::new(&file[start + 8..metadata.end], offset + 8).root()?;
+    let message = Buffer::new(&metadata[8..], offset + 8).root()?;
     check_version(&message)?;
     if message.u8(1)? != header::RECORD_BATCH {
         return corrupt(message.offset(1), "a block of rows");
@@ -204,9 +236,9 @@ fn block(
     let Some(rows) = usize::try_from(batch.u64(0)?).ok().filter(|&rows| rows < 1 << 48) else {
         return corrupt(batch.offset(0), "a number of rows");
     };
-    let starts = columns(&batch, schema, rows, &body)?;
+    let starts = columns(&batch, schema, rows, body)?;
     let checksum = checksum(&message)?;
-    Ok(Block { rows, starts, body, checksum })
+    Ok(Block { rows, starts, body: body.clone(), checksum })
 }
 
 /// Where each column of a block begins in the file.
@@ -214,7 +246,7 @@ fn columns(
     batch: &Table<'_>,
     schema: &Schema,
     rows: usize,
-    body: &std::ops::Range<usize>,
+    body: &Range<usize>,
 ) -> Result<Vec<usize>, Refusal> {
     let (nodes, buffers) = (batch.vector(1, 16)?, batch.vector(2, 16)?);
     let (mut node, mut buffer) = (0, 0);

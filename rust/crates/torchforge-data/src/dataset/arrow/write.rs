@@ -41,7 +41,7 @@ pub fn record_batch(
 
 /// The footer, its length and the last word: the end of a file whose blocks lie at these offsets, with so many bytes of
 /// metadata and of body.
-pub fn footer(schema: &Schema, blocks: &[(u64, usize, usize)]) -> Vec<u8> {
+pub fn end_of_file(schema: &Schema, blocks: &[(u64, usize, usize)]) -> Vec<u8> {
     let words = blocks.iter().flat_map(|&(offset, metadata, body)| [offset, metadata as u64, body as u64]);
     let blocks = Field::Structs { len: blocks.len(), words: words.collect() };
     let root = [Field::U16(V5 as u16), Field::Table(schema_table(schema)), Field::Absent, blocks];
