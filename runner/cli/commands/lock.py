@@ -9,8 +9,9 @@ from runner.system.errors import PackagesDrifted
 
 
 def _run(context: Context) -> int:
+    wanted = context.options.toolchains or tuple(context.matrix.toolchains)
     context.require_host(only_builds=True)
-    for toolchain in context.matrix.toolchains.values():
+    for toolchain in (context.matrix.toolchains[name] for name in wanted):
         served = resolve(
             toolchain,
             root=context.root,
@@ -59,8 +60,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="lock",
     summary="write the versions and checksums of every package of the images to docker/lock",
-    takes=("--matrix", "--results", "--set-up"),
+    takes=("--toolchain", "--matrix", "--results", "--set-up"),
     add_options=_add_options,
-    examples=("lock --check",),
+    examples=("lock --toolchain trixie", "lock --check"),
     run=_run,
 )
