@@ -3,7 +3,16 @@
 import argparse
 
 from runner.cli.commands.base import Command, Context
-from runner.images.lock import Change, Lock, changes, drifted, lock_file, read_lock, write_locks
+from runner.images.lock import (
+    Change,
+    Lock,
+    changes,
+    drifted,
+    lock_file,
+    other_pins,
+    read_lock,
+    write_locks,
+)
 from runner.images.resolve import resolve
 from runner.system.errors import PackagesDrifted
 
@@ -36,6 +45,11 @@ def _run(context: Context) -> int:
             print(f"{path.relative_to(context.root)}: {len(lock.packages)} packages, {size:.0f} MB, {state}")
             for change in listed:
                 print(f"    {change}")
+        for pin, version in other_pins(toolchain, served.values()).items():
+            print(
+                f"{context.matrix_path.name} pins {pin} {getattr(toolchain, pin)}: "
+                f"set toolchains.{toolchain.name}.{pin} to {version}, or no image is built"
+            )
     return 0
 
 
