@@ -241,6 +241,7 @@ class Context:
             self.store.root / "logs",
             fleet=self._fleet,
             registry=self.any_matrix.registry,
+            short_names_of=next(iter(self.any_matrix.toolchains)),
             local=local,
         )
 
