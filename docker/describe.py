@@ -26,12 +26,14 @@ def package_versions(status: str) -> dict[str, str]:
 
 def main(inputs: Path) -> None:
     """Print the description of what lies below ``inputs``; the build's arguments arrive as environment variables."""
-    rustc = subprocess.run(
-        ["dpkg-query", "--show", "--showformat=${Version}", "rustc-web"],
+    # Suites name it differently, and the one that is not there makes dpkg-query end with 1.
+    known = subprocess.run(
+        ["dpkg-query", "--show", "--showformat=${db:Status-Abbrev} ${Version}\n", "rustc", "rustc-web"],
         capture_output=True,
         text=True,
-        check=True,
+        check=False,
     ).stdout
+    (rustc,) = (line.split()[1] for line in known.splitlines() if line.startswith("ii"))
     status = inputs / "status"
     # An image of one static binary has no packages.
     packages = package_versions(status.read_text(encoding="utf-8")) if status.exists() else {}

@@ -37,7 +37,10 @@ for native in amd64 arm64; do
         arm64) foreign=amd64 cross=x86-64-linux-gnu ;;
     esac
     for kind in tools cpp; do
-        sed "s/@native@/$native/; s/@foreign@/$foreign/; s/@cross@/$cross/" "$here/$kind.txt" > "$work/$kind"
+        # A suite's own list, where it has one.
+        list=$here/$kind-$SUITE.txt
+        [ -e "$list" ] || list=$here/$kind.txt
+        sed "s/@native@/$native/; s/@foreign@/$foreign/; s/@cross@/$cross/" "$list" > "$work/$kind"
     done
     # shellcheck disable=SC2046
     apt_for --print-uris install $(cat "$work/tools") > "$result/tools-$native"

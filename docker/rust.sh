@@ -74,7 +74,7 @@ if [ "$1" = crates ]; then
         done
     done
     # What every binary holds of Rust's own library, and a static one of C's and the compiler's.
-    for notice in /usr/share/doc/libstd-rust-web*/copyright /usr/share/doc/libc6/copyright /usr/share/doc/gcc-*-base/copyright; do
+    for notice in /usr/share/doc/libstd-rust-*/copyright /usr/share/doc/libc6/copyright /usr/share/doc/gcc-*-base/copyright; do
         package=${notice%/copyright}
         install -D -m 644 "$notice" "/artefacts/licenses/${package##*/}/copyright"
     done

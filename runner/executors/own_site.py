@@ -23,10 +23,18 @@ from runner.system.topology import topology_here
 class OwnSite:
     """The daemon of this machine, or of the one that a context or ``DOCKER_HOST`` names."""
 
-    def __init__(self, root: Path, log_directory: Path, *, registry: str | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        log_directory: Path,
+        *,
+        registry: str | None = None,
+        short_names_of: str | None = None,
+    ) -> None:
         self._root = root
         self._log_directory = log_directory
         self._registry = registry
+        self._short_names_of = short_names_of
         # The daemon that the command line builds on, which a context may choose.
         self.client, information = connect(timeout=60)
         self._architecture = architecture_of(information)
@@ -68,5 +76,10 @@ class OwnSite:
     def ensure(self, spec: ImageSpec, say: Callable[[str], None]) -> Image:
         """Pull or build the image unless it is there."""
         return ensure_image(
-            spec, root=self._root, log_directory=self._log_directory, say=say, registry=self._registry
+            spec,
+            root=self._root,
+            log_directory=self._log_directory,
+            say=say,
+            registry=self._registry,
+            short_names_of=self._short_names_of,
         )

@@ -32,11 +32,13 @@ class Places:
         *,
         fleet: Callable[[Platform, Slurm], Executor],
         registry: str | None = None,
+        short_names_of: str | None = None,
         local: Executor | None = None,
     ) -> None:
         """Images are made here, from the checkout at ``root``, also for other machines.
 
-        ``fleet`` gives the executor of a Slurm platform. With a ``local`` executor nothing else runs in containers.
+        ``fleet`` gives the executor of a Slurm platform. Images of the toolchain ``short_names_of`` get short names too
+        (None: of any). With a ``local`` executor nothing else runs in containers.
         """
         self.name = "docker" if local is None else local.name
         self._fleet = fleet
@@ -44,6 +46,7 @@ class Places:
         self._root = root
         self._log_directory = log_directory
         self._registry = registry
+        self._short_names_of = short_names_of
         self._own_site: OwnSite | None = None
         self._executors: dict[str, Executor] = {}
         self._connections: list[HostExecutor] = []
@@ -108,6 +111,7 @@ class Places:
             self._log_directory,
             fleet=_no_fleet,
             registry=self._registry,
+            short_names_of=self._short_names_of,
             local=self._local,
         )
 
@@ -140,7 +144,12 @@ class Places:
 
     def _own(self) -> OwnSite:
         if self._own_site is None:
-            self._own_site = OwnSite(self._root, self._log_directory, registry=self._registry)
+            self._own_site = OwnSite(
+                self._root,
+                self._log_directory,
+                registry=self._registry,
+                short_names_of=self._short_names_of,
+            )
         return self._own_site
 
 

@@ -96,6 +96,7 @@ def _cells(
         only=(f"{names.benchmark}/{names.implementation}/{names.case}",),
         seeds=(names.seed,),
         limits=(names.limits,),
+        toolchains=(names.toolchain,),
     )
     if names.limits in matrix.limits:
         wanted = names.plain()

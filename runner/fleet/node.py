@@ -128,7 +128,13 @@ def _executor(name: str, matrix: Matrix, store: Store) -> Executor:
     from runner.executors.docker import DockerExecutor  # noqa: PLC0415
     from runner.executors.own_site import OwnSite  # noqa: PLC0415
 
-    return DockerExecutor(OwnSite(ROOT, store.root / "logs", registry=matrix.registry), ROOT)
+    site = OwnSite(
+        ROOT,
+        store.root / "logs",
+        registry=matrix.registry,
+        short_names_of=next(iter(matrix.toolchains)),
+    )
+    return DockerExecutor(site, ROOT)
 
 
 def _require_bound() -> None:

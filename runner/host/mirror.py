@@ -10,7 +10,9 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-_RUST, _PYTORCH = "rustc-web", "python3-torch"
+_PYTORCH = "python3-torch"
+# Debian 13 has its newer Rust under a name of its own.
+_RUST = {"trixie": "rustc-web"}
 _ANSWER_SECONDS = 10.0
 _INDEX_SECONDS = 60.0
 _MOST_INDEX_BYTES = 64 * 2**20
@@ -46,14 +48,15 @@ def ask(url: str, suite: str, *, architecture: str | None = None, python: str = 
     served: list[Mapping[str, frozenset[str]]] = []
     if problem is None and architecture is not None:
         index = f"{url}/dists/{suite}/main/binary-{architecture}/Packages.xz"
-        names = packages_of_pins(python)
+        names = packages_of_pins(python, suite)
         problem = _bounded(lambda: served.append(_served(_fetch(index), names)), _INDEX_SECONDS)
     return Mirror(url=url, suite=suite, problem=problem, served=served[0] if served else None)
 
 
-def packages_of_pins(python: str) -> Mapping[str, str]:
-    """By the name of a pin (rust, python, pytorch), the Debian package that holds it; ``python`` names its own."""
-    return {"rust": _RUST, "python": f"python{'.'.join(python.split('.')[:2])}", "pytorch": _PYTORCH}
+def packages_of_pins(python: str, suite: str) -> Mapping[str, str]:
+    """By the name of a pin (rust, python, pytorch), the suite's package that holds it; ``python`` names its own."""
+    named = f"python{'.'.join(python.split('.')[:2])}"
+    return {"rust": _RUST.get(suite, "rustc"), "python": named, "pytorch": _PYTORCH}
 
 
 def _bounded(download: Callable[[], object], seconds: float) -> str | None:

@@ -146,7 +146,7 @@ def _locked(
         pin: frozenset(
             upstream(each.version) for lock in locks for each in lock.packages if each.name == name
         )
-        for pin, name in packages_of_pins(toolchain.python).items()
+        for pin, name in packages_of_pins(toolchain.python, toolchain.suite).items()
     }
 
 

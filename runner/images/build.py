@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ def ensure_image(
     log_directory: Path,
     say: Callable[[str], None],
     registry: str | None = None,
+    short_names_of: str | None = None,
 ) -> Image:
     """The image of ``spec``: the daemon's, else a release's where a registry has it, else built.
 
@@ -50,6 +51,7 @@ def ensure_image(
         log_directory: where the build's output goes.
         say: takes a line about what is done.
         registry: the repository that releases push to; None where nothing is pulled.
+        short_names_of: the toolchain whose images get short names too; None for any.
 
     Raises:
         PackagesDrifted: the packages are not locked for what is asked, or no longer served as locked.
@@ -60,7 +62,8 @@ def ensure_image(
     for each in locks_of(spec):
         require_lock(root, spec.toolchain, *each)
     identity = identify(spec, root)
-    tags = (spec.tag, *_aliases(spec))
+    short = short_names_of in (None, spec.toolchain.name)
+    tags = (spec.tag, *(_aliases(spec) if short else ()))
     found = inspect_images(tags)
     if all(identity_of(found.get(tag)) == identity.identity for tag in tags):
         return image_of(spec, identity, found[spec.tag], None)
@@ -77,7 +80,12 @@ def ensure_image(
             docker("tag", pulled, tag)
         return image_of(spec, identity, inspect_images([spec.tag])[spec.tag], None)
     seconds = _build(
-        spec, identity, root, log_directory / f"build-{spec.target.name}-{spec.architecture}.log", say
+        spec,
+        identity,
+        root,
+        log_directory / f"build-{spec.target.name}-{spec.architecture}.log",
+        say,
+        tags=tags,
     )
     return image_of(spec, identity, inspect_images([spec.tag])[spec.tag], seconds)
 
@@ -130,7 +138,15 @@ def certificate_secret() -> list[str]:
     return ["--secret", f"id=ca,src={bundle}"] if bundle and Path(bundle).is_file() else []
 
 
-def _build(spec: ImageSpec, identity: Identity, root: Path, log: Path, say: Callable[[str], None]) -> float:
+def _build(
+    spec: ImageSpec,
+    identity: Identity,
+    root: Path,
+    log: Path,
+    say: Callable[[str], None],
+    *,
+    tags: Iterable[str],
+) -> float:
     base = ensure_base(spec.toolchain, log_directory=log.parent, say=say)
     say(f"building {spec.tag} (log: {log})")
     started = time.monotonic()
@@ -141,7 +157,7 @@ def _build(spec: ImageSpec, identity: Identity, root: Path, log: Path, say: Call
             *("--platform", f"linux/{spec.architecture}"),
             *certificate_secret(),
             *network_arguments(spec.toolchain),
-            *(word for tag in (spec.tag, *_aliases(spec)) for word in ("--tag", tag)),
+            *(word for tag in tags for word in ("--tag", tag)),
             *what,
             log=log,
         )

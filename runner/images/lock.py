@@ -27,6 +27,9 @@ _PACKAGE = re.compile(
     r"(?P<name>[a-z0-9][a-z0-9+.-]+) (?P<version>[A-Za-z0-9][A-Za-z0-9.+~:-]*) (?P<architecture>[a-z0-9]+) "
     r"(?P<size>[0-9]+) (?P<sha256>[0-9a-f]{64}) (?P<path>[A-Za-z0-9][A-Za-z0-9.+~%_/-]*\.deb)"
 )
+# The package that has a toolchain's version, by the toolchain's pin.
+_PINNED = {"rust": r"rustc(-web)?", "python": r"python3\.[0-9]+", "pytorch": "python3-torch"}
+_RELEASE = re.compile(r"(?:[0-9]+:)?([0-9]+\.[0-9]+\.[0-9]+)")
 _URI = re.compile(r"'(?P<uri>[^']+)' (?P<file>\S+\.deb) (?P<size>[0-9]+) SHA256:(?P<sha256>[0-9a-f]{64})")
 
 
@@ -89,9 +92,11 @@ def lock_file(root: Path, toolchain: str, kind: str, architecture: str) -> Path:
     return root / "docker" / "lock" / toolchain / f"{kind}-{architecture}.txt"
 
 
-def asked_for(root: Path, kind: str) -> tuple[str, ...]:
-    """The packages that apt is asked to install, from the lists beside the Dockerfile."""
-    return tuple((root / "docker" / REQUESTS[kind]).read_text(encoding="utf-8").split())
+def asked_for(root: Path, kind: str, suite: str) -> tuple[str, ...]:
+    """The packages that apt is asked to install, from the lists beside the Dockerfile; a suite's own list comes first."""
+    ordinary = root / "docker" / REQUESTS[kind]
+    own = ordinary.with_stem(f"{ordinary.stem}-{suite}")
+    return tuple((own if own.is_file() else ordinary).read_text(encoding="utf-8").split())
 
 
 def parse_lock(text: str, *, name: str) -> Lock:
@@ -224,7 +229,7 @@ def require_lock(root: Path, toolchain: Toolchain, kind: str, architecture: str)
             why="an image is assembled from locked packages only, so that it can be assembled again",
             fix=_fix(toolchain.name),
         )
-    differences = list(_differences(lock, toolchain, asked_for(root, kind)))
+    differences = list(_differences(lock, toolchain, asked_for(root, kind, toolchain.suite)))
     if differences:
         raise PackagesDrifted(
             what=f"{path} was made for something else than toolchain {toolchain.name} asks for",
@@ -245,6 +250,18 @@ def drifted(toolchain: str, found: dict[str, list[Change]], *, why: str) -> Pack
         why=why,
         fix=_fix(toolchain),
     )
+
+
+def other_pins(toolchain: Toolchain, locks: Iterable[Lock]) -> dict[str, str]:
+    """The versions in the locks that differ from what the toolchain pins, by the pin's name."""
+    found = {
+        pin: release[1]
+        for lock in locks
+        for package in lock.packages
+        for pin, name in _PINNED.items()
+        if re.fullmatch(name, package.name) and (release := _RELEASE.match(package.version))
+    }
+    return {pin: version for pin, version in found.items() if version != getattr(toolchain, pin)}
 
 
 def write_locks(root: Path, toolchain: str, locks: dict[tuple[str, str], Lock]) -> list[Path]:
@@ -310,6 +327,7 @@ def _unusable(name: str, why: str) -> PackagesDrifted:
 
 def _fix(toolchain: str) -> str:
     return (
-        f"python -m runner lock, review git diff docker/lock/{toolchain}, commit it; or build what was served on a day: "
+        f"python -m runner lock --toolchain {toolchain}, review git diff docker/lock/{toolchain}, commit it; "
+        "or build what was served on a day: "
         f"set toolchains.{toolchain}.snapshot in the matrix and lock that"
     )

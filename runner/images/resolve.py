@@ -67,7 +67,7 @@ def resolve(
                 suite=toolchain.suite,
                 mirror=toolchain.mirror,
                 archive=toolchain.archive_of(toolchain.snapshot or moment),
-                asked=asked_for(root, kind),
+                asked=asked_for(root, kind, toolchain.suite),
                 packages=each,
             )
             for (kind, architecture), each in packages.items()

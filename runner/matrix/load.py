@@ -125,11 +125,13 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path 
     """
     data = source.data
     yield from _profile_name_faults(source)
-    yield from _profile_benchmark_faults(source)
+    yield from _profile_reference_faults(source, "benchmarks", "benchmark")
+    yield from _profile_reference_faults(source, "toolchains", "toolchain")
     yield from _platform_faults(source, broken)
     yield from _image_faults(source, broken, folder)
     images = data.get("images")
     known_images = {*OURS, *(images if isinstance(images, dict) else ())}
+    yield from _toolchain_faults(source, broken, known_images)
     benchmarks = data.get("benchmarks")
     if not isinstance(benchmarks, dict):
         return
@@ -178,18 +180,35 @@ def _profile_name_faults(source: Source) -> Iterator[Fault]:
             yield Fault(line=source.line_of(path), key=".".join(path), message=_DEVICE)
 
 
-def _profile_benchmark_faults(source: Source) -> Iterator[Fault]:
-    profiles, known = source.data.get("profiles"), source.data.get("benchmarks")
+def _profile_reference_faults(source: Source, key: str, what: str) -> Iterator[Fault]:
+    """The names in a profile's list ``key`` that the matrix does not have under the same key."""
+    profiles, known = source.data.get("profiles"), source.data.get(key)
     if not isinstance(profiles, dict) or not isinstance(known, dict):
         return
     for name, profile in profiles.items():
-        named = profile.get("benchmarks") if isinstance(profile, dict) else None
-        for index, benchmark in enumerate(named if isinstance(named, list) else ()):
-            if benchmark not in known:
-                path = ("profiles", name, "benchmarks", index)
-                key = ".".join(map(str, path))
-                message = f'no benchmark "{benchmark}"{did_you_mean(str(benchmark), known)}'
-                yield Fault(line=source.line_of(path), key=key, message=message)
+        named = profile.get(key) if isinstance(profile, dict) else None
+        for index, each in enumerate(named if isinstance(named, list) else ()):
+            if each not in known:
+                path = ("profiles", name, key, index)
+                message = f'no {what} "{each}"{did_you_mean(str(each), known)}'
+                yield Fault(line=source.line_of(path), key=".".join(map(str, path)), message=message)
+
+
+def _toolchain_faults(source: Source, broken: set[tuple[Any, ...]], images: set[str]) -> Iterator[Fault]:
+    """What a toolchain says that it lacks has to exist, and the core image runs every reference."""
+    toolchains = source.data.get("toolchains")
+    for name, toolchain in toolchains.items() if isinstance(toolchains, dict) else ():
+        if ("toolchains", name) in broken or not isinstance(toolchain, dict):
+            continue
+        for image in toolchain.get("without", {}):
+            path = ("toolchains", name, "without", image)
+            if image == CORE.name:
+                message = f"every reference runs in the image {CORE.name}; a toolchain must have it"
+            elif image not in images:
+                message = f'no image "{image}"{did_you_mean(image, images)}'
+            else:
+                continue
+            yield Fault(line=source.line_of(path), key=".".join(path), message=message)
 
 
 def _platform_faults(source: Source, broken: set[tuple[Any, ...]]) -> Iterator[Fault]:
@@ -551,16 +570,23 @@ def _no_count(text: str, parameters: dict[str, Any]) -> str | None:
 def _build(data: dict[str, Any], folder: Path) -> model.Matrix:
     images = {**OURS, **targets_of(data.get("images", {}), folder)}
     platforms = {name: _platform(name, value) for name, value in data["platforms"].items()}
+    lacking = {name: value.get("without", {}) for name, value in data["toolchains"].items()}
     return model.Matrix(
-        toolchains={name: Toolchain(name=name, **value) for name, value in data["toolchains"].items()},
+        toolchains={name: _toolchain(name, value) for name, value in data["toolchains"].items()},
         platforms=platforms,
         limits={name: _limits(name, value) for name, value in data["limits"].items()},
         profiles={name: _profile(name, value) for name, value in data["profiles"].items()},
         benchmarks={
-            name: _benchmark(name, value, images, platforms) for name, value in data["benchmarks"].items()
+            name: _benchmark(name, value, images, platforms, lacking)
+            for name, value in data["benchmarks"].items()
         },
         registry=data.get("registry"),
     )
+
+
+def _toolchain(name: str, value: dict[str, Any]) -> Toolchain:
+    # Which images it lacks is part of no content key: a toolchain is what an image is built with.
+    return Toolchain(name=name, **{key: each for key, each in value.items() if key != "without"})
 
 
 def _platform(name: str, value: dict[str, Any]) -> model.Platform:
@@ -590,6 +616,7 @@ def _profile(name: str, value: dict[str, Any]) -> model.Profile:
         name=name,
         minutes=value["minutes"],
         benchmarks=tuple(value["benchmarks"]) if "benchmarks" in value else None,
+        toolchains=tuple(value["toolchains"]) if "toolchains" in value else None,
         seeds=model.ByExecution(native=tuple(seeds["native"]), emulated=tuple(seeds["emulated"])),
         deadline_seconds=model.ByExecution(native=deadline["native"], emulated=deadline["emulated"]),
     )
@@ -600,6 +627,7 @@ def _benchmark(
     value: dict[str, Any],
     images: Mapping[str, ImageTarget],
     platforms: Mapping[str, model.Platform],
+    lacking: Mapping[str, Mapping[str, str]],
 ) -> model.Benchmark:
     returns = value.get("returns")
     return model.Benchmark(
@@ -622,7 +650,7 @@ def _benchmark(
             for profile, sizes in value["profiles"].items()
         },
         implementations={
-            key: _implementation(key, each, images, platforms)
+            key: _implementation(key, each, images, platforms, lacking)
             for key, each in value["implementations"].items()
         },
         without={
@@ -692,17 +720,20 @@ def _implementation(
     value: dict[str, Any],
     images: Mapping[str, ImageTarget],
     platforms: Mapping[str, model.Platform],
+    lacking: Mapping[str, Mapping[str, str]],
 ) -> model.Implementation:
     # An architecture stands for all platforms that have it.
     named = {*value.get("platforms", ())}
     offered = tuple(each.name for each in platforms.values() if {each.name, each.architecture} & named)
+    image = images[value.get("image", CORE.name)]
     return model.Implementation(
         name=name,
         command=tuple(value["command"]),
-        image=images[value.get("image", CORE.name)],
+        image=image,
         platforms=offered or None,
         limits=tuple(value["limits"]) if "limits" in value else None,
         without=value.get("without", {}),
+        lacked_by={name: why[image.name] for name, why in lacking.items() if image.name in why},
         reference=value.get("reference", False),
         determinism=model.Determinism(value.get("determinism", "none")),
         differs=tuple(value.get("differs", ())),

@@ -125,7 +125,7 @@ class Profile:
     """How much is run.
 
     ``minutes`` is the time that the matrix's author expects on two cores. ``benchmarks`` are those that it runs where no
-    selection names any (None: all).
+    selection names any (None: all), and ``toolchains`` those that it runs them with (None: all).
     """
 
     name: str
@@ -133,6 +133,7 @@ class Profile:
     seeds: ByExecution[tuple[int, ...]]
     deadline_seconds: ByExecution[float]
     benchmarks: tuple[str, ...] | None = None
+    toolchains: tuple[str, ...] | None = None
 
     def runs(self, benchmark: str) -> bool:
         """Whether it runs a benchmark without being asked to."""
@@ -312,8 +313,9 @@ class Implementation:
     """A command that does a benchmark's work.
 
     ``platforms`` are the platforms where it exists (None: all). ``limits`` are the limits that it can run under
-    (None: all). ``without`` holds the cases that it cannot do, each with the reason. ``differs`` says how its work
-    differs from the reference's; such an implementation is unranked.
+    (None: all). ``without`` holds the cases that it cannot do, each with the reason. ``lacked_by`` holds the toolchains
+    that have no image for it, each with the reason. ``differs`` says how its work differs from the reference's; such an
+    implementation is unranked.
     """
 
     name: str
@@ -326,14 +328,15 @@ class Implementation:
     differs: tuple[str, ...] = ()
     limits: tuple[str, ...] | None = None
     side: Side = Side.PEER
+    lacked_by: Mapping[str, str] = field(default_factory=dict)
 
-    def left_out(self, platform: str, case: str, limits: str) -> str | None:
+    def left_out(self, platform: str, case: str, limits: str, toolchain: str) -> str | None:
         """Why the matrix excludes such a cell, or None."""
         if self.platforms is not None and platform not in self.platforms:
             return f"offered on {', '.join(self.platforms)} only"
         if self.limits is not None and limits not in self.limits:
             return f"cannot be held to the limits {limits}"
-        return self.without.get(case)
+        return self.lacked_by.get(toolchain) or self.without.get(case)
 
 
 @dataclass(frozen=True, kw_only=True)

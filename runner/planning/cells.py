@@ -45,6 +45,13 @@ class Cell:
         return " ".join((self.platform.name, *self.aside))
 
     @property
+    def left_out(self) -> str | None:
+        """Why the matrix excludes it, or None."""
+        return self.implementation.left_out(
+            self.platform.name, self.case.name, self.limits.name, self.toolchain.name
+        )
+
+    @property
     def judge(self) -> "Cell | None":
         """The native cell of the reference that judges this one; None where the reference runs beside it."""
         if self.reference_platform is None:
@@ -86,6 +93,7 @@ class Selection:
     only: tuple[str, ...] = ()
     seeds: tuple[int, ...] = ()
     limits: tuple[str, ...] = ()
+    toolchains: tuple[str, ...] = ()
 
     def takes(self, benchmark: str, implementation: str, case: str) -> bool:
         """Whether ``--only BENCHMARK[/IMPLEMENTATION[/CASE]]`` selects these names (globs)."""
@@ -125,6 +133,12 @@ class Selection:
         every = matrix.limits_of(benchmark)
         return tuple(each for each in every if each.name in self.limits) if self.limits else every[:1]
 
+    def toolchains_of(self, matrix: Matrix) -> tuple[Toolchain, ...]:
+        """The selected toolchains: those that ``--toolchain`` names, else the profile's."""
+        profile = matrix.profiles.get(self.profile)
+        wanted = self.toolchains or (profile and profile.toolchains) or tuple(matrix.toolchains)
+        return tuple(each for each in matrix.toolchains.values() if each.name in wanted)
+
 
 def _names(pattern: str, name: tuple[str, ...]) -> bool:
     """Whether each part of the pattern matches that part of the name. A missing part matches every name."""
@@ -143,7 +157,7 @@ def select(matrix: Matrix, selection: Selection, executions: Mapping[str, Execut
     """
     profile = matrix.profiles[selection.profile]
     platforms = selection.platforms_of(matrix, lambda each: executions[each.name].emulated)
-    for toolchain in matrix.toolchains.values():
+    for toolchain in selection.toolchains_of(matrix):
         for limits in matrix.limits.values():
             # The platforms that answer the question come first.
             for platform in sorted(platforms, key=lambda each: executions[each.name].emulated):

@@ -193,7 +193,7 @@ def _decide(
     cell, key = keyed.cell, keyed.key
     reason = (
         _away(cell, executor)
-        or cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name)
+        or cell.left_out
         or instructions.left_out_here(cell.limits, cell.platform, executor.machine(cell.platform)["simd"])
         or executor.cpus(cell.limits, cell.platform).too_few(cell.limits.cpus)
         or executor.left_out(cell.implementation, cell.platform)

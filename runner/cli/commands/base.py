@@ -122,6 +122,8 @@ class Context:
                 "only": selected.only,
                 "seeds": tuple(map(str, selected.seeds)),
                 "limits": selected.limits,
+                # Ledgers of earlier runners have no such word.
+                **({"toolchain": selected.toolchains} if selected.toolchains else {}),
                 "fresh": self.options.fresh,
             },
         )
@@ -239,6 +241,7 @@ class Context:
             self.store.root / "logs",
             fleet=self._fleet,
             registry=self.any_matrix.registry,
+            short_names_of=next(iter(self.any_matrix.toolchains)),
             local=local,
         )
 
@@ -268,6 +271,7 @@ class Context:
             only=self.options.only,
             seeds=self.options.seeds,
             limits=self.options.limits,
+            toolchains=self.options.toolchains,
         )
 
     @cached_property
@@ -306,7 +310,7 @@ class Context:
             from runner.host.setup import set_up  # noqa: PLC0415 (a host's business: no image needs it)
 
             wanted = (machine.architecture(),) if only_builds else self.architectures_here
-            for toolchain in matrix.toolchains.values():
+            for toolchain in self.selection.toolchains_of(matrix):
                 set_up(wanted, toolchain, say=self.progress.say, fix=fix or self._asked.set_up)
 
     @cached_property

@@ -13,14 +13,23 @@ def _run(context: Context) -> int:
     benchmarks: dict[str, Sequence[str]] = {}
     profiles: Sequence[str] = ()
     limits: Sequence[str] = ()
+    toolchains: Sequence[str] = ()
     try:
         benchmarks = {each.name: tuple(each.implementations) for each in context.matrix.benchmarks.values()}
         profiles, limits = tuple(context.matrix.profiles), tuple(context.matrix.limits)
+        toolchains = tuple(context.matrix.toolchains)
     except MatrixError as error:
         # A shell must start even without a valid matrix.
-        context.progress.say(f"names of benchmarks, profiles and limits are left out: {error.what}")
+        context.progress.say(
+            f"names of benchmarks, profiles, limits and toolchains are left out: {error.what}"
+        )
     names = script(
-        context.own.shell, context.commands, benchmarks=benchmarks, profiles=profiles, limits=limits
+        context.own.shell,
+        context.commands,
+        benchmarks=benchmarks,
+        profiles=profiles,
+        limits=limits,
+        toolchains=toolchains,
     )
     print(names)
     return 0
@@ -38,8 +47,9 @@ COMMAND = Command(
         f"bash, in ~/.bashrc: source <({PROGRAM} completion bash)",
         f'zsh, once: {PROGRAM} completion zsh > "${{fpath[1]}}/_{PROGRAM}"',
         f"fish, once: {PROGRAM} completion fish > ~/.config/fish/completions/{PROGRAM}.fish",
-        "Names of benchmarks, profiles and limits are those that the matrix has at that time. A shell completes the "
-        f"program {PROGRAM}, which the virtual environment has in bin/; python -m runner cannot be completed.",
+        "Names of benchmarks, profiles, limits and toolchains are those that the matrix has at that time. A shell "
+        f"completes the program {PROGRAM}, which the virtual environment has in bin/; python -m runner cannot be "
+        "completed.",
     ),
     add_options=_add_options,
     examples=("completion bash",),

@@ -31,7 +31,7 @@ def _run(context: Context) -> int:
     findings = examine(
         read_host_state(
             Wanted(
-                toolchains=tuple(context.matrix.toolchains.values()),
+                toolchains=context.selection.toolchains_of(context.matrix),
                 images=tuple(spec.tag for spec in specs),
                 foreign=frozenset(spec.architecture for spec in specs) - {machine.architecture()},
                 memory_bytes=max((cell.limits.memory_bytes for cell in cells), default=0),
@@ -76,7 +76,7 @@ def _mend(context: Context) -> None:
         say("nothing to correct: no container is started from here")
         return
     wanted = context.architectures_here
-    for toolchain in context.matrix.toolchains.values():
+    for toolchain in context.selection.toolchains_of(context.matrix):
         try:
             left = install_missing(wanted, toolchain, say=say)
         except HostNotReady as error:
@@ -97,11 +97,7 @@ def _cells(context: Context) -> list[Cell]:
         for name, platform in context.matrix.platforms.items()
     }
     cells = select(context.matrix, context.selection, executions)
-    return [
-        cell
-        for cell in cells
-        if cell.implementation.left_out(cell.platform.name, cell.case.name, cell.limits.name) is None
-    ]
+    return [cell for cell in cells if cell.left_out is None]
 
 
 def _specs(cells: Sequence[Cell]) -> tuple[ImageSpec, ...]:

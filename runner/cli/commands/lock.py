@@ -3,14 +3,24 @@
 import argparse
 
 from runner.cli.commands.base import Command, Context
-from runner.images.lock import Change, Lock, changes, drifted, lock_file, read_lock, write_locks
+from runner.images.lock import (
+    Change,
+    Lock,
+    changes,
+    drifted,
+    lock_file,
+    other_pins,
+    read_lock,
+    write_locks,
+)
 from runner.images.resolve import resolve
 from runner.system.errors import PackagesDrifted
 
 
 def _run(context: Context) -> int:
+    wanted = context.options.toolchains or tuple(context.matrix.toolchains)
     context.require_host(only_builds=True)
-    for toolchain in context.matrix.toolchains.values():
+    for toolchain in (context.matrix.toolchains[name] for name in wanted):
         served = resolve(
             toolchain,
             root=context.root,
@@ -35,6 +45,11 @@ def _run(context: Context) -> int:
             print(f"{path.relative_to(context.root)}: {len(lock.packages)} packages, {size:.0f} MB, {state}")
             for change in listed:
                 print(f"    {change}")
+        for pin, version in other_pins(toolchain, served.values()).items():
+            print(
+                f"{context.matrix_path.name} pins {pin} {getattr(toolchain, pin)}: "
+                f"set toolchains.{toolchain.name}.{pin} to {version}, or no image is built"
+            )
     return 0
 
 
@@ -59,8 +74,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 COMMAND = Command(
     name="lock",
     summary="write the versions and checksums of every package of the images to docker/lock",
-    takes=("--matrix", "--results", "--set-up"),
+    takes=("--toolchain", "--matrix", "--results", "--set-up"),
     add_options=_add_options,
-    examples=("lock --check",),
+    examples=("lock --toolchain trixie", "lock --check"),
     run=_run,
 )

@@ -155,6 +155,7 @@ class _Told:
             architectures=context.shown_architectures,
             only=("*",),
             limits=tuple(context.matrix.limits),
+            toolchains=tuple(context.matrix.toolchains),
         )
         return plan.keys() | content_keys(context.matrix, everything, context.executor, plan.execution_hashes)
 

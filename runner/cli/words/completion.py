@@ -17,6 +17,7 @@ def script(
     benchmarks: Mapping[str, Sequence[str]],
     profiles: Sequence[str],
     limits: Sequence[str],
+    toolchains: Sequence[str],
 ) -> str:
     """The completion script for ``shell``.
 
@@ -26,6 +27,7 @@ def script(
         benchmarks: the names that the matrix has, each with its implementations'.
         profiles: the names of the matrix's profiles.
         limits: the names of the matrix's limits.
+        toolchains: the names of the matrix's toolchains.
 
     Raises:
         PythonNotReady: there is no shtab here.
@@ -58,6 +60,8 @@ def script(
             action.choices = list(profiles)
         elif action.dest == "limits":
             action.choices = list(limits)
+        elif action.dest == "toolchain":
+            action.choices = list(toolchains)
         elif action.dest == "only":
             action.choices = names
         elif action.type is a_path:

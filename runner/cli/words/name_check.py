@@ -10,7 +10,7 @@ from runner.system.errors import UsageError
 
 
 def check_names(options: Options, matrix: Matrix) -> None:
-    """Check that the benchmark, profile, platforms, every ``--only`` and every ``--limits`` select something.
+    """Check that the benchmark, profile, platforms, toolchains, every ``--only`` and every ``--limits`` select something.
 
     Raises:
         UsageError: one selects nothing; the message suggests the nearest name.
@@ -42,6 +42,13 @@ def check_names(options: Options, matrix: Matrix) -> None:
             )
     _check_platforms(options, matrix)
     _check_limits(options, matrix)
+    for name in options.toolchains:
+        if name not in matrix.toolchains:
+            raise UsageError(
+                what=f'no toolchain "{name}"{did_you_mean(name, matrix.toolchains)}',
+                why="the matrix does not have it",
+                fix=f"choose of {', '.join(matrix.toolchains)}",
+            )
 
 
 def _check_platforms(options: Options, matrix: Matrix) -> None:

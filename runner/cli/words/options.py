@@ -15,7 +15,7 @@ from runner.system import terminal
 from runner.system.errors import UsageError
 
 PROGRAM = "forge-bench"
-SELECTION = ("--arch", "--platform", "--only", "--profile", "--seeds", "--limits")
+SELECTION = ("--arch", "--platform", "--only", "--profile", "--seeds", "--limits", "--toolchain")
 EVERY_COMMON = (*SELECTION, "--matrix", "--executor", "--results", "--fresh", "--set-up")
 _SEEDS = 2**32
 _CLOSING = (
@@ -42,6 +42,7 @@ class Options:
     profile: str
     seeds: tuple[int, ...]
     limits: tuple[str, ...]
+    toolchains: tuple[str, ...]
     matrix: Path | None
     executor: str | None
     results: Path | None
@@ -88,6 +89,7 @@ def parse(arguments: Sequence[str], commands: Mapping[str, CommandSyntax]) -> Op
         profile="quick" if common.profile is None else common.profile,
         seeds=common.seeds or (),
         limits=tuple(dict.fromkeys(common.limits or ())),
+        toolchains=tuple(dict.fromkeys(common.toolchain or ())),
         matrix=common.matrix,
         executor=common.executor,
         results=common.results,
@@ -166,6 +168,12 @@ def common_parser(takes: Container[str] = EVERY_COMMON) -> argparse.ArgumentPars
         action="append",
         metavar="NAME",
         help="these limits instead of each benchmark's first; repeat for several",
+    )
+    add(
+        "--toolchain",
+        action="append",
+        metavar="NAME",
+        help="this toolchain of the matrix instead of the profile's; repeat for several",
     )
     add("--matrix", type=a_path, metavar="FILE", help="another matrix file")
     add("--executor", choices=["docker", "local"], help="docker, or local (the default inside an image)")

@@ -1,4 +1,4 @@
-"""Whether platforms agree: the same bytes from the same inputs, for implementations that are declared portable."""
+"""Whether rooms agree: the same bytes from the same inputs, for implementations that are declared portable."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -12,9 +12,23 @@ SAME, DIFFERENT = "same bytes", "differs"
 
 
 def agreement(room: Room, row: Row, others: Sequence[Room]) -> str:
+    """Whether a row agrees with those of other platforms under the same toolchain and limits."""
+    return agreement_with(
+        room,
+        row,
+        [
+            other
+            for other in others
+            if other.platform != room.platform
+            and (other.toolchain, other.limits) == (room.toolchain, room.limits)
+        ],
+    )
+
+
+def agreement_with(room: Room, row: Row, others: Sequence[Room]) -> str:
     """``same bytes``, ``differs`` or a dash where there is nothing to compare.
 
-    It compares passed records of the same seed and input files on other platforms. An output file of the gate is
+    It compares passed records of the same seed and input files in the other rooms. An output file of the gate is
     compared where the parameters that it depends on are equal. All files are compared where all parameters are equal
     (a training's weights depend on its length). Emulated records count too: emulation changes times and no byte.
     """
@@ -23,8 +37,6 @@ def agreement(room: Room, row: Row, others: Sequence[Room]) -> str:
     theirs = {
         record.seed: record
         for other in others
-        if other.platform != room.platform
-        and (other.toolchain, other.limits) == (room.toolchain, room.limits)
         for each in other.of_case(row.case.name)
         if each.implementation.name == row.implementation.name
         for record in each.passed

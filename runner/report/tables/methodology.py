@@ -73,6 +73,7 @@ def methodology_view(
             rows=tuple(
                 (each.name, each.suite, each.rust, each.python, each.pytorch)
                 for each in matrix.toolchains.values()
+                if any(room.toolchain is each for rooms in benchmark_rooms for room in rooms)
             ),
         ),
         gates=_gates(matrix),

@@ -15,6 +15,7 @@ from runner.report.tables.markdown import Table
 from runner.report.tables.memory import memory_table
 from runner.report.tables.roofline import roofline_table
 from runner.report.tables.selection import Room
+from runner.report.tables.toolchains import toolchains_table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,7 @@ class OperationView:
 
     head: Head
     rooms: tuple[OperationRoom, ...]
+    toolchains: Table
 
 
 def operation_view(
@@ -52,6 +54,7 @@ def operation_view(
     return OperationView(
         head=head,
         rooms=tuple(_room(matrix, room, found, roofline_table(matrix, records, room)) for room in found),
+        toolchains=toolchains_table(matrix, found),
     )
 
 

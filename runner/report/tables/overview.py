@@ -1,4 +1,4 @@
-"""The view of the overview: rows are cases, columns are platforms, a cell is the headline."""
+"""The view of the overview: rows are cases, columns are platforms and toolchains, a cell is the headline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ class OverviewView:
 
 def overview_view(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, profile: str) -> OverviewView:
     """The page over the rooms of every benchmark."""
-    lines = _run_columns([line for rooms in benchmark_rooms for line in _by_limits(rooms)])
-    columns = [texts.column(matrix, room) for room in lines[0]] if lines else []
+    columns = _columns(matrix, [room for rooms in benchmark_rooms for room in rooms])
+    lines = [line for rooms in benchmark_rooms for line in _by_limits(rooms)]
     rows = [row for rooms in benchmark_rooms for room in rooms for row in room.rows]
     return OverviewView(
         profile=profile,
@@ -41,9 +41,9 @@ def overview_view(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, 
         headlines=Table(
             headers=("benchmark", "case", *columns),
             rows=tuple(
-                (_name(rooms[0]), case, *(_headline(room, case) for room in rooms))
-                for rooms in lines
-                for case in _run_cases(rooms)
+                (_name(line[0]), case, *(_of_column(matrix, line, column, case) for column in columns))
+                for line in lines
+                for case in _run_cases(line)
             ),
         ),
         benchmarks=tuple((rooms[0].benchmark.name, rooms[0].benchmark.title) for rooms in benchmark_rooms),
@@ -61,14 +61,23 @@ def overview_view(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, 
     )
 
 
-def _run_columns(lines: Sequence[Sequence[Room]]) -> list[list[Room]]:
-    """The lines without the platforms that ran nothing; all of them where nothing was run at all."""
-    run = {index for line in lines for index, room in enumerate(line) if room.records}
-    return [[room for index, room in enumerate(line) if index in run or not run] for line in lines]
+def _columns(matrix: Matrix, rooms: Sequence[Room]) -> list[str]:
+    """The toolchains and platforms that ran something, in the order of the matrix; all where nothing was run."""
+    names, platforms = list(matrix.toolchains), list(matrix.platforms)
+    run = [room for room in rooms if room.records] or rooms
+    run = sorted(
+        run, key=lambda room: (names.index(room.toolchain.name), platforms.index(room.platform.name))
+    )
+    return list(dict.fromkeys(texts.column(matrix, room) for room in run))
+
+
+def _of_column(matrix: Matrix, line: Sequence[Room], column: str, case: str) -> str:
+    room = next((each for each in line if texts.column(matrix, each) == column), None)
+    return "not run" if room is None else _headline(room, case)
 
 
 def _run_cases(rooms: Sequence[Room]) -> list[str]:
-    """The cases that were run on any of a line's platforms; all where none was."""
+    """The cases that were run in any room of a line; all where none was."""
     cases = sorted(rooms[0].benchmark.cases, key=natural_order)
     run = {record.case for room in rooms for record in room.records}
     return [case for case in cases if case in run or not run]
@@ -116,17 +125,17 @@ def _headline(room: Room, case: str) -> str:
         return f"no ratio{suffix}"
     if ratio.n < LEAST_PROCESSES:
         return f"gate passed, n={ratio.n}: not ranked{suffix}"
-    headline = f"{units.ratio(ratio)}, {_timed(room, ours)} against {_timed(room, reference)}"
+    headline = f"{units.ratio(ratio)}, {texts.timed(room, ours)} against {texts.timed(room, reference)}"
     if untimed := room.untimed_variants(case):
         headline += f", without {' and '.join(untimed)}"
     # A ratio to a reference that a peer beats would mislead, so the page shows the peer too.
     competitor = room.competitor(ours)
     other = room.ratio(competitor, ours)
     if competitor is not None and competitor is not reference and other is not None:
-        headline += f"; {units.ratio(other)}, against {_timed(room, competitor)}"
+        headline += f"; {units.ratio(other)}, against {texts.timed(room, competitor)}"
     # The page also shows an implementation that takes less time because it does other work.
     if other_work := room.faster_at_other_work(case):
-        headline += f"; other work: {_timed(room, other_work)}"
+        headline += f"; other work: {texts.timed(room, other_work)}"
     return f"{headline}{suffix}"
 
 
@@ -139,9 +148,3 @@ def _why_absent(rows: Sequence[Row]) -> str:
     """The most important state: a failure comes before a cell that was not run."""
     states = {texts.state(row) for row in rows}
     return next((state for state in ("failed", "not run") if state in states), "not run")
-
-
-def _timed(room: Room, row: Row) -> str:
-    figure = row.figure(room.benchmark.headline)
-    value = "" if figure is None else f" {units.figure_value(figure.value, room.benchmark.headline)}"
-    return f"{row.implementation.name}{value}"

@@ -9,6 +9,7 @@ a record does not count, because a reused record keeps an earlier name.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 from runner.executors.instructions import left_out
@@ -162,9 +163,10 @@ class Room:
 def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> tuple[Room, ...]:
     """The rooms of one benchmark, in the order of the matrix. ``records`` may come in any order.
 
-    Limits other than the first run on request, and have rooms only where they were run.
+    Toolchains and limits other than the first run on request, and have rooms only where they were run.
     """
     mine = oldest_first(record for record in records if record.benchmark == benchmark)
+    ran = {(record.cell.toolchain, record.cell.limits) for record in mine}
     return tuple(
         _room(
             mine,
@@ -174,9 +176,10 @@ def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile:
             limits=limits,
             profile=matrix.profiles[profile],
         )
-        for toolchain in matrix.toolchains.values()
-        for index, limits in enumerate(matrix.limits_of(matrix.benchmarks[benchmark]))
-        if index == 0 or any(record.cell.limits == limits.name for record in mine)
+        for index, (toolchain, limits) in enumerate(
+            product(matrix.toolchains.values(), matrix.limits_of(matrix.benchmarks[benchmark]))
+        )
+        if index == 0 or (toolchain.name, limits.name) in ran
         for platform in matrix.platforms.values()
     )
 
@@ -223,6 +226,7 @@ def _room(
                 case=case,
                 implementation=implementation,
                 platform=platform,
+                toolchain=toolchain,
                 limits=limits,
                 seeds=seeds,
                 elsewhere=elsewhere,
@@ -244,6 +248,7 @@ def _row(
     case: Case,
     implementation: Implementation,
     platform: Platform,
+    toolchain: Toolchain,
     limits: Limits,
     seeds: tuple[int, ...],
     elsewhere: frozenset[str],
@@ -263,7 +268,7 @@ def _row(
         failed=tuple(record for record in found if record.failed),
         missing=tuple(seed for seed in seeds if seed not in {record.seed for record in found}),
         outdated=not found and bool(mine(here)),
-        left_out=implementation.left_out(platform.name, case.name, limits.name)
+        left_out=implementation.left_out(platform.name, case.name, limits.name, toolchain.name)
         or left_out(limits, platform)
         # A reference has this row all the same: tables name what the others were compared with.
         or ("its native outputs judge the emulated ones" if implementation.name in elsewhere else None),

@@ -15,16 +15,23 @@ OTHER_WORK = "not the same work"
 
 
 def heading(matrix: Matrix, room: Room) -> str:
-    """The platform, with the toolchain where the matrix has several, and with limits that are not the first."""
+    """The platform, with the toolchain and the limits where they are not the first."""
     parts = [column(matrix, room)]
     if room.limits is not next(iter(matrix.limits.values())):
         parts.append(room.limits.name)
     return ", ".join(parts)
 
 
+def place(matrix: Matrix, room: Room) -> str:
+    """The platform, with limits that are not the first."""
+    first = next(iter(matrix.limits.values()))
+    return room.platform.name if room.limits is first else f"{room.platform.name}, {room.limits.name}"
+
+
 def column(matrix: Matrix, room: Room) -> str:
-    """The platform, and the toolchain where the matrix has several."""
-    return ", ".join([room.platform.name, *([room.toolchain.name] if len(matrix.toolchains) > 1 else [])])
+    """The platform, with the toolchain where it is not the first."""
+    first = next(iter(matrix.toolchains))
+    return ", ".join([room.platform.name, *([] if room.toolchain.name == first else [room.toolchain.name])])
 
 
 def execution(room: Room) -> str:
@@ -67,6 +74,13 @@ def state(row: Row) -> str | None:
 def figure(row: Row, metric: str) -> str:
     """The figure of a metric with its interval, or the text in its place."""
     return _shown(row, row.figure(metric), metric)
+
+
+def timed(room: Room, row: Row) -> str:
+    """The implementation with its headline: ``rust 4.71 µs``."""
+    found = row.figure(room.benchmark.headline)
+    value = "" if found is None else f" {units.figure_value(found.value, room.benchmark.headline)}"
+    return f"{row.implementation.name}{value}"
 
 
 def waited(row: Row) -> str:

@@ -18,6 +18,7 @@ from runner.report.tables.parity import parity_table
 from runner.report.tables.roofline import training_limit_table
 from runner.report.tables.same_returns import SameReturns
 from runner.report.tables.selection import Room, Row
+from runner.report.tables.toolchains import toolchains_table
 from runner.report.tables.units import NOTHING
 
 _INITIALISATION, _TRAINING = "initialisation_seconds", "training_seconds"
@@ -55,6 +56,7 @@ class TrainingView:
     thresholds: str
     updates: Updates | None
     rooms: tuple[TrainingRoom, ...]
+    toolchains: Table
     same_returns: SameReturns | None
 
 
@@ -85,6 +87,7 @@ def training_view(
         rooms=tuple(
             _room(matrix, room, found, returns, training_limit_table(matrix, records, room)) for room in found
         ),
+        toolchains=toolchains_table(matrix, found),
         same_returns=same_returns,
     )
 

@@ -45,6 +45,7 @@ def verdict_in_words(rooms: Sequence[Room]) -> str:
     Args:
         rooms: of all benchmarks, on one machine.
     """
+    rooms = _of_first_toolchain(rooms)
     ranked = [room for room in rooms if room.ranked and room.limits.name == _first_limits(room)]
     trainings = [room for room in ranked if room.benchmark.kind is Kind.TRAINING]
     parts = [
@@ -54,6 +55,14 @@ def verdict_in_words(rooms: Sequence[Room]) -> str:
         *_of_operations(ranked),
     ]
     return " ".join(parts) or _of_unknown_execution(rooms) or NOTHING_RANKED
+
+
+def _of_first_toolchain(rooms: Sequence[Room]) -> Sequence[Room]:
+    """The rooms of the first toolchain that was run. A benchmark's page compares it with the others."""
+    run = dict.fromkeys(room.toolchain.name for room in rooms if room.records)
+    # A benchmark's first room is of the matrix's first toolchain, whether it was run or not.
+    first = next((name for name in (rooms[0].toolchain.name, *run) if name in run), None) if rooms else None
+    return [room for room in rooms if room.toolchain.name == first]
 
 
 def _of_unknown_execution(rooms: Sequence[Room]) -> str:

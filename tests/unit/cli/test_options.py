@@ -21,6 +21,7 @@ VALUES = {
     "--profile": "quick",
     "--seeds": "1",
     "--limits": "default",
+    "--toolchain": "trixie",
     "--matrix": "m.yaml",
     "--executor": "local",
     "--results": "r",

@@ -206,6 +206,16 @@ def test_an_image_that_no_registry_has_is_built_after_the_reason_was_said(root: 
     )
 
 
+def test_short_names_are_those_of_one_toolchain(root: Path, daemon: Daemon) -> None:
+    # The second call finds the image, and gives it its short names.
+    for toolchain, short in (("another", False), ("trixie", True)):
+        build.ensure_image(
+            spec(), root=root, log_directory=root / "logs", say=lambda _: None, short_names_of=toolchain
+        )
+        assert "forge-bench:core-trixie-amd64" in daemon.images
+        assert ("forge-bench:latest" in daemon.images) == short
+
+
 def test_latest_is_the_hosts_own_architecture(root: Path, daemon: Daemon) -> None:
     ensure(root, spec(architecture="arm64"))
     assert "forge-bench:arm64" in daemon.images

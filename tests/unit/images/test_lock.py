@@ -227,6 +227,26 @@ def test_drift_of_many_packages_names_twenty_and_counts_the_rest():
         assert way in error.fix
 
 
+def test_a_lock_names_the_pins_that_it_leaves_behind():
+    from runner.matrix import load_matrix  # noqa: PLC0415
+
+    root = Path(__file__).parents[3]
+    for toolchain in load_matrix(root / "matrix.yaml").toolchains.values():
+        found = [require_lock(root, toolchain, kind, "amd64") for kind in locks.KINDS]
+        assert locks.other_pins(toolchain, found) == {}
+        older = replace(toolchain, rust="1.0.0", python="3.0.0", pytorch="2.0.0")
+        pins = {"rust": toolchain.rust, "python": toolchain.python, "pytorch": toolchain.pytorch}
+        assert locks.other_pins(older, found) == pins
+
+
+def test_a_suites_own_list_of_packages_comes_before_the_ordinary_one(root):
+    assert "rustc" not in locks.asked_for(root, "tools", "t")
+    (root / "docker" / "tools-t.txt").write_text("rustc\ngcc\n", encoding="utf-8")
+    assert locks.asked_for(root, "tools", "t") == ("rustc", "gcc")
+    assert locks.asked_for(root, "tools", "another") == locks.asked_for(root, "tools", "others")
+    assert "rustc" not in locks.asked_for(root, "tools", "another")
+
+
 @pytest.mark.parametrize("kind", locks.KINDS)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_shipped_toolchains_are_locked_for_both_architectures(kind, architecture):
@@ -235,11 +255,13 @@ def test_the_shipped_toolchains_are_locked_for_both_architectures(kind, architec
     root = Path(__file__).parents[3]
     for toolchain in load_matrix(root / "matrix.yaml").toolchains.values():
         lock = require_lock(root, toolchain, kind, architecture)
-        held = {each.name for each in lock.packages}
+        below = require_lock(root, toolchain, locks.BELOW.get(kind, kind), architecture)
+        held = {each.name for each in (*lock.packages, *below.packages)}
         pinned = {
             "image": {"python3", "python3-torch", "libc6"},
             "compile": {"g++", "libtorch-dev", "libpython3-dev", "python3-setuptools"},
-            "tools": {"rustc-web", "gcc", "python3"},
+            # Debian 13 has the newer Rust under another name.
+            "tools": {"rustc-web" if toolchain.suite == "trixie" else "rustc", "gcc", "python3"},
             "cpp": {"g++"},
         }[kind]
         assert pinned <= held

@@ -561,6 +561,66 @@ def test_limits_beside_the_first_have_rows_of_their_own_once_somebody_asked(tmp_
     assert "avx2: avx2 at most" in page(matrix, records, "methodology")
 
 
+def with_two_toolchains(tmp_path: Path) -> Matrix:
+    second = "  forky: {suite: forky, rust: 1.97.1, python: 3.14.8, pytorch: 2.14.1}\nplatforms:"
+    return example_matrix(tmp_path, MATRIX.replace("platforms:", second, 1))
+
+
+def of_forky(centre: float, *names: str, **changes: object) -> list[Record]:
+    return gae(centre, *names, toolchain="forky", image="forky's", **changes)  # type: ignore[arg-type]
+
+
+def test_a_toolchain_beside_the_first_shows_nowhere_until_it_was_run(matrix: Matrix, tmp_path: Path) -> None:
+    ordinary = gae(1e-3, "numpy") + gae(1e-6)
+    for before, now in zip(
+        render_pages(matrix, ordinary, profile="quick"),
+        render_pages(with_two_toolchains(tmp_path), ordinary, profile="quick"),
+        strict=True,
+    ):
+        assert now == before
+
+
+def test_toolchains_that_were_run_are_columns_whose_ratios_are_each_of_one_run(tmp_path: Path) -> None:
+    matrix = with_two_toolchains(tmp_path)
+    records = [*gae(1e-3, "numpy"), *gae(1e-4), *of_forky(2e-4, "numpy"), *of_forky(1e-4)]
+    text = page(matrix, records, "gae")
+    assert "## amd64\n" in text
+    assert "## amd64, forky\n" in text
+    assert "| trixie: PyTorch 2.6.0" in text
+    case, platform, trixie, forky, verdicts, _ = row(text.split("## Toolchains")[1], "T=128")
+    assert (case, platform, verdicts) == ("T=128", "amd64", "the same")
+    assert trixie.startswith(("9.9", "10.0"))
+    assert "against numpy 1.0" in trixie
+    assert forky.startswith(("1.9", "2.0"))
+    assert "against numpy 20" in forky
+    # What a page says first, and the overview's first column, is of the first toolchain alone.
+    assert "in 1 of 1 case of operations" in text.split("**")[1]
+    overview = page(matrix, records, "overview")
+    assert row(overview, "benchmark", "case")[2:] == ["amd64", "amd64, forky"]
+    assert "against numpy 20" in row(overview, "gae", "T=128")[3]
+    assert "| forky " in page(matrix, records, "methodology")
+
+
+@pytest.mark.parametrize(
+    ("forky", "seeds", "said"),
+    [(2e-3, (1, 2, 3, 4, 5), "the same"), (5e-5, (1, 2, 3, 4, 5), "differ"), (5e-5, (1,), "—")],
+)
+def test_another_toolchain_changes_a_verdict_only_where_both_are_ranked(
+    tmp_path: Path, forky: float, seeds: tuple[int, ...], said: str
+) -> None:
+    records = [*gae(1e-3, "numpy"), *gae(1e-4)]
+    records += [*of_forky(forky, "numpy", seeds=seeds), *of_forky(1e-4, seeds=seeds)]
+    text = page(with_two_toolchains(tmp_path), records, "gae").split("## Toolchains")[1]
+    assert row(text, "T=128")[4] == said
+
+
+def test_bytes_of_ours_under_another_toolchain_are_compared(tmp_path: Path) -> None:
+    matrix, both = with_two_toolchains(tmp_path), [*gae(1e-3, "numpy"), *gae(1e-4)]
+    for outputs, said in ((None, "same bytes"), ({"advantages.npy": digest("else")}, "differs")):
+        records = [*both, *of_forky(1e-3, "numpy"), *of_forky(1e-4, outputs=outputs)]
+        assert row(page(matrix, records, "gae").split("## Toolchains")[1], "T=128")[5] == said
+
+
 def test_pages_hold_no_html_but_their_folds(matrix: Matrix) -> None:
     for each in render_pages(matrix, gae_records() + dqn_records(), profile="quick"):
         assert each.ending == "svg" or not re.search(r"(?<!\\)<", without_folds(each.text))
