@@ -59,7 +59,7 @@ def verdict_in_words(rooms: Sequence[Room]) -> str:
 
 def _of_first_toolchain(rooms: Sequence[Room]) -> Sequence[Room]:
     """The rooms of the first toolchain that was run. A benchmark's page compares it with the others."""
-    run = dict.fromkeys(room.toolchain.name for room in rooms if room.records)
+    run = dict.fromkeys(room.toolchain.name for room in rooms if room.execution)
     # A benchmark's first room is of the matrix's first toolchain, whether it was run or not.
     first = next((name for name in (rooms[0].toolchain.name, *run) if name in run), None) if rooms else None
     return [room for room in rooms if room.toolchain.name == first]
