@@ -98,6 +98,7 @@ wheel: .venv/.ready  ## the Python package torchforge-rl in dist/, for this proc
 	.venv/bin/uv run --quiet --frozen --python .venv/bin/python --project tools/wheel maturin build --release --locked --zig \
 	  --target "$(MACHINE)-unknown-linux-$(LIBC)" --compatibility "$(COMPATIBILITY)" \
 	  --manifest-path rust/crates/torchforge-py/Cargo.toml --out dist
+	.venv/bin/python tools/wheel/notices.py "$(MACHINE)-unknown-linux-$(LIBC)" dist/torchforge_rl-*$(COMPATIBILITY)_$(MACHINE).whl
 
 minari: wheel  ## the wheel beside Minari's own loader and collector, for a host with Rust: each week
 	.venv/bin/uv run --quiet --frozen --isolated --python .venv/bin/python --project tools/minari \

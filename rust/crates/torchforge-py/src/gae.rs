@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 use std::fmt::Display;
 
-use numpy::ndarray::{ArrayView, IxDyn};
-use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
@@ -214,8 +213,9 @@ fn new<'py>(py: Python<'py>, shape: &[usize]) -> PyResult<(Array<'py>, Array<'py
 }
 
 fn array<'py>(py: Python<'py>, shape: &[usize], values: &[f64]) -> PyResult<Array<'py>> {
-    let values = ArrayView::from_shape(IxDyn(shape), values);
-    Ok(PyArrayDyn::from_array(py, &values.map_err(refused)?))
+    let values = PyArray1::from_slice(py, values);
+    // One axis is what a copy has: a short call has no time for a view of it.
+    if shape.len() == 1 { Ok(values.to_dyn().clone()) } else { values.reshape(shape) }
 }
 
 fn refused(error: impl Display) -> PyErr {

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self, SupportsIndex, TypeAlias, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from torchforge._torchforge import Policy, Trainer
 
@@ -288,7 +288,7 @@ class Agent:
         trainer = self._trainer
         return Progress(trainer.environment_steps, trainer.gradient_steps, trainer.loss, episodes)
 
-    def predict(self, observation: NDArray[Any], *, deterministic: bool = True) -> Any:
+    def predict(self, observation: ArrayLike, *, deterministic: bool = True) -> Any:
         """The action for an observation, (values,), or actions for several, (n, values).
 
         Returns an int or a float32 array (dimensions,); for several, int64 (n,) or float32 (n, dimensions). What is not

@@ -17,14 +17,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, SupportsIndex, TypeAlias
 
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete
-from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from torchforge import _torchforge
+
+try:
+    import gymnasium
+    from gymnasium.spaces import Box, Discrete
+    from gymnasium.vector import AutoresetMode
+    from gymnasium.vector.utils import batch_space
+except ImportError as error:
+    raise ImportError(
+        f"torchforge.envs needs Gymnasium 1.1 or newer ({error}); install it with: pip install 'gymnasium>=1.1'"
+    ) from error
 
 __all__ = ["Env", "Rollout", "VectorEnv"]
 

@@ -5,9 +5,14 @@ batches = torch.utils.data.DataLoader(torchforge.torch.Batches(loader), batch_si
 
 from collections.abc import Iterator
 
-import torch
-
 from torchforge.data import DataLoader
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError(
+        f"torchforge.torch needs PyTorch ({error}); install it with: pip install torch"
+    ) from error
 
 __all__ = ["Batches"]
 

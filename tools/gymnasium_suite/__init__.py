@@ -1,0 +1,1 @@
+"""Gymnasium's own test suite, run on our environments."""
