@@ -62,7 +62,7 @@ class Library:
     """An array of its own as NumPy's."""
 
 
-# For a library that is set up by whoever calls it, and takes and gives NumPy's arrays.
+# For a library that is set up by its caller, and takes and gives NumPy's arrays.
 NUMPY = Library(start=lambda: None, seed=lambda _: None, read=load_file, array=np.asarray)
 
 

@@ -42,7 +42,7 @@ def array_of(tensor: Tensor) -> NDArray[Any]:
     return array
 
 
-# For the benchmarks of networks; threads are set by whoever serves one.
+# For the benchmarks of networks; the program that serves one sets the threads.
 TENSORS = Library(
     put=torch.from_numpy, get=array_of, gathered=lambda arrays: array_of(torch.cat(list(arrays)))
 )

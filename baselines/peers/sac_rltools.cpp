@@ -165,7 +165,7 @@ struct Sizes : rlt::rl::algorithms::sac::loop::core::DefaultParameters<Types, In
     // The step after that at which the actor takes over.
     static constexpr Index N_WARMUP_STEPS_CRITIC = FORGE_LEARNING_STARTS + 1;
     static constexpr Index N_WARMUP_STEPS_ACTOR = FORGE_LEARNING_STARTS + 1;
-    // Whoever calls counts the steps.
+    // The caller counts the steps.
     static constexpr Index STEP_LIMIT = static_cast<Index>(1) << 40;
 #ifdef FORGE_ZOO
     static constexpr Index REPLAY_BUFFER_CAP = 20'000;

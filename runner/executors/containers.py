@@ -68,7 +68,7 @@ def create_container(
             *_processor_time(deadline_seconds, limits),
         ],
         init=True,
-        # Closed for good once whoever is attached to it has gone.
+        # Closed for good once the program that is attached to it has gone.
         stdin_open=stdin_open,
         tmpfs={"/tmp": f"size=256m,mode=1777{',exec' if executable_tmp else ''}"},  # noqa: S108 (inside the container)
         mounts=list(mounts),

@@ -157,7 +157,7 @@ impl Case {
 
 impl Command {
     /// Reads the words that follow the program's name. From here on nothing in this process chooses better instructions
-    /// than FORGE_BENCH_SIMD or `--simd` by itself: whoever starts a command has to pass here.
+    /// than FORGE_BENCH_SIMD or `--simd` by itself: every command passes here.
     pub fn parse(words: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, Failure> {
         cap_instructions()?;
         let mut parser = lexopt::Parser::from_args(words);

@@ -14,7 +14,7 @@
 //! nothing else; it writes what it computed below its output folder.
 
 #![forbid(unsafe_code)]
-#![allow(clippy::missing_errors_doc, reason = "a command: its errors are read by whoever called it")]
+#![allow(clippy::missing_errors_doc, reason = "a command: its errors are read by its caller")]
 
 mod act;
 mod action_log;
