@@ -38,7 +38,7 @@ def _all_pages(context: Context, newest: Sequence[Record]) -> int:
     place = context.store.place("tables") / profile / REPORT if output is None else output
     published = None if output == _STDOUT else context.published_from(place.parent)
     text = pages_with_report(
-        context.matrix, newest, profile=profile, published=published, notes=notes_on(context.source, newest)
+        context.matrix, newest, profile=profile, published=published, notes=notes_on(context, newest)
     )[REPORT]
     if output == _STDOUT:
         print(text, end="")

@@ -129,7 +129,7 @@ class _Told:
         newest = list(newest_by_key(records).values())
         folder = context.store.place("tables") / profile
         published = context.published_from(folder)
-        notes = notes_on(context.source, [each for each in newest if each.benchmark == name])
+        notes = notes_on(context, [each for each in newest if each.benchmark == name])
         for page in pages_of_benchmark(
             context.matrix, newest, name, profile=profile, published=published, notes=notes
         ):

@@ -39,7 +39,7 @@ def show(context: Context, records: Sequence[Record], tables: Path, *, written: 
         directory,
         profile=options.profile,
         published=published,
-        notes=notes_on(context.source, records),
+        notes=notes_on(context, records),
     )
     selected = _of_architectures(matrix, asked)
     # The import stands here because it is slow, and only some calls need it.

@@ -397,7 +397,7 @@ def test_limits_that_ask_for_more_cpus_than_there_are_are_refused_before_the_run
     data = small_matrix()
     data["limits"]["default"]["cpus"] = 4096
     code, _, err = forge(data, "--profile", "smoke")
-    assert code == 0
+    assert code == 0, err
     assert re.search(
         r"left out: double/plain on \w+: its limits ask for 4096 CPUs, and \d+ may be used here", err
     )
