@@ -82,7 +82,7 @@ def test_a_cap_on_instructions_reaches_the_agent_and_the_libraries_beside_it() -
     # The module itself refuses to be imported, and a baseline leaves as for any wrong use.
     for command, cap, code, expected in (
         (["-c", agent], "sse9", 1, "ImportError: FORGE_BENCH_SIMD cannot be used"),
-        (["-m", "baselines.ours.dqn_rust_gymnasium"], "avx512", 2, "set it to avx2, or leave it unset"),
+        (["-m", "baselines.ours.dqn_rust_gymnasium"], "portable", 2, "set it to avx2, or leave it unset"),
     ):
         result = subprocess.run(
             [sys.executable, *command],
