@@ -206,12 +206,14 @@ def test_a_build_whose_packages_are_gone_says_which_and_what_is_served_and_compi
 def test_the_command_names_a_package_that_the_archive_of_that_day_lacks(archive, tmp_path):
     _, address = archive
     data = yaml.safe_load((ROOT / "matrix.yaml").read_text(encoding="utf-8"))
-    (name,) = data["toolchains"]
+    name = next(iter(data["toolchains"]))
     data["toolchains"][name] |= {"suite": SUITE, "snapshot": FIRST, "archive": f"{address}/archive/debian"}
     matrix = tmp_path / "matrix.yaml"
     matrix.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
     before = {path: path.read_bytes() for path in (ROOT / "docker" / "lock").rglob("*.txt")}
-    result = forge_bench("lock", "--matrix", str(matrix), "--results", str(tmp_path / "results"))
+    result = forge_bench(
+        "lock", "--toolchain", name, "--matrix", str(matrix), "--results", str(tmp_path / "results")
+    )
     assert result.returncode == 6, result.stderr
     assert "Unable to locate package" in result.stderr
     assert "lacks a package that a list in docker/ names" in result.stderr
