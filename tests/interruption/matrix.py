@@ -63,6 +63,8 @@ _CASES = {"n=1000": {"length": 1000}, "n=40000": {"length": 40000}}
 def small_matrix(executor: str) -> dict[str, Any]:
     """Two cases, two implementations, two seeds: four launches, eight cells."""
     shipped = yaml.safe_load((ROOT / "matrix.yaml").read_text(encoding="utf-8"))
+    # The others' images are built on request alone.
+    toolchain = next(iter(shipped["toolchains"]))
     python = "python3" if executor == "docker" else sys.executable
 
     def program(body: str) -> list[str]:
@@ -70,7 +72,7 @@ def small_matrix(executor: str) -> dict[str, Any]:
 
     return {
         "version": 1,
-        "toolchains": shipped["toolchains"],
+        "toolchains": {toolchain: shipped["toolchains"][toolchain]},
         "platforms": {ARCHITECTURE: {"architecture": ARCHITECTURE}},
         "limits": {"default": {"cpus": 1, "memory": "512MiB", "pids": 64, "threads": 1}},
         "profiles": {
