@@ -27,7 +27,9 @@ print(json.dumps([apart, compiled]))
 def compiler(images: None) -> str:
     """The compile image of this machine's architecture."""
     del images
-    result = forge_bench("build", "--profile", "full", "--only", "dqn/pytorch-compile", "--arch", HOST)
+    result = forge_bench(
+        "build", "--profile", "full", "--toolchain", "trixie", "--only", "dqn/pytorch-compile", "--arch", HOST
+    )
     assert result.returncode == 0, result.stderr[-4000:]
     return f"forge-bench:compile-trixie-{HOST}"
 
