@@ -123,7 +123,7 @@ def test_without_gymnasium_what_needs_it_says_so_and_the_rest_works(
     program = "import torchforge.agents, torchforge.data; torchforge.make('CartPole-v1').reset(seed=1)"
     done = run(python, "-c", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for module, needed in (("envs", "gymnasium"), ("torch", "torch")):
+    for module, needed in (("envs", "gymnasium"), ("minari", "minari"), ("torch", "torch")):
         done = run(python, "-c", f"import torchforge.{module}", cwd=tmp_path)
         last = done.stderr.strip().splitlines()[-1]
         assert re.fullmatch(rf"ImportError: torchforge.{module} needs .*: pip install .*{needed}.*", last)

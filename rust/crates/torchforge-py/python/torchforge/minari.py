@@ -16,14 +16,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import gymnasium
-import minari
 import numpy as np
-from gymnasium import spaces
-from minari.data_collector import EpisodeBuffer
 from numpy.typing import NDArray
 
 from torchforge.data import AnyPath, Batch, DataLoader, MmapDataset, write_dataset
+
+try:
+    import gymnasium
+    import minari
+    from gymnasium import spaces
+    from minari.data_collector import EpisodeBuffer
+except ImportError as error:
+    raise ImportError(
+        f"torchforge.minari needs Minari ({error}); install it with: pip install 'minari[arrow,hdf5]' pillow"
+    ) from error
 
 __all__ = ["from_minari", "to_minari"]
 
@@ -136,7 +142,7 @@ def _rows(episode: Any, observation_space: Space, action_space: Space) -> Batch:
 
 def _written(pending: list[Batch], folder: Path, number: int) -> Path:
     path = folder / f"{number:05}.arrow"
-    write_dataset(path, {name: np.concatenate([rows[name] for rows in pending]) for name in pending[0]})
+    write_dataset(path, _joined(pending))
     return path
 
 
