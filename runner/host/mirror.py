@@ -3,12 +3,13 @@
 import http.client
 import io
 import lzma
-import re
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+
+from runner.images.lock import upstream
 
 _PYTORCH = "python3-torch"
 # Debian 13 has its newer Rust under a name of its own.
@@ -108,8 +109,3 @@ def _served(compressed: bytes, package_of_pin: Mapping[str, str]) -> Mapping[str
             elif name == "Version" and package in wanted:
                 versions_of[wanted[package]].add(upstream(value))
     return {pin: frozenset(versions) for pin, versions in versions_of.items()}
-
-
-def upstream(version: str) -> str:
-    """The upstream release in a Debian version: 2.6.0 of 1:2.6.0+dfsg-7."""
-    return re.split(r"[-+~]", version.partition(":")[2] or version, maxsplit=1)[0]

@@ -19,11 +19,11 @@ from runner.daemon.information import information, require_client, require_daemo
 from runner.daemon.whereabouts import Whereabouts, whereabouts
 from runner.host.facts import read_host
 from runner.host.foreign import runs
-from runner.host.mirror import Mirror, ask, packages_of_pins, upstream
+from runner.host.mirror import Mirror, ask, packages_of_pins
 from runner.host.state import Daemon, HostState, Machine, Place, Remedy, Results, Wanted
 from runner.images.base import base_tag
 from runner.images.build import locks_of
-from runner.images.lock import require_lock
+from runner.images.lock import require_lock, upstream
 from runner.images.spec import ImageSpec
 from runner.matrix.toolchain import Toolchain
 from runner.records.store import Store

@@ -29,7 +29,6 @@ _PACKAGE = re.compile(
 )
 # The package that has a toolchain's version, by the toolchain's pin.
 _PINNED = {"rust": r"rustc(-web)?", "python": r"python3\.[0-9]+", "pytorch": "python3-torch"}
-_RELEASE = re.compile(r"(?:[0-9]+:)?([0-9]+\.[0-9]+\.[0-9]+)")
 _URI = re.compile(r"'(?P<uri>[^']+)' (?P<file>\S+\.deb) (?P<size>[0-9]+) SHA256:(?P<sha256>[0-9a-f]{64})")
 
 
@@ -255,13 +254,18 @@ def drifted(toolchain: str, found: dict[str, list[Change]], *, why: str) -> Pack
 def other_pins(toolchain: Toolchain, locks: Iterable[Lock]) -> dict[str, str]:
     """The versions in the locks that differ from what the toolchain pins, by the pin's name."""
     found = {
-        pin: release[1]
+        pin: upstream(package.version)
         for lock in locks
         for package in lock.packages
         for pin, name in _PINNED.items()
-        if re.fullmatch(name, package.name) and (release := _RELEASE.match(package.version))
+        if re.fullmatch(name, package.name)
     }
     return {pin: version for pin, version in found.items() if version != getattr(toolchain, pin)}
+
+
+def upstream(version: str) -> str:
+    """The upstream release in a Debian version: 2.6.0 of 1:2.6.0+dfsg-7."""
+    return re.split(r"[-+~]", version.partition(":")[2] or version, maxsplit=1)[0]
 
 
 def write_locks(root: Path, toolchain: str, locks: dict[tuple[str, str], Lock]) -> list[Path]:

@@ -16,16 +16,17 @@ OTHER_WORK = "not the same work"
 
 def heading(matrix: Matrix, room: Room) -> str:
     """The platform, with the toolchain and the limits where they are not the first."""
-    parts = [column(matrix, room)]
-    if room.limits is not next(iter(matrix.limits.values())):
-        parts.append(room.limits.name)
-    return ", ".join(parts)
+    return _with_limits(matrix, room, column(matrix, room))
 
 
 def place(matrix: Matrix, room: Room) -> str:
     """The platform, with limits that are not the first."""
+    return _with_limits(matrix, room, room.platform.name)
+
+
+def _with_limits(matrix: Matrix, room: Room, name: str) -> str:
     first = next(iter(matrix.limits.values()))
-    return room.platform.name if room.limits is first else f"{room.platform.name}, {room.limits.name}"
+    return name if room.limits is first else f"{name}, {room.limits.name}"
 
 
 def column(matrix: Matrix, room: Room) -> str:

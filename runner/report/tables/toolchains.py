@@ -7,7 +7,7 @@ from runner.matrix import Matrix, Side
 from runner.report.tables import texts, units
 from runner.report.tables.agreement import agreement_with
 from runner.report.tables.markdown import Table
-from runner.report.tables.selection import Room
+from runner.report.tables.selection import Room, Row
 from runner.report.tables.units import NOTHING
 
 
@@ -48,26 +48,31 @@ def _row(matrix: Matrix, case: str, names: Sequence[str], rooms: dict[str, Room]
     return (
         case,
         texts.place(matrix, first),
-        *(_ratio(rooms[name], case) if name in rooms else "not run" for name in names),
+        *(_compared(rooms[name], case) if name in rooms else "not run" for name in names),
         _verdicts([_verdict(room, case) for room in rooms.values()]),
         _bytes(first, others, case),
     )
 
 
-def _ratio(room: Room, case: str) -> str:
+def _sides(room: Room, case: str) -> tuple[Row, Row] | None:
+    """The fastest of ours and of the reference's variants; None where a side has no time."""
     ours, reference = room.fastest(case, [Side.OURS]), room.fastest(case, [Side.REFERENCE])
-    if ours is None or reference is None:
+    return None if ours is None or reference is None else (ours, reference)
+
+
+def _compared(room: Room, case: str) -> str:
+    sides = _sides(room, case)
+    if sides is None:
         return "no time of both sides"
+    ours, reference = sides
     times = f"{texts.timed(room, ours)} against {texts.timed(room, reference)}"
     ratio = room.ratio(reference, ours)
     return f"{texts.NOT_RANKED}: {times}" if ratio is None else f"{units.ratio(ratio)}, {times}"
 
 
 def _verdict(room: Room, case: str) -> Verdict:
-    ratio = None
-    ours = room.fastest(case, [Side.OURS])
-    if ours is not None:
-        ratio = room.ratio(room.fastest(case, [Side.REFERENCE]), ours)
+    sides = _sides(room, case)
+    ratio = None if sides is None else room.ratio(sides[1], sides[0])
     return Verdict.NOT_RANKED if ratio is None else verdict(ratio)
 
 

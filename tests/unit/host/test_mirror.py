@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from runner.host import mirror
-from runner.host.mirror import ask, upstream
+from runner.host.mirror import ask
 
 INDEX = """Package: rustc-web
 Architecture: amd64
@@ -110,12 +108,3 @@ def test_a_server_that_listens_and_says_nothing_costs_a_bounded_time(monkeypatch
 @pytest.mark.parametrize("url", ["nonsense", "http://", "http://[", "file:///nowhere", "http://a b"])
 def test_an_address_that_cannot_be_is_a_problem_and_no_crash(url):
     assert ask(url, "trixie").problem is not None
-
-
-@given(
-    st.text(alphabet="0123456789.", min_size=1),
-    st.sampled_from(["", "1:", "17:"]),
-    st.sampled_from(["-1", "+dfsg-7", "~rc1-2"]),
-)
-def test_the_upstream_release_is_what_stands_between_epoch_and_revision(release, epoch, revision):
-    assert upstream(f"{epoch}{release}{revision}") == release

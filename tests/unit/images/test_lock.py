@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from examples import examples
 from runner.images import lock as locks
-from runner.images.lock import Lock, Package, changes, parse_lock, parse_uris, require_lock
+from runner.images.lock import Lock, Package, changes, parse_lock, parse_uris, require_lock, upstream
+from runner.matrix import load_matrix
 from runner.matrix.toolchain import ARCHITECTURES, Toolchain
 from runner.system.errors import PackagesDrifted
 
@@ -227,9 +228,16 @@ def test_drift_of_many_packages_names_twenty_and_counts_the_rest():
         assert way in error.fix
 
 
-def test_a_lock_names_the_pins_that_it_leaves_behind():
-    from runner.matrix import load_matrix  # noqa: PLC0415
+@given(
+    st.text(alphabet="0123456789.", min_size=1),
+    st.sampled_from(["", "1:", "17:"]),
+    st.sampled_from(["-1", "+dfsg-7", "~rc1-2"]),
+)
+def test_the_upstream_release_is_what_stands_between_epoch_and_revision(release, epoch, revision):
+    assert upstream(f"{epoch}{release}{revision}") == release
 
+
+def test_a_lock_names_the_pins_that_it_leaves_behind():
     root = Path(__file__).parents[3]
     for toolchain in load_matrix(root / "matrix.yaml").toolchains.values():
         found = [require_lock(root, toolchain, kind, "amd64") for kind in locks.KINDS]
@@ -250,8 +258,6 @@ def test_a_suites_own_list_of_packages_comes_before_the_ordinary_one(root):
 @pytest.mark.parametrize("kind", locks.KINDS)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_shipped_toolchains_are_locked_for_both_architectures(kind, architecture):
-    from runner.matrix import load_matrix  # noqa: PLC0415
-
     root = Path(__file__).parents[3]
     for toolchain in load_matrix(root / "matrix.yaml").toolchains.values():
         lock = require_lock(root, toolchain, kind, architecture)

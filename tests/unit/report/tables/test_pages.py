@@ -1,6 +1,7 @@
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from example_records import (
@@ -566,8 +567,8 @@ def with_two_toolchains(tmp_path: Path) -> Matrix:
     return example_matrix(tmp_path, MATRIX.replace("platforms:", second, 1))
 
 
-def of_forky(centre: float, *names: str, **changes: object) -> list[Record]:
-    return gae(centre, *names, toolchain="forky", image="forky's", **changes)  # type: ignore[arg-type]
+def of_forky(centre: float, *names: str, **changes: Any) -> list[Record]:
+    return gae(centre, *names, toolchain="forky", image="forky's", **changes)
 
 
 def test_a_toolchain_beside_the_first_shows_nowhere_until_it_was_run(matrix: Matrix, tmp_path: Path) -> None:
