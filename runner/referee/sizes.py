@@ -8,7 +8,7 @@ from runner.records.refereed import SIZES
 from runner.referee.messages import MOST_REPETITIONS
 
 # The first repetition of a round that is not ranked: beyond those of all that are.
-REHEARSED = 2**19
+REHEARSED = 2**16
 # A window so many times longer than the slowest round trip keeps the channel's share below 4 percent.
 _TIMES_THE_CHANNEL = 25
 # No competitor is expected to be so many times as fast as its reference.

@@ -19,7 +19,7 @@ class Liar(Honest):
         return computed
 
     def claim_between(self, seconds):
-        if not self.spoilt and self.first < 2**19:
+        if not self.spoilt and self.first < 2**16:
             time.sleep(0.2)
             self.spoilt = True
         return seconds

@@ -1,12 +1,20 @@
 """How many repetitions the referee orders."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runner.matrix.load import load_matrix
 from runner.records.refereed import SIZES, numbered
+from runner.records.verdicts import calls_of
 from runner.referee.sizes import REHEARSED, Plan, longer
 
 SECONDS = st.floats(1e-9, 1e3)
+BENCHMARKS = load_matrix(Path(__file__).parents[3] / "matrix.yaml").benchmarks
+# Of a nonce's stream; docs/protocol.md and rust/crates/torchforge-referee/src/number.rs.
+NUMBERS = 2**32
 
 
 @given(SECONDS, SECONDS, st.integers(2, 200), st.none() | st.floats(0.01, 10), st.integers(1, 5))
@@ -58,3 +66,9 @@ def test_a_reference_is_asked_for_each_size_that_a_competitor_may_need(
     plan = Plan(repetitions=100, seconds_limit=1.0, least_repetitions=5)
     sizes = plan.sizes(seconds, channel_seconds=channel)
     assert plan.ranked_round(seconds / times, channel_seconds=channel, most=max(sizes)) in sizes
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_every_call_of_the_shipped_matrix_has_a_number_in_what_is_rehearsed_too(name: str) -> None:
+    calls = max(calls_of(case.parameters) for case in BENCHMARKS[name].cases.values())
+    assert (REHEARSED + 1) * calls <= NUMBERS
