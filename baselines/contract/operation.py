@@ -5,6 +5,7 @@ is docs/protocol.md; nothing of it reaches an implementation.
 """
 
 import argparse
+import ctypes
 import gc
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,11 @@ Array = NDArray[Any]
 Inputs = TypeVar("Inputs")
 Outputs = TypeVar("Outputs")
 Parameters = TypeVar("Parameters", bound=protocol.Repetitions)
+
+# Of freed memory, what the C library may keep; several times what all calls of a repetition return.
+_KEPT_BYTES = 64 * 2**20
+# M_TOP_PAD of mallopt(3).
+_TOP_PAD = -2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +95,7 @@ def serve(
         protocol.refuse("no --case was given; name at least one, with its --parameters")
     wanted = {case.name: protocol.checked(case, kind) for case in asked.cases}
     protocol.check_instructions()
+    keep_freed_memory()
     if options.referee:
         answer(
             asked,
@@ -121,6 +128,18 @@ def run_round(operation: Operation[Any, Any], nonce: str, first: int, repetition
         digests=digests,
         timed_seconds=sum(seconds) * operation.calls,
     )
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep what is freed, for all implementations in Python alike.
+
+    By itself it may hand a repetition's arrays back to the system and take them anew for the next one. Whether it does
+    depends on how the heap happens to lie: of two launches of one program, one then needed six times as long for its
+    digests. Other C libraries than glibc stay as they are.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_TOP_PAD, _KEPT_BYTES)
 
 
 @contextmanager
