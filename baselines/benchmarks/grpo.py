@@ -51,7 +51,7 @@ class Course:
 
     call: Callable[[Any], Any]
     laid_out: Callable[[Rewards], Any] = lambda rewards: rewards
-    gathered: Callable[[list[Any]], Rewards] = np.stack
+    gathered: Callable[[list[Any]], Rewards] = np.concatenate
 
 
 def run(options: argparse.Namespace, course: Course) -> None:
