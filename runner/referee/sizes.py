@@ -7,7 +7,8 @@ from typing import Any
 from runner.records.refereed import SIZES
 from runner.referee.messages import MOST_REPETITIONS
 
-# The first repetition of a round that is not ranked: beyond those of all that are.
+# The first repetition of a round that is not ranked: beyond those of all that are, and no later than its calls have
+# numbers (docs/protocol.md).
 REHEARSED = 2**16
 # A window so many times longer than the slowest round trip keeps the channel's share below 4 percent.
 _TIMES_THE_CHANNEL = 25
