@@ -134,8 +134,8 @@ def keep_freed_memory() -> None:
     """Let the C library keep what is freed, for all implementations in Python alike.
 
     By itself it may hand a repetition's arrays back to the system and take them anew for the next one. Whether it does
-    depends on how the heap happens to lie: of two launches of one program, one then needed six times as long for its
-    digests. Other C libraries than glibc stay as they are.
+    depends on how the heap happens to lie: of two launches of one program, one then needed nearly five times as long
+    for its digests. Other C libraries than glibc stay as they are.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
