@@ -25,6 +25,7 @@ from docker.types import DriverConfig, Mount
 import docker
 from runner.daemon.connection import BROKEN_CONNECTION
 from runner.executors.base import Examination
+from runner.executors.container_command import run_in
 from runner.executors.containers import USER, create_container
 from runner.executors.outputs import MOST_FILES, Intake, empty, most_bytes
 from runner.matrix import Limits
@@ -74,10 +75,11 @@ class Keeper:
 
     def examine(self, command: Sequence[str]) -> Examination:
         """Run a program of this keeper's image on the launch's output files."""
-        said: tuple[int | None, tuple[bytes | None, bytes | None]]
-        said = self._container.exec_run(list(command), demux=True)  # type: ignore[assignment]  # by demux
-        code, streams = said
-        texts = [(each or b"").decode("utf-8", "replace") for each in streams]
+        client: Any = self._container.client
+        api = client.api
+        printed = run_in(api, str(self._container.id), command)
+        code = api.exec_inspect(printed.identifier)["ExitCode"]
+        texts = [each.decode("utf-8", "replace") for each in (printed.stdout, printed.stderr)]
         return Examination(exit_code=code, stdout=texts[0], stderr=texts[1])
 
     def fetch(self, directory: Path) -> Failure | None:

@@ -11,11 +11,13 @@ import tarfile
 import uuid
 from collections.abc import Iterable, Sequence
 
+import requests
 from docker.errors import APIError
 from docker.types import LogConfig
 
 import docker
 from runner.daemon.connection import BROKEN_CONNECTION
+from runner.executors.container_command import run_in
 from runner.executors.containers import USER
 from runner.executors.sweep import owner_labels
 from runner.system.elf import executable
@@ -116,13 +118,15 @@ class Probe:
         return str(created["Id"])
 
     def read(self, paths: Iterable[str]) -> Read:
-        """The files at these paths, read now."""
+        """The files at these paths, read now.
+
+        Raises:
+            docker.errors.DockerException, requests.RequestException: the daemon or the connection failed.
+        """
         wanted = tuple(dict.fromkeys(paths))
-        started = self._client.api.exec_create(
-            self._container, [_READ, *wanted], stdout=True, stderr=False, user=f"{USER}:{USER}"
-        )
-        said: bytes = self._client.api.exec_start(started["Id"])
-        return parsed(said, wanted).get
+        api = self._client.api
+        printed = run_in(api, self._container, [_READ, *wanted], user=f"{USER}:{USER}", seconds=api.timeout)
+        return parsed(printed.stdout, wanted).get
 
     def close(self) -> None:
         """Remove it."""
@@ -131,7 +135,14 @@ class Probe:
 
 
 def parsed(said: bytes, paths: Sequence[str]) -> dict[str, str]:
-    """The text of each file that the program printed, by its path. An empty one is left out."""
+    """The text of each file that the program printed, by its path. An empty one is left out.
+
+    Raises:
+        requests.ConnectionError: a file's end is missing. An absent file has an end too.
+    """
+    ends = said.count(_END)
+    if ends < len(paths):
+        raise requests.ConnectionError(f"the probe's answer has {ends} of {len(paths)} files")
     texts = (each.strip(b"\0").decode("utf-8", "replace").strip() for each in said.split(_END))
     return {path: text for path, text in zip(paths, texts, strict=False) if text}
 

@@ -61,7 +61,10 @@ class OwnDaemon:
     def start(self) -> None:
         """Start it, and return when it answers."""
         (self._directory / "daemon.json").write_text("{}", encoding="utf-8")
-        (self._directory / "pid").unlink(missing_ok=True)
+        # After a crash a thread of the new daemon may have the number that these files give to another process. The
+        # daemon then waits for a containerd that is gone. A machine that restarts empties its /run in the same way.
+        for left in ("pid", "run/containerd/containerd.pid"):
+            (self._directory / left).unlink(missing_ok=True)
         with (self._directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc",

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import requests
 
 from runner.executors import probe
 from runner.host import foreign
@@ -38,3 +39,9 @@ def test_without_a_file_it_waits(tmp_path: Path) -> None:
 def test_what_it_prints_is_read_file_by_file() -> None:
     said = b"one\n\0\0\0\0" + b"\0\0\0\0" + b"Raspberry Pi\0" + b"\0\0\0\0"
     assert probe.parsed(said, ("/a", "/b", "/c")) == {"/a": "one", "/c": "Raspberry Pi"}
+
+
+@pytest.mark.parametrize("said", [b"", b"one\n\0\0\0\0", b"one\n\0\0\0\0two"])
+def test_an_answer_without_the_end_of_each_file_is_an_error(said: bytes) -> None:
+    with pytest.raises(requests.ConnectionError, match=r"has [01] of 2 files"):
+        probe.parsed(said, ("/a", "/b"))
