@@ -14,11 +14,13 @@ class Seen:
         cpu_seconds: all processor time of its processes so far.
         preemptions: how often the kernel took the processor from one of its threads (involuntary context switches).
         stolen_seconds: what the hypervisor gave to others of the time of its CPUs (steal), by the machine's count.
+        is_all: whether the processor time is that of a control group, which no process of the launch can leave.
     """
 
     cpu_seconds: float | None = None
     preemptions: int | None = None
     stolen_seconds: float | None = None
+    is_all: bool = False
 
     def since(self, before: "Seen") -> "Seen":
         """What was used since then. A thread takes its count along."""
@@ -26,6 +28,7 @@ class Seen:
             cpu_seconds=_difference(before.cpu_seconds, self.cpu_seconds),
             preemptions=_difference(before.preemptions, self.preemptions),
             stolen_seconds=_difference(before.stolen_seconds, self.stolen_seconds),
+            is_all=before.is_all and self.is_all,
         )
 
 

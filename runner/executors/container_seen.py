@@ -76,7 +76,7 @@ class Far:
             found: Any = self._container.stats(stream=False, one_shot=True)
             nanoseconds = int(found["cpu_stats"]["cpu_usage"]["total_usage"])
             # A launch that waits has used some; 0 is what a daemon says that does not know.
-            return Seen(cpu_seconds=nanoseconds / 1e9) if nanoseconds else UNSEEN
+            return Seen(cpu_seconds=nanoseconds / 1e9, is_all=True) if nanoseconds else UNSEEN
         return UNSEEN
 
     def peak_bytes(self) -> int | None:

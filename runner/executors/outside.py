@@ -44,10 +44,12 @@ def seen_of_container(init: int, identifier: str, cpus: Iterable[int]) -> Seen:
     directory = _control_group(init, identifier)
     if directory is None:
         return UNSEEN
+    cpu_seconds = _cpu_seconds(directory)
     return Seen(
-        cpu_seconds=_cpu_seconds(directory),
+        cpu_seconds=cpu_seconds,
         preemptions=_preemptions(_processes(directory, init)),
         stolen_seconds=_stolen_seconds(cpus),
+        is_all=cpu_seconds is not None,
     )
 
 

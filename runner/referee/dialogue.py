@@ -24,6 +24,8 @@ from runner.referee.sizes import REHEARSED, Plan, longer
 ROUND_TRIPS = 100
 # A window that says nothing is opened again, each time longer, where it would end in this time.
 _MOST_SECONDS = 30.0
+# One more window tells a busy moment from an implementation that always does much beside the timed parts.
+_MOST_MOSTLY_BETWEEN = 1
 # So many pairs of trainings may be unequal before the implementation is called a cheat.
 _MOST_AUDITS = 3
 
@@ -106,6 +108,7 @@ class Window:
             between=self.done.between_seconds,
             channel=channel_seconds,
             reference=None if between_seconds is None else between_seconds * len(self.repetitions),
+            computed=self.used.cpu_seconds if self.used.is_all else None,
         )
 
 
@@ -328,7 +331,8 @@ class Dialogue:
                 between_seconds=assignment.between_seconds,
             )
             again = longer(size)
-            last = void == MOST_VOID or size >= most or again * window.seconds_each > _MOST_SECONDS
+            most_void = _MOST_MOSTLY_BETWEEN if account.too_much_between else MOST_VOID
+            last = void >= most_void or size >= most or again * window.seconds_each > _MOST_SECONDS
             # More claimed than passed is no noise.
             if account.sound or account.overdrawn or not plan.repeated or last:
                 return window, void

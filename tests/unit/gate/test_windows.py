@@ -15,8 +15,11 @@ def account(
     between: float = 0.09,
     channel: float = 1e-3,
     reference: float | None = 0.1,
+    computed: float | None = None,
 ) -> Account:
-    return Account(window=window, timed=timed, between=between, channel=channel, reference=reference)
+    return Account(
+        window=window, timed=timed, between=between, channel=channel, reference=reference, computed=computed
+    )
 
 
 @pytest.mark.parametrize(
@@ -27,6 +30,14 @@ def account(
         (account(timed=0.90, between=0.0801), True),
         (account(timed=0.90, between=0.078), False),
         (account(timed=1e-9, between=1e-9), False),
+        # The launch waited for a processor in the rest of the window, and computed nothing there.
+        (account(timed=0.50, between=0.0, computed=0.52), True),
+        (account(timed=0.50, between=0.0, computed=0.53), False),
+        # A wait within the timed parts hides nothing, and excuses nothing.
+        (account(timed=0.99, between=0.0, computed=0.1), True),
+        (account(timed=1.02, between=0.0, computed=0.1), False),
+        # Two processors compute more than the window is long.
+        (account(timed=0.50, between=0.0, computed=1.8), False),
         # Too short to rank anything, which is the machine's fault; a lie shows there too.
         (account(window=0.01, timed=0.01, between=0.0), True),
         (account(window=0.01, timed=0.001, between=0.0), False),

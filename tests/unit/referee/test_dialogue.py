@@ -31,7 +31,7 @@ class Process:
         self.orders: list[Order] = []
         self.closed = False
         self._seconds, self._bend = seconds, bend or (lambda _, answer: answer)
-        self._now = 0.0
+        self._now = self._waited = 0.0
         self._pending: list[tuple[str, float]] = []
 
     def hurry(self, seconds: float) -> None:
@@ -59,11 +59,16 @@ class Process:
             self._pending.append((json.dumps(bent), self._now))
         return began
 
+    def wait(self, seconds: float) -> None:
+        """Others have the processor for so long."""
+        self._now += seconds
+        self._waited += seconds
+
     def close(self) -> None:
         self.closed = True
 
     def look(self) -> Seen:
-        return Seen(cpu_seconds=self._now)
+        return Seen(cpu_seconds=self._now - self._waited, is_all=True)
 
     def peak_bytes(self) -> int | None:
         return 4096
@@ -80,6 +85,7 @@ def dialogue(
     plan: Plan | None = None,
     reference: bool = False,
     most: int = 10_000,
+    between: float = 1e-5,
     seed: int | None = None,
     audit_seed: int | None = None,
 ) -> Dialogue:
@@ -90,7 +96,7 @@ def dialogue(
                 draw=draw(b"secret", benchmark="b", case=case, seed=1),
                 plan=sizes,
                 claims=Claims(headline="seconds", calls=1),
-                reference=None if reference else Reference(between_seconds=1e-5, most_repetitions=most),
+                reference=None if reference else Reference(between_seconds=between, most_repetitions=most),
                 seed=seed,
                 audit_seed=audit_seed,
             )
@@ -174,6 +180,32 @@ def test_a_window_that_claims_do_not_fill_is_opened_again_and_longer() -> None:
     assert not seen.ranked.account(
         Claims(headline="seconds", calls=1), channel_seconds=1e-5, between_seconds=None
     ).sound
+
+
+def test_a_window_in_which_others_had_the_processor_is_kept() -> None:
+    def disturbed(order: Order, answer: Order) -> Order:
+        """A quarter of each window more, in which the launch waits."""
+        if order["event"] == "go" and order["repetitions"]:
+            process.wait(0.25 * order["repetitions"] * 1e-3)
+        return answer
+
+    process, referee = Process(bend=disturbed), dialogue("a")
+    process.lead(referee)
+    assert referee.seen["a"].void_windows == 0
+
+
+@pytest.mark.parametrize(("share", "void"), [(0.45, 0), (0.6, 1), (0.9, 1)])
+def test_a_window_with_too_much_between_is_opened_again_once(share: float, void: int) -> None:
+    def prepare(order: Order, answer: Order) -> Order:
+        """Claim this share as work beside the timed parts."""
+        if order["event"] == "go":
+            answer["between_seconds"] = share * sum(answer["metrics"]["seconds"])
+            answer["metrics"]["seconds"] = [(1 - share) * each for each in answer["metrics"]["seconds"]]
+        return answer
+
+    process, referee = Process(bend=prepare), dialogue("a", between=1e-3)
+    process.lead(referee)
+    assert referee.seen["a"].void_windows == void
 
 
 def test_a_window_that_is_too_short_for_its_channel_is_opened_again_and_longer() -> None:
