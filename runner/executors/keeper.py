@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import requests
 from docker.models.containers import Container
 from docker.types import DriverConfig, Mount
 
@@ -78,7 +79,10 @@ class Keeper:
         client: Any = self._container.client
         api = client.api
         printed = run_in(api, str(self._container.id), command)
-        code = api.exec_inspect(printed.identifier)["ExitCode"]
+        ended = api.exec_inspect(printed.identifier)
+        if ended["Running"]:
+            raise requests.ConnectionError("the output of a program in the keeper ended before the program")
+        code = ended["ExitCode"]
         texts = [each.decode("utf-8", "replace") for each in (printed.stdout, printed.stderr)]
         return Examination(exit_code=code, stdout=texts[0], stderr=texts[1])
 

@@ -48,7 +48,7 @@ class _Daemon(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path.endswith("/start") and not self.refuses:
-            head = b"HTTP/1.1 200 OK\r\nContent-Type: application/vnd.docker.raw-stream\r\n\r\n"
+            head = b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n"
             self.request.sendall(head + framed([(1, b"all of"), (2, b"a warning"), (1, b" it")]))
             self.close_connection = True
         elif self.path.endswith("/start"):
