@@ -10,6 +10,9 @@ from runner.referee.messages import Done
 
 # Of a window, what may pass unclaimed beside the channel: reading the order and writing the answer.
 _UNCLAIMED_SHARE = 0.02
+# Of a window, the wait for a processor that excuses what nothing claims. Without a bound, a launch that sleeps could make
+# its window as long as it likes, and with it all that is allowed.
+_WAIT_SHARE = 0.1
 # Two clocks of one machine read within one window; the rest is rounding.
 _ROUNDING_SHARE = 1e-6
 # A competitor may prepare and digest for this share of its own window; or for a few times as long as the reference does,
@@ -67,14 +70,14 @@ class Account:
 
     @property
     def hidden(self) -> float:
-        """The longest computation that nothing claims.
+        """What nothing claims, less the time in which the launch waited for a processor.
 
-        A busy machine makes a launch wait, and a launch computes nothing while it waits. So what it computed bounds what
-        it can hide, too.
+        A busy machine makes a launch wait. Of a window a tenth may be such a wait.
         """
         if self.computed is None:
             return self.unclaimed
-        return min(self.unclaimed, self.computed - self.timed - self.between)
+        computed = self.computed - self.timed - self.between
+        return max(min(self.unclaimed, computed), self.unclaimed - _WAIT_SHARE * self.window)
 
     @property
     def allowed(self) -> float:

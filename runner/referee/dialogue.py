@@ -24,8 +24,8 @@ from runner.referee.sizes import REHEARSED, Plan, longer
 ROUND_TRIPS = 100
 # A window that says nothing is opened again, each time longer, where it would end in this time.
 _MOST_SECONDS = 30.0
-# One more window tells a busy moment from an implementation that always does much beside the timed parts.
-_MOST_MOSTLY_BETWEEN = 1
+# One more window tells a busy moment from an implementation that always does too much beside the timed parts.
+_MORE_WITH_TOO_MUCH_BETWEEN = 1
 # So many pairs of trainings may be unequal before the implementation is called a cheat.
 _MOST_AUDITS = 3
 
@@ -322,7 +322,7 @@ class Dialogue:
         plan, most = assignment.plan, assignment.most_repetitions
         seconds = rehearsed[-1].seconds_each if rehearsed else 0.0
         size = plan.ranked_round(seconds, channel_seconds=self.channel_seconds, most=most)
-        void = 0
+        void = with_too_much_between = 0
         while True:
             window = yield from self._round(channel, name, assignment, numbered(size))
             account = window.account(
@@ -331,8 +331,13 @@ class Dialogue:
                 between_seconds=assignment.between_seconds,
             )
             again = longer(size)
-            most_void = _MOST_MOSTLY_BETWEEN if account.too_much_between else MOST_VOID
-            last = void >= most_void or size >= most or again * window.seconds_each > _MOST_SECONDS
+            with_too_much_between += account.too_much_between
+            last = (
+                void == MOST_VOID
+                or with_too_much_between > _MORE_WITH_TOO_MUCH_BETWEEN
+                or size >= most
+                or again * window.seconds_each > _MOST_SECONDS
+            )
             # More claimed than passed is no noise.
             if account.sound or account.overdrawn or not plan.repeated or last:
                 return window, void

@@ -31,8 +31,17 @@ def account(
         (account(timed=0.90, between=0.078), False),
         (account(timed=1e-9, between=1e-9), False),
         # The launch waited for a processor in the rest of the window, and computed nothing there.
-        (account(timed=0.50, between=0.0, computed=0.52), True),
-        (account(timed=0.50, between=0.0, computed=0.53), False),
+        (account(timed=0.90, between=0.0, computed=0.92), True),
+        (account(timed=0.90, between=0.0, computed=0.93), False),
+        # It waited longer than a tenth of the window.
+        (account(timed=0.89, between=0.0, computed=0.89), True),
+        (account(timed=0.87, between=0.0, computed=0.87), False),
+        # It computes for a moment, claims nothing, and sleeps to make its window long.
+        (account(window=61.0, timed=1e-9, between=0.0, computed=1.0), False),
+        # It claims all that it computes as work between the timed parts, and sleeps.
+        (account(window=10.0, timed=1e-9, between=1.0, computed=1.0), False),
+        # It computes for less than a round trip, and sleeps until its window is long enough.
+        (account(window=0.02, timed=1e-9, between=0.0, computed=5e-4), False),
         # A wait within the timed parts hides nothing, and excuses nothing.
         (account(timed=0.99, between=0.0, computed=0.1), True),
         (account(timed=1.02, between=0.0, computed=0.1), False),

@@ -184,9 +184,9 @@ def test_a_window_that_claims_do_not_fill_is_opened_again_and_longer() -> None:
 
 def test_a_window_in_which_others_had_the_processor_is_kept() -> None:
     def disturbed(order: Order, answer: Order) -> Order:
-        """A quarter of each window more, in which the launch waits."""
+        """A twelfth of each window is a wait of the launch."""
         if order["event"] == "go" and order["repetitions"]:
-            process.wait(0.25 * order["repetitions"] * 1e-3)
+            process.wait(order["repetitions"] * 1e-3 / 11)
         return answer
 
     process, referee = Process(bend=disturbed), dialogue("a")
