@@ -1,6 +1,7 @@
 //! A ring of transitions, stored as one array per field.
 
 mod columns;
+mod copy;
 #[cfg(feature = "dataset")]
 mod disk;
 mod draw;
@@ -13,6 +14,7 @@ mod sum_tree;
 use rand_core::Rng;
 
 use columns::Columns;
+use copy::copy;
 #[cfg(feature = "dataset")]
 pub use disk::DiskReplayBuffer;
 use draw::index_below;
@@ -207,9 +209,9 @@ impl<A: Copy + Default> ReplayBuffer<A> {
         let values = row * width..(row + 1) * width;
         let columns = &mut self.columns;
         columns.touch(row + 1);
-        columns.observations[values.clone()].copy_from_slice(transition.observation);
-        columns.next_observations[values].copy_from_slice(transition.next_observation);
-        columns.actions[row * action_len..][..action_len].copy_from_slice(transition.action);
+        copy(&mut columns.observations[values.clone()], transition.observation);
+        copy(&mut columns.next_observations[values], transition.next_observation);
+        copy(&mut columns.actions[row * action_len..][..action_len], transition.action);
         columns.rewards[row] = transition.reward;
         columns.terminations[row] = f32::from(u8::from(transition.terminated));
         columns.truncations[row] = f32::from(u8::from(transition.truncated));
@@ -277,9 +279,9 @@ impl<A: Copy + Default> ReplayBuffer<A> {
         for (((observation, next_observation), action), ((reward, terminated), truncated)) in rows {
             let from = index_below(rng, self.len);
             let values = from * columns.observation_len..(from + 1) * columns.observation_len;
-            observation.copy_from_slice(&columns.observations[values.clone()]);
-            next_observation.copy_from_slice(&columns.next_observations[values]);
-            action.copy_from_slice(&columns.actions[from * columns.action_len..][..columns.action_len]);
+            copy(observation, &columns.observations[values.clone()]);
+            copy(next_observation, &columns.next_observations[values]);
+            copy(action, &columns.actions[from * columns.action_len..][..columns.action_len]);
             *reward = columns.rewards[from];
             *terminated = columns.terminations[from];
             *truncated = columns.truncations[from];

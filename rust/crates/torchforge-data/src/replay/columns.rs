@@ -1,5 +1,6 @@
 //! Memory of transitions, and of whatever else has a value for each of them.
 
+use super::copy::copy;
 use super::{Error, Rows};
 
 /// One array per field, so that a minibatch is copied from, and into, contiguous memory.
@@ -103,10 +104,12 @@ impl<A: Copy + Default> Columns<A> {
     pub fn copy_span(&mut self, row: usize, other: &Self, from: usize, last: usize, reward: f32) {
         let (width, action_len) = (self.observation_len, self.action_len);
         let into = row * width..(row + 1) * width;
-        self.observations[into.clone()].copy_from_slice(&other.observations[from * width..][..width]);
-        self.next_observations[into].copy_from_slice(&other.next_observations[last * width..][..width]);
-        self.actions[row * action_len..][..action_len]
-            .copy_from_slice(&other.actions[from * action_len..][..action_len]);
+        copy(&mut self.observations[into.clone()], &other.observations[from * width..][..width]);
+        copy(&mut self.next_observations[into], &other.next_observations[last * width..][..width]);
+        copy(
+            &mut self.actions[row * action_len..][..action_len],
+            &other.actions[from * action_len..][..action_len],
+        );
         self.rewards[row] = reward;
         self.terminations[row] = other.terminations[last];
         self.truncations[row] = other.truncations[last];
