@@ -49,6 +49,13 @@ impl MappedFiles {
         Ok(self.0.place(column, row))
     }
 
+    /// How many rows lie one behind another from this one on, itself among them.
+    fn together(&self, row: usize) -> PyResult<usize> {
+        // Also refuses a row that is not there.
+        self.place(0, row)?;
+        Ok(self.0.run(0, row).len() / self.0.schema().columns()[0].width())
+    }
+
     /// Read all rows, and return how many blocks were compared with their checksum.
     fn verify(&self, py: Python<'_>) -> PyResult<usize> {
         py.detach(|| self.0.verify()).map_err(refused)

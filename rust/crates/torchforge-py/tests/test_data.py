@@ -1,5 +1,7 @@
 """Datasets in files and their loader. Run: python -m unittest discover -s tests (with torchforge importable)."""
 
+import os
+import pickle
 import tempfile
 import unittest
 from pathlib import Path
@@ -100,6 +102,29 @@ class Data(unittest.TestCase):
         self.assertEqual(len(rest), 60)
         with self.assertRaisesRegex(ValueError, "seed"):
             DataLoader(self.dataset, 10, shuffle=True, seed=4).resume(state)
+
+    def test_a_pickled_dataset_opens_its_files_again_wherever_it_is_unpickled(self):
+        here = Path.cwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.path.parent)
+        for positioned in (False, True):
+            sent = pickle.dumps(MmapDataset([self.path.name], positioned=positioned))
+            self.assertLess(len(sent), 1000)
+            os.chdir(here)
+            self.assertEqual(self.order(DataLoader(pickle.loads(sent), 20)), list(range(ROWS)))  # noqa: S301
+            os.chdir(self.path.parent)
+        self.path.unlink()
+        with self.assertRaisesRegex(OSError, "steps.arrow"):
+            pickle.loads(sent)  # noqa: S301
+
+    def test_a_pickled_loader_goes_on_with_what_is_left(self):
+        loader = DataLoader(self.dataset, 10, shuffle=True, seed=3, workers=1)
+        batches = iter(loader)
+        for _ in range(4):
+            next(batches)
+        other = pickle.loads(pickle.dumps(loader))  # noqa: S301
+        self.assertEqual(self.order(other), self.order(batches))
+        self.assertEqual(self.order(other), self.order(loader))
 
     def test_an_iteration_that_another_one_ended_says_so(self):
         loader = DataLoader(self.dataset, 10)

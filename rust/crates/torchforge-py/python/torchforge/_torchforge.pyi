@@ -609,6 +609,9 @@ class MappedFiles:
     def place(self, column: int, row: int) -> tuple[int, int]:
         """The number of a row's file, and its first byte there."""
 
+    def together(self, row: int) -> int:
+        """How many rows lie one behind another from this one on, itself among them."""
+
     def verify(self) -> int:
         """Read all rows, and return how many blocks were compared with their checksum."""
 

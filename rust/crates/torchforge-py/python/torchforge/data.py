@@ -10,6 +10,7 @@ The files are Arrow's (Feather version 2), so pyarrow, polars and DuckDB open th
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,6 +36,8 @@ class MmapDataset:
     """A dataset in one or several Arrow files, mapped into memory and never copied as a whole.
 
     A mapped file must not be changed in place: replace it by renaming another one onto its name.
+
+    Another process that it is sent to (`pickle`, `multiprocessing`) opens the files itself.
     """
 
     def __init__(self, paths: AnyPath | Sequence[AnyPath], *, positioned: bool = False) -> None:
@@ -51,6 +54,8 @@ class MmapDataset:
         """
         several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         self._files = _torchforge.MappedFiles([os.fspath(path) for path in several], positioned)
+        # The process that unpickles it may have another working directory.
+        self._opened = [str(Path(path).absolute()) for path in several], positioned
         self.columns: Mapping[str, Column] = {
             name: Column(np.dtype(dtype), tuple(shape)) for name, dtype, shape in self._files.columns()
         }
@@ -65,17 +70,34 @@ class MmapDataset:
         """
         return self._files.verify()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its paths: rows are never pickled."""
+        return _opened, self._opened
+
     def __len__(self) -> int:
         """Rows."""
         return len(self._files)
 
-    def _lent(self, rows: int, first: int) -> Batch:
-        """Views of the files."""
-        batch = {}
+    def _block(self, first: int) -> "_Block":
+        """This row and all that follow it in its block."""
+        rows, columns = self._files.together(first), []
         for place, (name, column) in enumerate(self.columns.items()):
             file, start = self._files.place(place, first)
-            batch[name] = _shaped(self._bytes[file], column, rows, start)
-        return batch
+            columns.append((name, _shaped(self._bytes[file], column, rows, start)))
+        return _Block(first, first + rows, columns)
+
+
+class _Block(NamedTuple):
+    """Rows that lie one behind another, as views of their file. To slice one costs less than to make it."""
+
+    first: int
+    end: int
+    columns: Sequence[tuple[str, NDArray[Any]]]
+
+    def lent(self, first: int, rows: int) -> Batch:
+        """Views of some of them."""
+        part = slice(first - self.first, first - self.first + rows)
+        return {name: array[part] for name, array in self.columns}
 
 
 class DataLoader:
@@ -86,6 +108,8 @@ class DataLoader:
 
     The order follows from the seed and the epoch alone, for any number of workers, which are threads. Other threads of
     Python run while a batch is waited for.
+
+    A pickled loader goes on where this one is.
     """
 
     def __init__(
@@ -115,28 +139,34 @@ class DataLoader:
             ValueError: a number is out of its range.
         """
         self._dataset = dataset
-        self._loader = _torchforge.RowLoader(
-            dataset._files,
-            batch_size,
-            shuffle=shuffle,
-            seed=seed,
-            drop_last=drop_last,
-            prefetch=prefetch,
-            workers=workers,
-        )
+        self._options: dict[str, Any] = {
+            "batch_size": batch_size,
+            "shuffle": shuffle,
+            "seed": seed,
+            "drop_last": drop_last,
+            "prefetch": prefetch,
+            "workers": workers,
+        }
+        self._loader = _torchforge.RowLoader(dataset._files, **self._options)
 
     def __iter__(self) -> Iterator[Batch]:
         """Begin the next epoch, or go on where the loader was resumed. It ends an iteration under way."""
-        columns = self._dataset.columns
+        columns, block = self._dataset.columns, _Block(0, 0, ())
         for rows, lying in self._loader.begin():
             if isinstance(lying, int):
-                yield self._dataset._lent(rows, lying)
+                if not block.first <= lying < block.end:
+                    block = self._dataset._block(lying)
+                yield block.lent(lying, rows)
             else:
                 memory, starts = lying
                 yield {
                     name: _shaped(memory, column, rows, start)
                     for (name, column), start in zip(columns.items(), starts, strict=True)
                 }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its dataset, its options and the state of its iteration."""
+        return _resumed, (self._dataset, self._options, self.state())
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -172,6 +202,16 @@ def write_dataset(
         ValueError: an array has another type, layout or number of rows.
     """
     _torchforge.write_rows(os.fspath(path), list(columns.items()), block_rows=block_rows)
+
+
+def _opened(paths: Sequence[str], positioned: bool) -> MmapDataset:
+    return MmapDataset(paths, positioned=positioned)
+
+
+def _resumed(dataset: MmapDataset, options: Mapping[str, Any], state: bytes) -> DataLoader:
+    loader = DataLoader(dataset, **options)
+    loader.resume(state)
+    return loader
 
 
 def _mapped(path: AnyPath) -> NDArray[np.uint8]:
