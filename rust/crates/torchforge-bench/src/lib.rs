@@ -18,6 +18,7 @@
 
 mod act;
 mod action_log;
+mod allocator;
 mod arguments;
 mod backend;
 mod buffer_push;
