@@ -24,6 +24,9 @@ from baselines.inputs.transitions import Fields, Values
 
 Sums = NDArray[np.uint64]
 
+# A ring that lends no rows copies them to be read back. Copies of this size stay in the processor's cache.
+_READ_BYTES = 2**20
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(protocol.Repetitions):
@@ -145,9 +148,13 @@ class Pushes:
     def _newest(self) -> Iterator[slice]:
         capacity, calls = self._sizes.capacity, self._sizes.calls
         first = (self._pushed - calls) % capacity
-        yield slice(first, min(first + calls, capacity))
+        yield from self._pieces(first, min(first + calls, capacity))
         if first + calls > capacity:
-            yield slice(0, first + calls - capacity)
+            yield from self._pieces(0, first + calls - capacity)
+
+    def _pieces(self, begin: int, end: int) -> Iterator[slice]:
+        rows = max(1, _READ_BYTES // (8 * self._sizes.observation))
+        return (slice(at, min(at + rows, end)) for at in range(begin, end, rows))
 
 
 def transition_sums(fields: Fields) -> Sums:

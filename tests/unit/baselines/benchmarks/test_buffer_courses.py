@@ -41,8 +41,11 @@ def sums_of(tape: Fields, rows: list[int]) -> list[int]:
 
 
 @RINGS
-@pytest.mark.parametrize("width", [4, 3])
-def test_a_push_keeps_the_tape_from_where_the_number_says(tmp_path: Path, ring: Any, width: int) -> None:
+@pytest.mark.parametrize(("width", "read_bytes"), [(4, 2**20), (3, 2**20), (4, 64), (3, 1)])
+def test_a_push_keeps_the_tape_from_where_the_number_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ring: Any, width: int, read_bytes: int
+) -> None:
+    monkeypatch.setattr(buffer_push, "_READ_BYTES", read_bytes)
     parameters = {**PUSH, "observation": width}
     (tmp_path / "small").mkdir()
     write_push(parameters, 42, tmp_path / "small")
