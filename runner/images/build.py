@@ -83,7 +83,7 @@ def ensure_image(
         spec,
         identity,
         root,
-        log_directory / f"build-{spec.target.name}-{spec.architecture}.log",
+        log_directory / f"build-{spec.tag.partition(':')[2]}.log",
         say,
         tags=tags,
     )
