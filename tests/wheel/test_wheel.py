@@ -127,3 +127,24 @@ def test_without_gymnasium_what_needs_it_says_so_and_the_rest_works(
         done = run(python, "-c", f"import torchforge.{module}", cwd=tmp_path)
         last = done.stderr.strip().splitlines()[-1]
         assert re.fullmatch(rf"ImportError: torchforge.{module} needs .*: pip install .*{needed}.*", last)
+
+
+def test_the_wheel_for_arm_runs_the_packages_own_tests_under_emulation(tmp_path: Path) -> None:
+    wheels = sorted((ROOT / "dist").glob("torchforge_rl-*manylinux*_aarch64.whl"))
+    if not wheels or run("docker", "image", "inspect", "forge-bench:arm64", cwd=ROOT).returncode != 0:
+        pytest.skip("to do first: make wheel MACHINE=aarch64, make images")
+    with zipfile.ZipFile(wheels[-1]) as archive:
+        archive.extractall(tmp_path / "wheel")
+    tests = [f"test_{name}" for name in ("gae", "post_training", "data", "replay", "prioritised_replay")]
+    program = (
+        "import sys, unittest, torchforge; print(torchforge.__file__, file=sys.stderr); "
+        f"unittest.main(module=None, argv=['tests', *{tests!r}])"
+    )
+    done = run(
+        *("docker", "run", "--rm", "--network", "none", "--entrypoint", "python3"),
+        *("--volume", f"{tmp_path / 'wheel'}:/wheel:ro", "--volume", f"{PACKAGE / 'tests'}:/tests:ro"),
+        *("--env", "PYTHONPATH=/wheel:/tests", "--workdir", "/tmp", "forge-bench:arm64", "-c", program),
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stderr.startswith("/wheel/torchforge/"), "another package was tested"
