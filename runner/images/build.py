@@ -83,7 +83,7 @@ def ensure_image(
         spec,
         identity,
         root,
-        log_directory / f"build-{spec.tag.partition(':')[2]}.log",
+        log_directory / f"build-{spec.name}.log",
         say,
         tags=tags,
     )

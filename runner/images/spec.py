@@ -15,9 +15,14 @@ class ImageSpec:
     toolchain: Toolchain
 
     @property
+    def name(self) -> str:
+        """What tells the image from all others of this project."""
+        return f"{self.target.name}-{self.toolchain.name}-{self.architecture}"
+
+    @property
     def tag(self) -> str:
-        """The image's own name."""
-        return f"forge-bench:{self.target.name}-{self.toolchain.name}-{self.architecture}"
+        """The image's own name at the daemon."""
+        return f"forge-bench:{self.name}"
 
 
 @dataclass(frozen=True, kw_only=True)
