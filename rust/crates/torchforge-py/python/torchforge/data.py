@@ -10,6 +10,7 @@ The files are Arrow's (Feather version 2), so pyarrow, polars and DuckDB open th
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -55,7 +56,8 @@ class MmapDataset:
         several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         self._files = _torchforge.MappedFiles([os.fspath(path) for path in several], positioned)
         # The process that unpickles it may have another working directory.
-        self._opened = [str(Path(path).absolute()) for path in several], positioned
+        self._paths = [str(Path(path).absolute()) for path in several]
+        self._positioned = positioned
         self.columns: Mapping[str, Column] = {
             name: Column(np.dtype(dtype), tuple(shape)) for name, dtype, shape in self._files.columns()
         }
@@ -72,7 +74,7 @@ class MmapDataset:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By its paths: rows are never pickled."""
-        return _opened, self._opened
+        return partial(type(self), positioned=self._positioned), (self._paths,)
 
     def __len__(self) -> int:
         """Rows."""
@@ -166,7 +168,11 @@ class DataLoader:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By its dataset, its options and the state of its iteration."""
-        return _resumed, (self._dataset, self._options, self.state())
+        return partial(type(self), self._dataset, **self._options), (), self.state()
+
+    def __setstate__(self, state: bytes) -> None:
+        """Go on where the pickled loader was."""
+        self.resume(state)
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -202,16 +208,6 @@ def write_dataset(
         ValueError: an array has another type, layout or number of rows.
     """
     _torchforge.write_rows(os.fspath(path), list(columns.items()), block_rows=block_rows)
-
-
-def _opened(paths: Sequence[str], positioned: bool) -> MmapDataset:
-    return MmapDataset(paths, positioned=positioned)
-
-
-def _resumed(dataset: MmapDataset, options: Mapping[str, Any], state: bytes) -> DataLoader:
-    loader = DataLoader(dataset, **options)
-    loader.resume(state)
-    return loader
 
 
 def _mapped(path: AnyPath) -> NDArray[np.uint8]:
