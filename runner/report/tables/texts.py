@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from runner.figures.statistics import Interval, outliers
-from runner.matrix import Matrix
+from runner.matrix import Matrix, Side
 from runner.records.execution import ExecutionKind
 from runner.records.measured import GateCheck
 from runner.report.tables import units
@@ -110,14 +110,22 @@ def against_reference(room: Room, row: Row) -> str:
     return "reference" if row.implementation.reference else _ratio(room, room.reference(row.case.name), row)
 
 
+def against_variant(room: Room, row: Row) -> str:
+    """How many times faster than the fastest variant of the reference (not the row itself), by name."""
+    return _against(room, room.fastest(row.case.name, [Side.REFERENCE], but=row), row)
+
+
 def against_competitor(room: Room, row: Row) -> str:
     """How many times faster than the fastest implementation that is not ours (and not the row itself), by name."""
-    competitor = room.competitor(row)
-    text = _ratio(room, competitor, row)
+    return _against(room, room.competitor(row), row)
+
+
+def _against(room: Room, base: Row | None, row: Row) -> str:
+    text = _ratio(room, base, row)
     return (
         text
-        if competitor is None or text in (NOTHING, NOT_RANKED, OTHER_WORK)
-        else f"{text}: {competitor.implementation.name}"
+        if base is None or text in (NOTHING, NOT_RANKED, OTHER_WORK)
+        else f"{text}: {base.implementation.name}"
     )
 
 
