@@ -141,6 +141,29 @@ class Data(unittest.TestCase):
             self.assertEqual(self.order(DataLoader(dataset, 20)), 2 * list(range(ROWS)))
             self.assertEqual(len(DataLoader(dataset, 30, drop_last=True)), 6)
 
+    def test_a_row_by_its_number_is_views_of_its_file(self):
+        wanted, dataset = columns(), MmapDataset([self.path, self.path])
+        for number in (0, 39, 40, ROWS - 1, ROWS, 2 * ROWS - 1, -1, -2 * ROWS):
+            row = dataset[number]
+            self.assertEqual(list(row), list(wanted))
+            for name, array in row.items():
+                self.assertEqual(array.dtype, wanted[name].dtype)
+                np.testing.assert_array_equal(array, wanted[name][number % ROWS])
+                self.assertTrue(any(np.shares_memory(array, file) for file in dataset._bytes))
+        self.assertEqual([int(row["action"]) for row in self.dataset], list(range(ROWS)))
+
+    def test_what_is_written_into_a_row_never_reaches_the_file(self):
+        before = self.path.read_bytes()
+        self.dataset[7]["frame"][:] = 255
+        self.assertEqual(self.path.read_bytes(), before)
+
+    def test_a_row_that_cannot_be_lent_is_an_error_that_says_what_to_do(self):
+        for number in (ROWS, -ROWS - 1):
+            with self.assertRaisesRegex(IndexError, f"no row {number}; the dataset has {ROWS}"):
+                self.dataset[number]
+        with self.assertRaisesRegex(ValueError, "use a DataLoader"):
+            MmapDataset(self.path, positioned=True)[0]
+
     def test_the_columns_and_checksums_can_be_asked_for(self):
         self.assertEqual(self.dataset.columns["frame"], (np.dtype(np.uint8), (3, 2)))
         self.assertEqual(self.dataset.verify(), 3)

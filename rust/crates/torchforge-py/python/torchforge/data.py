@@ -80,6 +80,25 @@ class MmapDataset:
         """Rows."""
         return len(self._files)
 
+    def __getitem__(self, row: int) -> Batch:
+        """One row by its number, below 0 from the end: views of its file, which may be written to like a batch's.
+
+        Raises:
+            IndexError: there is no such row.
+            ValueError: rows are read through the files.
+        """
+        rows = len(self)
+        if not -rows <= row < rows:
+            raise IndexError(f"there is no row {row}; the dataset has {rows}")
+        if self._positioned:
+            raise ValueError("rows are read through the files, so no view can be lent; use a DataLoader")
+        number = row % rows
+        lent: Batch = {}
+        for place, (name, column) in enumerate(self.columns.items()):
+            file, start = self._files.place(place, number)
+            lent[name] = np.ndarray(column.shape, column.dtype, self._bytes[file], start)
+        return lent
+
     def _block(self, first: int) -> "_Block":
         """This row and all that follow it in its block."""
         rows, columns = self._files.together(first), []
