@@ -23,6 +23,7 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
     "env-single": env_step.write_single,
     "replay": transitions.write_sample,
     "loader": rows.write,
+    "format": rows.write,
     "env-step": env_step.write,
     "env-vector": env_step.write_vector,
     "rollout": env_step.write_rollout,

@@ -37,6 +37,7 @@ TAPES = {
     "buffer-sample": _TRANSITIONS,
     "replay": _TRANSITIONS,
     "loader": {"tape.npy": "edb19c789ef46b9f8d5b5f7af13bc5b13a8c80d8fbec73be09eff0b3e7a76e24"},
+    "format": {"tape.npy": "edb19c789ef46b9f8d5b5f7af13bc5b13a8c80d8fbec73be09eff0b3e7a76e24"},
     "token-kl": {
         "policy.npy": "23dd7a858d7aef56dc339cce581428a75d68766014b3a06afc3489d5f066f727",
         "reference.npy": "3985a38fc2df342dc2932ded2fc7c2e6fd540a8c24834ecfb22752bb7a90592a",
