@@ -4,7 +4,7 @@ ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends async crates semver wheel minari integration fleet site clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends async crates semver wheel minari integration fleet guest site clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -109,6 +109,9 @@ integration: setup  ## real Docker, real QEMU: images, both architectures, the r
 
 fleet: .venv/.ready  ## launches on a real Slurm fleet of this machine, as root: each week
 	.venv/bin/pytest tests/fleet
+
+guest: setup  ## the edge image on a whole arm64 machine in QEMU, as root: each week
+	.venv/bin/pytest tests/guest
 
 # Its packages are locked apart: the runner's lock is part of an image's identity. Broken links end it.
 site: .venv/.ready  ## the documents and published results as a site, in site/

@@ -1,0 +1,1 @@
+"""A whole machine of another architecture, with a kernel of its own."""
