@@ -263,9 +263,12 @@ impl DenseDqn {
         windows: Option<Windows<'_>>,
         step: bool,
     ) -> f32 {
-        let processor = Processor::new(simd, self.pool.as_ref());
-        self.target.forward(processor, minibatch.next_observations, &mut self.target_activations);
-        self.online.forward(processor, minibatch.observations);
+        let Self { online, target, target_activations, pool, .. } = self;
+        let (network, activations) = (&mut online.network, &mut online.activations);
+        Processor::new(simd, pool.as_ref()).join(
+            Forward { network, inputs: minibatch.observations, activations },
+            Forward { network: target, inputs: minibatch.next_observations, activations: target_activations },
+        );
         let loss = self.loss(minibatch, windows);
         self.online.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
         if step {
@@ -383,6 +386,22 @@ impl Work for Act<'_> {
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) {
         self.dqn.online.network.forward_row(simd, self.observation, &mut self.dqn.row_activations);
+    }
+}
+
+/// What a network says of a minibatch, which one thread computes from end to end.
+struct Forward<'a> {
+    network: &'a mut Mlp,
+    inputs: &'a [f32],
+    activations: &'a mut Activations,
+}
+
+impl Work for Forward<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) {
+        self.network.forward(Processor::one_thread(simd), self.inputs, self.activations);
     }
 }
 

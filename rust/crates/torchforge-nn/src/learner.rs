@@ -2,10 +2,10 @@
 
 use crate::buffer::Buffer;
 use crate::error::check_len;
-use crate::kernels::scale;
+use crate::kernels::{scale, sum_of_squares};
 use crate::mlp::{Activations, Transposed};
 use crate::processor::Processor;
-use crate::simd::Simd;
+use crate::simd::{Simd, Work};
 use crate::state::{Numbers, Visit};
 use crate::{Adam, AdamOptions, Error, Mlp};
 
@@ -70,11 +70,28 @@ impl Learner {
         self.adam.step_with(simd, self.network.parameters_mut(), &self.gradients);
     }
 
-    /// One step with gradients that are first made shorter, and with a learning rate of its own.
+    /// The sum of the gradients' squares.
     #[inline(always)]
-    pub(crate) fn step_shrunk<S: Simd>(&mut self, simd: S, shrink: f32, learning_rate: f64) {
-        scale(simd, &mut self.gradients, shrink);
-        self.adam.set_learning_rate(learning_rate);
-        self.step(simd);
+    pub(crate) fn squares<S: Simd>(&self, simd: S) -> f64 {
+        sum_of_squares(simd, &self.gradients)
+    }
+}
+
+/// One step with gradients that are first made shorter, and with a learning rate of its own.
+pub(crate) struct ShrunkStep<'a> {
+    pub(crate) learner: &'a mut Learner,
+    pub(crate) shrink: f32,
+    pub(crate) learning_rate: f64,
+}
+
+impl Work for ShrunkStep<'_> {
+    type Done = ();
+
+    #[inline(always)]
+    fn with<S: Simd>(self, simd: S) {
+        let Self { learner, shrink, learning_rate } = self;
+        scale(simd, &mut learner.gradients, shrink);
+        learner.adam.set_learning_rate(learning_rate);
+        learner.step(simd);
     }
 }

@@ -40,7 +40,10 @@ fn hundreds_of_updates_give_the_same_bytes_on_every_path() {
     for (sizes, batch, updates) in NETWORKS {
         let expected = trained(SimdPath::Portable, 1, sizes, batch, updates);
         for path in SimdPath::ALL.into_iter().filter(|path| path.is_available()) {
-            assert!(trained(path, 1, sizes, batch, updates) == expected, "{path} differs on {sizes:?}");
+            for threads in 1..=2 {
+                let found = trained(path, threads, sizes, batch, updates);
+                assert!(found == expected, "{path} on {threads} threads differs on {sizes:?}");
+            }
         }
     }
 }

@@ -2,16 +2,15 @@
 
 use std::fmt;
 
-use super::head::{Head, Strip, Weights};
-use super::surrogate::Surrogate;
+use super::gradients::{PolicyGradients, ValueGradients};
+use super::head::Head;
 use super::{Categorical, PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch, PpoSizes};
 use super::{clip_coefficient, shift};
 use crate::error::check_len;
-use crate::kernels::{exp, horizontal_sum, row_weights, sum_of_squares};
-use crate::learner::Learner;
+use crate::learner::{Learner, ShrunkStep};
 use crate::mlp::Activations;
 use crate::processor::Processor;
-use crate::simd::{LANES, Simd, SimdPath, Work, dispatch};
+use crate::simd::{Simd, SimdPath, Work, dispatch};
 use crate::state::{NetworkState, Visit};
 use crate::thread_pool::ThreadPool;
 use crate::{AdamOptions, Error, Mlp};
@@ -177,32 +176,29 @@ impl<H: Head> DensePpo<H> {
         minibatch: &PpoMinibatch<'_, H::Value>,
         learning_rate: Option<f64>,
     ) -> PpoLoss {
-        // One network after the other: what one has computed on its way forward is near when it goes back.
-        self.actor.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
-        let (policy, entropy) = self.policy_loss(simd, minibatch);
-        self.actor.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
-        self.critic.forward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
-        let value = self.value_loss(simd, minibatch);
-        self.critic.backward(Processor::new(simd, self.pool.as_ref()), minibatch.observations);
-        let gradient_norm = self.gradient_norm(simd);
+        let Self { actor, critic, head, options, pool, .. } = self;
+        let processor = Processor::new(simd, pool.as_ref());
+        let (policy, value) = processor.join(
+            PolicyGradients { learner: actor, head, options, minibatch },
+            ValueGradients { learner: critic, options, minibatch },
+        );
+        let gradient_norm = self.gradient_norm(simd, policy.squares + value.squares);
         if let Some(learning_rate) = learning_rate {
             self.step_cut(simd, gradient_norm, learning_rate);
         }
         let PpoLossOptions { entropy_weight, value_weight, .. } = self.options;
         PpoLoss {
-            total: (policy - entropy_weight * entropy + value_weight * value) as f32,
-            policy: policy as f32,
-            value: value as f32,
-            entropy: entropy as f32,
+            total: (policy.loss - entropy_weight * policy.entropy + value_weight * value.loss) as f32,
+            policy: policy.loss as f32,
+            value: value.loss as f32,
+            entropy: policy.entropy as f32,
             gradient_norm: gradient_norm as f32,
         }
     }
 
-    /// The length of all gradients together.
+    /// The length of all gradients together, from the sum of the networks' squares.
     #[inline(always)]
-    fn gradient_norm<S: Simd>(&self, simd: S) -> f64 {
-        let squares =
-            sum_of_squares(simd, &self.actor.gradients) + sum_of_squares(simd, &self.critic.gradients);
+    fn gradient_norm<S: Simd>(&self, simd: S, squares: f64) -> f64 {
         (squares + self.head.squares(simd)).sqrt()
     }
 
@@ -210,73 +206,10 @@ impl<H: Head> DensePpo<H> {
     #[inline(always)]
     fn step_cut<S: Simd>(&mut self, simd: S, gradient_norm: f64, learning_rate: f64) {
         let shrink = clip_coefficient(self.options.largest_gradient_norm, gradient_norm) as f32;
-        for learner in [&mut self.actor, &mut self.critic] {
-            learner.step_shrunk(simd, shrink, learning_rate);
-        }
-        self.head.step_shrunk(simd, shrink, learning_rate);
-    }
-
-    /// Writes the gradient with respect to the actor's outputs; returns the policy's loss and its entropy.
-    #[inline(always)]
-    fn policy_loss<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_, H::Value>) -> (f64, f64) {
-        let width = self.actor.activations.width();
-        let entropy_weight = simd.splat(self.options.entropy_weight as f32);
-        let surrogate = Surrogate::new(simd, &self.options, minibatch.advantages);
-        let outputs = self.actor.activations.output();
-        let errors = self.actor.errors.output_mut();
-        let head = &mut self.head;
-        head.take(simd, minibatch.actions);
-        let (mut loss_sum, mut entropy_sum) = (simd.splat(0.0), simd.splat(0.0));
-        for first in (0..self.sizes.batch).step_by(LANES) {
-            let weight = simd.load(&row_weights(first, self.sizes.batch));
-            let rows = head.rows(simd, Strip { outputs, width, first });
-            let (logarithm, entropy) = H::logarithm_and_entropy(rows);
-            let old = simd.load_up_to(&minibatch.log_probabilities[first..]);
-            let ratio = exp(simd, simd.sub(logarithm, old));
-            let (loss, slope) = surrogate.of(simd, ratio, simd.load_up_to(&minibatch.advantages[first..]));
-            loss_sum = simd.mul_add(loss, weight, loss_sum);
-            entropy_sum = simd.mul_add(entropy, weight, entropy_sum);
-            let weights =
-                Weights { slope: simd.mul(slope, weight), entropy: simd.mul(weight, entropy_weight) };
-            head.write_errors(simd, rows, weights, Strip { outputs, width, first }, errors);
-        }
-        head.end_errors(simd);
-        (horizontal_sum(simd, loss_sum), horizontal_sum(simd, entropy_sum))
-    }
-
-    /// Writes the gradient with respect to the critic's outputs; returns the critic's loss.
-    #[inline(always)]
-    fn value_loss<S: Simd>(&mut self, simd: S, minibatch: &PpoMinibatch<'_, H::Value>) -> f64 {
-        let clip = self.options.clip as f32;
-        let (lowest, highest, half) = (simd.splat(-clip), simd.splat(clip), simd.splat(0.5));
-        let (zero, clip_values) = (simd.splat(0.0), self.options.clip_values);
-        let values = self.critic.activations.output();
-        let errors = self.critic.errors.output_mut();
-        let mut sum = zero;
-        for first in (0..self.sizes.batch).step_by(LANES) {
-            let weight = simd.load(&row_weights(first, self.sizes.batch));
-            let value = simd.load(&values[first..]);
-            let old = simd.load_up_to(&minibatch.values[first..]);
-            let wanted = simd.load_up_to(&minibatch.returns[first..]);
-            let change = simd.sub(value, old);
-            let (low, high) = (simd.less(change, lowest), simd.less(highest, change));
-            let clipped = simd.select(low, lowest, simd.select(high, highest, change));
-            let free_error = simd.sub(value, wanted);
-            let clipped_error = simd.sub(simd.add(old, clipped), wanted);
-            let free_square = simd.mul(free_error, free_error);
-            let clipped_square = simd.mul(clipped_error, clipped_error);
-            let clipped_slope = simd.select(low, zero, simd.select(high, zero, clipped_error));
-            // Where both are equal each has half, as PyTorch's maximum.
-            let slope = simd.mul(half, simd.add(free_error, clipped_slope));
-            let slope = simd.select(simd.less(clipped_square, free_square), free_error, slope);
-            let slope = simd.select(simd.less(free_square, clipped_square), clipped_slope, slope);
-            let larger = simd.select(simd.less(clipped_square, free_square), free_square, clipped_square);
-            let (square, slope) = if clip_values { (larger, slope) } else { (free_square, free_error) };
-            sum = simd.mul_add(square, weight, sum);
-            let share = simd.mul(weight, simd.splat(self.options.value_weight as f32));
-            simd.store(simd.mul(slope, share), &mut errors[first..]);
-        }
-        0.5 * horizontal_sum(simd, sum)
+        let Self { actor, critic, head, pool, .. } = self;
+        let step = |learner| ShrunkStep { learner, shrink, learning_rate };
+        Processor::new(simd, pool.as_ref()).join(step(actor), step(critic));
+        head.step_shrunk(simd, shrink, learning_rate);
     }
 }
 
@@ -380,7 +313,8 @@ impl<H: Head> Work for Step<'_, H> {
 
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) -> f32 {
-        let gradient_norm = self.ppo.gradient_norm(simd);
+        let squares = self.ppo.actor.squares(simd) + self.ppo.critic.squares(simd);
+        let gradient_norm = self.ppo.gradient_norm(simd, squares);
         self.ppo.step_cut(simd, gradient_norm, self.learning_rate);
         gradient_norm as f32
     }

@@ -5,9 +5,9 @@ use crate::simd::Simd;
 use crate::state::Visit;
 
 /// A family of distributions, with what it learns beside the actor's network.
-pub(crate) trait Head {
+pub(crate) trait Head: Send {
     /// What actions consist of.
-    type Value: Copy;
+    type Value: Copy + Sync;
     /// What sixteen rows of outputs say of the actions taken, kept from the loss to its gradient.
     type Rows<S: Simd>: Copy;
     /// What the names of the actor's tensors begin with.

@@ -2,6 +2,7 @@
 
 mod categorical;
 mod dense;
+mod gradients;
 mod head;
 mod normal;
 mod shift;
