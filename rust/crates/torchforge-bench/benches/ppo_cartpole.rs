@@ -1,4 +1,5 @@
-//! `cargo bench --bench ppo_cartpole`: one minibatch's update, one evaluation, and whole iterations.
+//! `cargo bench --bench ppo_cartpole`: one minibatch's update, one evaluation, and whole iterations, on one thread
+//! and on two.
 #![allow(missing_docs, reason = "Criterion's macros write public functions")]
 
 use std::hint::black_box;
@@ -11,7 +12,7 @@ use torchforge_nn::{
 };
 use torchforge_rl::{Ppo, PpoOptions, Stream};
 
-fn networks() -> DensePpo {
+fn networks(threads: usize) -> DensePpo {
     let mut rng = Stream::Weights.of(1);
     let mut network = |outputs, gain| {
         let gains = [2_f64.sqrt(), 2_f64.sqrt(), gain];
@@ -19,11 +20,18 @@ fn networks() -> DensePpo {
     };
     let (actor, critic) = (network(2, 0.01), network(1, 1.0));
     let adam = AdamOptions { epsilon: 1e-5, ..AdamOptions::default() };
-    DensePpo::new(actor, critic, 4, 128, PpoLossOptions::default(), adam).unwrap()
+    let options = PpoLossOptions::default();
+    DensePpo::new(actor, critic, 4, 128, options, adam).unwrap().on_threads(threads).unwrap()
 }
 
 fn ppo_cartpole(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("ppo_cartpole");
+    for threads in [1, 2] {
+        on_threads(criterion, threads);
+    }
+}
+
+fn on_threads(criterion: &mut Criterion, threads: usize) {
+    let mut group = criterion.benchmark_group(format!("ppo_cartpole/threads={threads}"));
     group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
 
     let mut rng = Stream::Replay.of(1);
@@ -39,11 +47,11 @@ fn ppo_cartpole(criterion: &mut Criterion) {
         returns: &returns,
         values: &values,
     };
-    let mut learner = networks();
+    let mut learner = networks(threads);
     group.bench_function("update", |bencher| {
         bencher.iter(|| learner.update(black_box(minibatch), 2.5e-4).unwrap());
     });
-    let mut actor = networks();
+    let mut actor = networks(threads);
     group.bench_function("evaluate 4", |bencher| {
         bencher.iter(|| actor.evaluate(black_box(&observations[..4 * 4])).unwrap().values[0]);
     });
@@ -51,7 +59,7 @@ fn ppo_cartpole(criterion: &mut Criterion) {
     let environments = (0..4).map(|_| TimeLimit::new(CartPole::new(), 500)).collect();
     let environments = VectorEnv::new(environments, AutoresetMode::SameStep).unwrap();
     let options = PpoOptions { iterations: 100_000, ..PpoOptions::default() };
-    let mut agent = Ppo::new(environments, networks(), options, 1).unwrap();
+    let mut agent = Ppo::new(environments, networks(threads), options, 1).unwrap();
     let mut episodes = Vec::new();
     group.bench_function("iteration", |bencher| {
         bencher.iter(|| {
