@@ -42,10 +42,10 @@ def write_parquet(path: Path, columns: Columns, sizes: Parameters) -> None:
 class Arrow:
     """A mapped file, whose blocks are views once they are asked for."""
 
-    def __init__(self, path: Path, _: Parameters) -> None:
+    def __init__(self, path: Path, sizes: Parameters) -> None:
         self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
         self._blocks: dict[int, Columns] = {}
-        self._block_rows = len(self._block(0)["action"])
+        self._block_rows = sizes.block_rows
 
     def row(self, number: int) -> Columns:
         """Views, and numbers."""

@@ -60,7 +60,7 @@ def possible() -> bool:
 
 
 class OwnGuest:
-    """One machine. Nobody else can reach it, and it is gone at the end."""
+    """One machine. Only the key of these tests opens it, and it is gone at the end."""
 
     def __init__(self, directory: Path, toolchain: Toolchain) -> None:
         self._directory = directory

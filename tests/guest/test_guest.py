@@ -17,7 +17,7 @@ from tests.guest.own_guest import ROOT, WHY_NOT, OwnGuest, own_guest, possible
 
 _WEIGHTS = "weights.safetensors"
 # Images are built, sent over SSH, and unpacked by a daemon that QEMU computes.
-_SECONDS = 5400
+_SECONDS = 3000
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +75,5 @@ def test_the_edge_image_trains_there_to_the_bytes_of_this_machine(
     assert {"cpuset", "memory_bytes", "pids", "deadline"} <= {*there.launch.limits.enforced}
     assert there.referee
     assert there.referee.windows[-1].cpu_seconds
-
-
-@pytest.mark.parametrize("daemon", ["docker", "podman"])
-def test_no_container_is_left_there(guest: OwnGuest, daemon: str) -> None:
     listed = guest.run(f"{daemon} ps --all --quiet --filter label={OWNER_LABEL}", as_user=daemon == "podman")
     assert listed == ""

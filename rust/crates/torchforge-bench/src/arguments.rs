@@ -49,7 +49,7 @@ weights it also plays episodes of them as evaluate does.
 --simd takes a training through these instructions instead of the processor's best; the bytes stay the same.
 FORGE_BENCH_SIMD is the best that is chosen without it.
 --threads gives a training so many threads (16 at most), or else those that FORGE_BENCH_THREADS allows, or else one; the
-bytes stay the same.
+bytes stay the same. More than two serve large networks of sac alone, and more than there are idle processors make it slower.
 --referee answers forge-bench's referee on stdin (docs/protocol.md) and times nothing by itself.
 --backend has another library compute the networks, where this program was compiled with it.
 oracle makes the first parity update of such an input in double precision, without any kernel, where this program was

@@ -204,6 +204,8 @@ impl DenseDqn {
 
     /// The same network on so many threads ([`MOST_THREADS`](crate::MOST_THREADS) at most), the caller's among them; the bytes stay the same.
     ///
+    /// Two of them compute the online and the target network at the same time. Give no more threads than there are idle processors.
+    ///
     /// # Errors
     ///
     /// [`Error::Threads`] for no thread, or where the system starts none.

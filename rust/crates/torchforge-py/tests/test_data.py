@@ -151,6 +151,8 @@ class Data(unittest.TestCase):
                 np.testing.assert_array_equal(array, wanted[name][number % ROWS])
                 self.assertTrue(any(np.shares_memory(array, file) for file in dataset._bytes))
         self.assertEqual([int(row["action"]) for row in self.dataset], list(range(ROWS)))
+        for number in (np.uint8(39), np.int16(-1)):
+            self.assertEqual(dataset[number]["action"], wanted["action"][number])
 
     def test_what_is_written_into_a_row_never_reaches_the_file(self):
         before = self.path.read_bytes()
@@ -161,6 +163,9 @@ class Data(unittest.TestCase):
         for number in (ROWS, -ROWS - 1):
             with self.assertRaisesRegex(IndexError, f"no row {number}; the dataset has {ROWS}"):
                 self.dataset[number]
+        for what in (1.0, "frame", slice(2)):
+            with self.assertRaises(TypeError):
+                self.dataset[what]
         with self.assertRaisesRegex(ValueError, "use a DataLoader"):
             MmapDataset(self.path, positioned=True)[0]
 

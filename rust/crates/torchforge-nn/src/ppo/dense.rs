@@ -75,6 +75,8 @@ impl<H> DensePpo<H> {
 
     /// The same networks on so many threads ([`MOST_THREADS`](crate::MOST_THREADS) at most), the caller's among them; the bytes stay the same.
     ///
+    /// Two of them compute actor and critic at the same time. Give no more threads than there are idle processors.
+    ///
     /// # Errors
     ///
     /// [`Error::Threads`] for no thread, or where the system starts none.

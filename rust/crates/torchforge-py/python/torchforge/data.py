@@ -11,6 +11,7 @@ The files are Arrow's (Feather version 2), so pyarrow, polars and DuckDB open th
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -81,13 +82,16 @@ class MmapDataset:
         return len(self._files)
 
     def __getitem__(self, row: int) -> Batch:
-        """One row by its number, below 0 from the end: views of its file, which may be written to like a batch's.
+        """One row by its number, below 0 from the end, as views of its file.
+
+        What is written into a view stays in this process. Later views show it, and shuffled batches do not.
 
         Raises:
             IndexError: there is no such row.
+            TypeError: the number is no whole number.
             ValueError: rows are read through the files.
         """
-        rows = len(self)
+        row, rows = index(row), len(self)
         if not -rows <= row < rows:
             raise IndexError(f"there is no row {row}; the dataset has {rows}")
         if self._positioned:
