@@ -104,8 +104,8 @@ class OwnGuest:
             "-kernel", str(system / "vmlinuz"), "-initrd", str(system / "initrd.img"),
             "-append", "root=LABEL=root rw console=ttyAMA0 quiet",
             "-drive", f"file={disk},format=raw,if=virtio,cache=unsafe",
-            "-netdev", f"user,id=net,hostfwd=tcp:127.0.0.1:{self._port}-:22", "-device", "virtio-net-pci,netdev=net,romfile=",
-            "-device", "virtio-rng-pci",
+            "-netdev", f"user,id=net,hostfwd=tcp:127.0.0.1:{self._port}-:22",
+            "-device", "virtio-net-pci,netdev=net,romfile=", "-device", "virtio-rng-pci",
         ]  # fmt: skip
         self._process = subprocess.Popen(boot, stdin=subprocess.DEVNULL, start_new_session=True)
         self._wait_for_docker()
