@@ -23,7 +23,7 @@ class Honest:
 
     def trained(self, seed):
         weights = np.random.default_rng(seed).random((SIZE, SIZE))
-        for _ in range(60 * STEPS):
+        for _ in range(120 * STEPS):
             weights = weights @ weights
             weights /= np.abs(weights).max()
         return weights

@@ -94,7 +94,7 @@ def test_the_program_is_known_to_bash(scripts):
 def test_commands_and_benchmarks_are_offered(ask):
     assert set(COMMANDS) | {"gae", "dqn"} <= set(ask("forge-bench "))
     assert ask("forge-bench exp") == ["export"]
-    assert ask("forge-bench dq") == ["dqn"]
+    assert ask("forge-bench grp") == ["grpo"]
 
 
 def test_the_options_of_a_command_are_offered_and_those_of_others_are_not(ask):
@@ -138,7 +138,7 @@ def test_zsh_completes_a_command_an_option_and_a_value(scripts, tmp_path):
             ("forge-bench comple\t", "forge-bench completion "),
             ("forge-bench export --rep\t", "--repetitions "),
             ("forge-bench plan --executor loc\t", "local "),
-            ("forge-bench dq\t", "forge-bench dqn "),
+            ("forge-bench grp\t", "forge-bench grpo "),
         ):
             terminal.type(typed)
             terminal.read_until(completed)
