@@ -12,6 +12,9 @@ from runner.daemon.endpoint import Endpoint, current_endpoint
 from runner.daemon.unavailable import is_connection_trouble, unavailable
 from runner.system.errors import DockerMissing
 
+# What Podman writes before the name of an image that was loaded, or imported over Docker's interface.
+_PODMAN = ("localhost/", "docker.io/library/")
+
 
 def docker(
     *arguments: str, log: Path | None = None, timeout: float | None = None, at: Endpoint | None = None
@@ -47,8 +50,9 @@ def inspect_images(references: Sequence[str], at: Endpoint | None = None) -> dic
         raise unavailable(result.stderr)
     for image in _list(result.stdout):
         for tag in image.get("RepoTags") or []:
-            if tag in references:
-                found[tag] = image
+            name = next((tag.removeprefix(each) for each in _PODMAN if tag.startswith(each)), tag)
+            if name in references:
+                found[name] = image
     return found
 
 
