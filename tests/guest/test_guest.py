@@ -78,7 +78,9 @@ def test_the_edge_image_trains_there_to_the_bytes_of_this_machine(
     there = trained_there(guest, address, tmp_path)
     assert there.outputs[f"1/{WEIGHTS}"] == weights_here(tmp_path, there.parameters["steps"])
     assert (there.execution.kind, there.execution.emulator) == (ExecutionKind.EMULATED, "QEMU TCG")
-    assert {"cpuset", "memory_bytes", "pids", "deadline"} <= {*there.launch.limits.enforced}
+    # Rootless Podman says of itself that it holds nobody to CPUs.
+    held = {"memory_bytes", "pids", "deadline", *(["cpuset"] if daemon == "docker" else [])}
+    assert held <= {*there.launch.limits.enforced}
     assert there.referee
     assert there.referee.windows[-1].cpu_seconds
     listed = guest.run(f"{daemon} ps --all --quiet --filter label={OWNER_LABEL}", as_user=daemon == "podman")
