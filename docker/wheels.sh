@@ -31,6 +31,10 @@ for list in runner baselines; do
         --only-binary :all: --no-deps --require-hashes --target /site-packages --link-mode copy -r "/forge/$list.txt"
 done
 rm -rf /site-packages/bin
+if [ -d /site-packages/pyarrow ]; then
+    # Clients of networks, one with certificates in it, and headers, sources and tests: the benchmark `format` needs none.
+    (cd /site-packages/pyarrow && rm -rf include src tests _flight* libarrow_flight* _s3fs* libarrow_s3* ./*.pyx ./*.pxd ./*.pxi)
+fi
 find /site-packages -name __pycache__ -prune -exec rm -r {} +
 python3 -m compileall -q -j 0 -s /site-packages -p /opt/forge-bench/site-packages \
     --invalidation-mode unchecked-hash /site-packages
