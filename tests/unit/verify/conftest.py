@@ -8,5 +8,6 @@ from runner.system import machine
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch) -> None:
     """A machine without other work. On a loaded one no time differs."""
-    state = {**machine.state(), "load_1m": 0.0, "cpu_pressure_avg10": 0.0}
+    pressure = dict.fromkeys(("cpu_pressure_avg10", "memory_pressure_avg10", "io_pressure_avg10"), 0.0)
+    state = {**machine.state(), "load_1m": 0.0, **pressure}
     monkeypatch.setattr(machine, "state", lambda: dict(state))
