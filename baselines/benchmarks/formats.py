@@ -102,14 +102,7 @@ class Format(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """The row of each call, and what the call's sum is multiplied by."""
-
-    weights: Numbers
-    rows: list[int]
-
-
-class Written(NamedTuple):
-    """Rows of a written file that are read back, and what the sum of them is multiplied by."""
+    """The rows that are read, and what their sums are multiplied by: a sum for each row, or one for a written file."""
 
     weights: Numbers
     rows: list[int]
@@ -243,29 +236,29 @@ def _reading(form: Format, path: Path, columns: Columns, sizes: Parameters) -> O
     )
 
 
-def _writing(form: Format, path: Path, columns: Columns, sizes: Parameters) -> Operation[Written, Written]:
+def _writing(form: Format, path: Path, columns: Columns, sizes: Parameters) -> Operation[Drawn, Drawn]:
     actions = columns["action"].copy()
     changed = {**columns, "action": actions}
 
-    def begin(numbers: Numbers) -> Written:
+    def begin(numbers: Numbers) -> Drawn:
         # All write a new file: to empty one that is there costs time.
         _remove(path)
         number, between = int(numbers[0]), max(1, sizes.rows // _READ_BACK)
         actions[:] = columns["action"]
         actions[number % sizes.rows] = number >> 1
         rows = [(number + each * between) % sizes.rows for each in range(_READ_BACK)]
-        return Written(numbers | np.uint64(1), rows)
+        return Drawn(numbers | np.uint64(1), rows)
 
-    def store(written: Written) -> Written:
+    def store(written: Drawn) -> Drawn:
         form.write(path, changed, sizes)
         _synchronise(path)
         return written
 
-    def marks(written: Written) -> Numbers:
+    def marks(written: Drawn) -> Numbers:
         opened = form.open(path, sizes)
         return Sums(written.weights, [sum(sum_of_row(opened.row(row)) for row in written.rows)]).marks()
 
-    def write(_: Written, written: Written, folder: Path) -> None:
+    def write(_: Drawn, written: Drawn, folder: Path) -> None:
         np.save(folder / "marks.npy", marks(written))
         np.save(folder / "delivered.npy", delivered(form.open(path, sizes).pieces(), changed)[None])
         np.save(folder / "size.npy", size(path, columns))

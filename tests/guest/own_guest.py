@@ -6,7 +6,6 @@ Its control groups are of version 2, as those of every newer Debian.
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from runner.matrix import load_matrix
 from runner.matrix.toolchain import Toolchain
+from tests import own_ssh
 
 ROOT = Path(__file__).parents[2]
 USER, UID = "board", 1000
@@ -49,9 +49,6 @@ ln -s /usr/lib/systemd/user/podman.socket "$wants/podman.socket"
 chroot "$system" chown --recursive {USER}:{USER} "/home/{USER}"
 chmod -R go= "$system/root/.ssh" "$system/home/{USER}/.ssh"
 """
-_SSH = """#!/bin/sh
-exec {ssh} -F none -i {directory}/user -o UserKnownHostsFile={directory}/known -o StrictHostKeyChecking=accept-new "$@"
-"""
 
 
 def possible() -> bool:
@@ -65,7 +62,7 @@ class OwnGuest:
     def __init__(self, directory: Path, toolchain: Toolchain) -> None:
         self._directory = directory
         self._toolchain = toolchain
-        self._port = _free_port()
+        self._port = own_ssh.free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -81,18 +78,11 @@ class OwnGuest:
     @property
     def environment(self) -> Mapping[str, str]:
         """An environment whose ssh has the key of that machine."""
-        return {**os.environ, "PATH": f"{self._directory}/bin{os.pathsep}{os.environ['PATH']}"}
+        return own_ssh.environment(self._directory)
 
     def start(self) -> None:
         """Make its disk from Debian's packages, boot it, and return when its Docker daemon answers."""
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self._directory / "user")], check=True
-        )
-        programs = self._directory / "bin"
-        programs.mkdir()
-        wrapper = programs / "ssh"
-        wrapper.write_text(_SSH.format(ssh=shutil.which("ssh"), directory=self._directory))
-        wrapper.chmod(0o755)
+        own_ssh.make_client(self._directory)
         system = self._system()
         disk = self._directory / "disk"
         subprocess.run(
@@ -131,7 +121,7 @@ class OwnGuest:
         command = [
             "mmdebstrap", "--variant=minbase", "--architectures=arm64", f"--include={','.join(_PACKAGES)}",
             '--aptopt=Acquire::Retries "1"', f"--keyring={_KEYRING}",
-            f"--customize-hook={self._directory / 'set-up'}",
+            f"--customize-hook={set_up}",
             self._toolchain.suite, str(system), f"deb {self._toolchain.mirror} {self._toolchain.suite} main",
         ]  # fmt: skip
         # As for a base image: what root's mmdebstrap mounts into the system ends with this namespace.
@@ -171,9 +161,3 @@ def own_guest() -> Iterator[OwnGuest]:
             yield guest
         finally:
             guest.stop()
-
-
-def _free_port() -> int:
-    with socket.socket() as trial:
-        trial.bind(("127.0.0.1", 0))
-        return int(trial.getsockname()[1])

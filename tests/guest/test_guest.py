@@ -35,18 +35,8 @@ def trained_there(guest: OwnGuest, address: str, directory: Path) -> Record:
     matrix["platforms"]["guest"] = {"architecture": "arm64", "host": address}
     path, results = directory / "matrix.yaml", directory / "results"
     path.write_text(yaml.safe_dump(matrix, sort_keys=False), encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "runner",
-        "--profile",
-        "smoke",
-        "--only",
-        "edge/rust",
-        "--platform",
-        "guest",
-    ]
-    command += ["--matrix", str(path), "--results", str(results)]
+    command = [sys.executable, "-m", "runner", "--profile", "smoke", "--only", "edge/rust"]
+    command += ["--platform", "guest", "--matrix", str(path), "--results", str(results)]
     done = subprocess.run(
         command, cwd=ROOT, env=dict(guest.environment), capture_output=True, text=True, timeout=_SECONDS, check=False
     )  # fmt: skip

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from own_daemon import WHY_NOT, OwnDaemon, own_daemon, possible
 
 from runner.executors.probe import IMAGE
 from runner.executors.sweep import OWNER_LABEL
+from tests import own_ssh
 
 _USER = "board"
 _PATIENCE = 30
@@ -39,9 +39,6 @@ StrictModes no
 UsePAM no
 PasswordAuthentication no
 """
-_SSH = """#!/bin/sh
-exec {ssh} -F none -i {directory}/user -o UserKnownHostsFile={directory}/known -o StrictHostKeyChecking=accept-new "$@"
-"""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class AnotherHost:
     @property
     def environment(self) -> Mapping[str, str]:
         """An environment whose ssh has the key of that machine."""
-        return {**os.environ, "PATH": f"{self.directory}/bin{os.pathsep}{os.environ['PATH']}"}
+        return own_ssh.environment(self.directory)
 
     def cut(self) -> int:
         """Kill every ssh that leads there, as a crash would; returns how many there were."""
@@ -100,18 +97,12 @@ def another_host() -> Iterator[AnotherHost]:
 
 def _in(directory: Path) -> Iterator[AnotherHost]:
     root = _unpacked(directory)
-    for key in ("host", "user"):
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(directory / key)], check=True
-        )
+    own_ssh.make_key(directory / "host")
+    own_ssh.make_client(directory)
     (directory / "passwd").write_text(_USERS)
     (directory / "shadow").write_text(_LOCKS)
-    port = _free_port()
+    port = own_ssh.free_port()
     (directory / "sshd_config").write_text(_SSHD.format(port=port, directory=directory))
-    (directory / "bin").mkdir()
-    wrapper = directory / "bin" / "ssh"
-    wrapper.write_text(_SSH.format(ssh=shutil.which("ssh"), directory=directory))
-    wrapper.chmod(0o755)
     with own_daemon() as daemon:
         daemon.socket.chmod(0o666)
         daemon.socket.parent.chmod(0o755)
@@ -144,9 +135,3 @@ def _unpacked(directory: Path) -> Path:
     for path in directory.glob("*.deb"):
         subprocess.run(["dpkg-deb", "--extract", str(path), str(root)], check=True)
     return root
-
-
-def _free_port() -> int:
-    with socket.socket() as trial:
-        trial.bind(("127.0.0.1", 0))
-        return int(trial.getsockname()[1])
