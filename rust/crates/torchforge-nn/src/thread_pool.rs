@@ -1,7 +1,9 @@
 //! Threads that wait for pieces of work, and the only `unsafe` outside of [`simd`](crate::simd).
 //!
-//! Part `i` of a piece of work is always done by thread `i`, so that what a part reads and writes stays in the caches of
-//! one core. Nothing is shared between parts: which thread is faster changes no byte.
+//! Part `i` of a piece of work is thread `i`'s, so that what a part reads and writes stays in the caches of one core. When
+//! the caller's own part is done, the caller does the parts that no thread has begun. On a busy machine a thread may wait
+//! for a processor for longer than all parts take. Nothing is shared between parts, so it changes no byte which thread
+//! does one.
 
 use std::any::Any;
 use std::array;
@@ -44,19 +46,26 @@ pub(crate) struct ThreadPool {
     not_sync: PhantomData<Cell<()>>,
 }
 
-/// What a worker does in a round, given its number.
+/// What a thread does in a round, given its number.
 type Task = &'static (dyn Fn(usize) + Sync);
 
 struct Shared {
-    /// The task of this round, and who waits for its end; none: the pool is gone.
+    /// The task of this round, and who waits for its end.
     round: Mutex<Option<(Task, Thread)>>,
-    /// Rounds begun.
-    rounds: CachePadded<AtomicUsize>,
-    /// Workers that have not finished this round.
-    unfinished: CachePadded<AtomicUsize>,
+    /// Of each worker where its part of this round stands: one of the constants below.
+    parts: Vec<CachePadded<AtomicUsize>>,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     spins: u32,
 }
+
+/// A worker's part is done, or the caller does it.
+const NOTHING: usize = 0;
+/// Nobody has begun it.
+const OFFERED: usize = 1;
+/// Its worker does it: until it is done, the round cannot end.
+const BEGUN: usize = 2;
+/// No part will follow.
+const OVER: usize = 3;
 
 /// A cache line of its own (two, because processors fetch pairs).
 #[repr(align(128))]
@@ -80,8 +89,7 @@ impl ThreadPool {
         }
         let shared = Arc::new(Shared {
             round: Mutex::new(None),
-            rounds: CachePadded(AtomicUsize::new(0)),
-            unfinished: CachePadded(AtomicUsize::new(0)),
+            parts: (1..threads).map(|_| CachePadded(AtomicUsize::new(NOTHING))).collect(),
             panic: Mutex::new(None),
             spins,
         });
@@ -100,7 +108,7 @@ impl ThreadPool {
 
     /// Threads, the caller's among them.
     pub(crate) fn threads(&self) -> usize {
-        self.workers.len() + 1
+        self.shared.parts.len() + 1
     }
 
     /// Does `task` with every part at the same time, at most one a thread, and returns when all are done. Allocates
@@ -117,28 +125,37 @@ impl ThreadPool {
         });
     }
 
-    /// Calls `task` with the number of each thread on that thread; the caller's is 0.
+    /// Calls `task` once with the number of each thread, the caller's being 0: on that thread, or on the caller's where
+    /// that thread does not begin in time.
     #[allow(unsafe_code)]
     fn run(&self, task: &(dyn Fn(usize) + Sync)) {
-        // SAFETY: nobody uses the task after this call. Workers read it out of `round` once `rounds` was counted up,
-        // and no more once they have counted `unfinished` down to zero, for which this thread waits; nothing before
-        // that returns or unwinds, because the caller's own panic is caught. Then `round` is emptied.
+        // SAFETY: nobody uses the task after this call. A worker reads it out of `round` after it has turned its part from
+        // offered to begun, and no more once it has turned that to nothing. This thread takes each part back that is still
+        // offered, and waits for each that is begun; nothing before that returns or unwinds, because the caller's own
+        // panic is caught. Then `round` is emptied.
         let task = unsafe { std::mem::transmute::<&(dyn Fn(usize) + Sync), Task>(task) };
         let shared = &*self.shared;
         *lock(&shared.round) = Some((task, thread::current()));
-        shared.unfinished.0.store(self.workers.len(), Ordering::Relaxed);
-        self.begin_round();
-        let own = catch_unwind(AssertUnwindSafe(|| task(0)));
-        shared.wait_until(|| shared.unfinished.0.load(Ordering::Acquire) == 0);
+        self.tell_all(OFFERED);
+        shared.do_part(task, 0);
+        for (number, CachePadded(part)) in (1..).zip(&shared.parts) {
+            if part.compare_exchange(OFFERED, NOTHING, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                shared.do_part(task, number);
+            }
+        }
+        for CachePadded(part) in &shared.parts {
+            shared.wait_until(|| part.load(Ordering::Acquire) == NOTHING);
+        }
         *lock(&shared.round) = None;
-        let theirs = lock(&shared.panic).take();
-        if let Some(payload) = own.err().or(theirs) {
+        if let Some(payload) = lock(&shared.panic).take() {
             resume_unwind(payload);
         }
     }
 
-    fn begin_round(&self) {
-        self.shared.rounds.0.fetch_add(1, Ordering::Release);
+    fn tell_all(&self, what: usize) {
+        for CachePadded(part) in &self.shared.parts {
+            part.store(what, Ordering::Release);
+        }
         for worker in &self.workers {
             wake(worker.thread());
         }
@@ -147,8 +164,7 @@ impl ThreadPool {
 
 impl Drop for ThreadPool {
     fn drop(&mut self) {
-        // A round without a task is the last.
-        self.begin_round();
+        self.tell_all(OVER);
         for worker in self.workers.drain(..) {
             // Its panics were caught: there is none to pass on.
             let _ = worker.join();
@@ -159,14 +175,33 @@ impl Drop for ThreadPool {
 impl Shared {
     /// The life of a worker.
     fn work(&self, number: usize) {
-        for done in 0_usize.. {
-            self.wait_until(|| self.rounds.0.load(Ordering::Acquire) != done);
-            let Some((task, caller)) = lock(&self.round).clone() else { return };
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task(number))) {
-                *lock(&self.panic) = Some(payload);
+        let CachePadded(part) = &self.parts[number - 1];
+        loop {
+            self.wait_until(|| part.load(Ordering::Relaxed) != NOTHING);
+            if part.load(Ordering::Relaxed) == OVER {
+                return;
             }
-            if self.unfinished.0.fetch_sub(1, Ordering::Release) == 1 {
-                wake(&caller);
+            // The caller may have taken it back in this moment.
+            if part.compare_exchange(OFFERED, BEGUN, Ordering::Acquire, Ordering::Relaxed).is_err() {
+                continue;
+            }
+            let (task, caller) =
+                lock(&self.round).clone().expect("a round does not end while a part of it is begun");
+            self.do_part(task, number);
+            part.store(NOTHING, Ordering::Release);
+            wake(&caller);
+        }
+    }
+
+    /// Does a part. The first panic of a round is kept until it ends.
+    fn do_part(&self, task: Task, number: usize) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task(number))) {
+            let mut first = lock(&self.panic);
+            if first.is_none() {
+                *first = Some(payload);
+            } else {
+                // To drop it could panic, and nothing may unwind before the round ends.
+                std::mem::forget(payload);
             }
         }
     }
@@ -250,6 +285,8 @@ mod model {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     /// Pools whose threads spin, and pools whose threads sleep at once.
@@ -262,22 +299,55 @@ mod tests {
     }
 
     #[test]
-    fn every_part_is_done_once_by_the_thread_of_its_number() {
+    fn every_part_is_done_once_by_the_thread_of_its_number_or_by_the_caller() {
+        let caller = thread::current().id();
         for pool in [2, 3, MOST_THREADS].into_iter().flat_map(pools) {
-            let mut threads = vec![None; pool.threads()];
+            let own = pool.workers.iter().map(|worker| worker.thread().id());
+            let threads: Vec<_> = [caller].into_iter().chain(own).collect();
             for round in 0..200 {
                 let mut found = vec![(0, None); round % pool.threads() + 1];
                 pool.each(found.iter_mut(), |(calls, by)| {
                     *calls += 1;
                     *by = Some(thread::current().id());
                 });
-                for ((calls, by), before) in found.into_iter().zip(&mut threads) {
+                for ((calls, by), own) in found.into_iter().zip(&threads) {
                     assert_eq!(calls, 1);
-                    assert_eq!(*before.get_or_insert(by), by);
+                    assert!(by == Some(*own) || by == Some(caller), "{by:?} did the part of {own:?}");
                 }
             }
-            assert_eq!(threads[0], Some(Some(thread::current().id())));
         }
+    }
+
+    #[test]
+    fn a_worker_does_its_part_while_the_caller_does_another() {
+        for pool in pools(2) {
+            let begun = AtomicUsize::new(0);
+            let mut threads = [None; 2];
+            pool.each(threads.iter_mut(), |by| {
+                *by = Some(thread::current().id());
+                begun.fetch_add(1, Ordering::Relaxed);
+                let asked = Instant::now();
+                while begun.load(Ordering::Relaxed) < 2 {
+                    assert!(asked.elapsed() < Duration::from_secs(60), "the other part does not begin");
+                    thread::yield_now();
+                }
+            });
+            assert_ne!(threads[0], threads[1]);
+        }
+    }
+
+    #[test]
+    fn the_caller_does_what_a_thread_that_gets_no_processor_was_to_do() {
+        let shared = Shared {
+            round: Mutex::new(None),
+            parts: (1..3).map(|_| CachePadded(AtomicUsize::new(NOTHING))).collect(),
+            panic: Mutex::new(None),
+            spins: 0,
+        };
+        let pool = ThreadPool { shared: Arc::new(shared), workers: Vec::new(), not_sync: PhantomData };
+        let mut sums = [1, 2, 3];
+        pool.each(sums.iter_mut(), |sum| *sum *= 2);
+        assert_eq!(sums, [2, 4, 6]);
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use torchforge_env::{AutoresetMode, CartPole, Pendulum, TimeLimit, VectorEnv};
 use torchforge_nn::{
@@ -59,39 +62,70 @@ fn allocations() -> u64 {
     ALLOCATIONS.get() + BY_WORKERS.load(Ordering::Relaxed)
 }
 
-/// Threads of this process that bear a worker's name.
-fn workers() -> usize {
-    let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path().join("comm"));
-    tasks.filter(|name| fs::read(name).is_ok_and(|name| name.starts_with(WORKER))).count()
+/// Waits until so many workers sleep: what a thread allocates when it begins is behind them.
+fn wait_for_workers(count: usize) {
+    let asked = Instant::now();
+    while sleeping_workers() < count {
+        assert!(asked.elapsed() < Duration::from_secs(60), "fewer than {count} workers sleep");
+        thread::yield_now();
+    }
+}
+
+/// Threads of this process that bear a worker's name and sleep. In a line of `stat` the state follows the name, proc(5).
+fn sleeping_workers() -> usize {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path().join("stat"));
+    let asleep = |line: String| {
+        line.split_once('(')
+            .and_then(|(_, named)| named.split_once(") "))
+            .is_some_and(|(name, rest)| name.as_bytes().starts_with(WORKER) && rest.starts_with('S'))
+    };
+    tasks.filter(|stat| fs::read_to_string(stat).is_ok_and(asleep)).count()
+}
+
+/// One test at a time: workers are told by their names, and the harness runs tests side by side.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[test]
 fn a_step_that_acts_learns_copies_and_resets_allocates_nothing() {
+    let _alone = alone();
     let options = DqnOptions { steps: 2_000, learning_starts: 200, trace: true, ..DqnOptions::default() };
-    steps_of_dqn_allocate_nothing(options);
+    steps_of_dqn_allocate_nothing(options, 1);
     let priorities = Some(DqnPriorities::default());
-    steps_of_dqn_allocate_nothing(DqnOptions { n_step: 3, priorities, ..options });
+    steps_of_dqn_allocate_nothing(DqnOptions { n_step: 3, priorities, ..options }, 1);
+    steps_of_dqn_allocate_nothing(options, 2);
 }
 
-fn steps_of_dqn_allocate_nothing(options: DqnOptions) {
+fn steps_of_dqn_allocate_nothing(options: DqnOptions, threads: usize) {
     let adam = AdamOptions::default();
     let mut weights = Stream::Weights.of(1);
     let network = DenseDqn::new(&[4, 120, 84, 2], options.batch, 0.99, adam, &mut weights).unwrap();
+    let network = network.on_threads(threads).unwrap();
+    wait_for_workers(threads - 1);
     let mut agent = Dqn::new(TimeLimit::new(CartPole::new(), 500), network, options, 1).unwrap();
 
-    let before = ALLOCATIONS.get();
+    let before = allocations();
     let mut episodes = 0;
     while agent.environment_steps() < options.steps {
         episodes += u32::from(agent.step().unwrap().is_some());
     }
-    let allocated = ALLOCATIONS.get() - before;
+    let allocated = allocations() - before;
 
-    assert_eq!(allocated, 0);
+    assert_eq!(allocated, 0, "on {threads} threads");
     assert!(agent.gradient_steps() == 179 && episodes > 10);
 }
 
 #[test]
 fn an_iteration_of_ppo_allocates_nothing_but_in_the_callers_list() {
+    let _alone = alone();
+    for threads in [1, 2] {
+        iterations_of_ppo_allocate_nothing(threads);
+    }
+}
+
+fn iterations_of_ppo_allocate_nothing(threads: usize) {
     let environments = (0..4).map(|_| TimeLimit::new(CartPole::new(), 500)).collect();
     let environments = VectorEnv::new(environments, AutoresetMode::SameStep).unwrap();
     let options = PpoOptions { iterations: 4, trace: true, ..PpoOptions::default() };
@@ -103,21 +137,24 @@ fn an_iteration_of_ppo_allocates_nothing_but_in_the_callers_list() {
     let rows = options.minibatch_rows(4).unwrap();
     let networks =
         DensePpo::new(actor, critic, 4, rows, PpoLossOptions::default(), AdamOptions::default()).unwrap();
+    let networks = networks.on_threads(threads).unwrap();
+    wait_for_workers(threads - 1);
     let mut agent = Ppo::new(environments, networks, options, 1).unwrap();
     let mut episodes = Vec::with_capacity(1_000);
 
-    let before = ALLOCATIONS.get();
+    let before = allocations();
     for _ in 0..options.iterations {
         agent.iterate(&mut episodes).unwrap();
     }
-    let allocated = ALLOCATIONS.get() - before;
+    let allocated = allocations() - before;
 
-    assert_eq!(allocated, 0);
+    assert_eq!(allocated, 0, "on {threads} threads");
     assert!(agent.gradient_steps() == 64 && episodes.len() > 10);
 }
 
 #[test]
-fn a_step_on_several_threads_allocates_nothing_on_any_of_them() {
+fn a_step_of_sac_on_several_threads_allocates_nothing_on_any_of_them() {
+    let _alone = alone();
     let mut rng = Stream::Weights.of(1);
     let critics = [0, 1].map(|_| Mlp::new(&[4, 256, 256, 1], &mut rng).unwrap());
     let actor = Mlp::new(&[3, 256, 256, 2], &mut rng).unwrap();
@@ -128,13 +165,9 @@ fn a_step_on_several_threads_allocates_nothing_on_any_of_them() {
         SacOptions { steps: 600, learning_starts: 100, batch: 32, trace: true, ..SacOptions::default() };
     let networks = DenseSac::new(networks, range, options.batch, SacLossOptions::default()).unwrap();
     let networks = networks.on_threads(3).unwrap();
+    wait_for_workers(2);
     let mut agent = Sac::new(TimeLimit::new(Pendulum::new(), 200), networks, options, 1).unwrap();
 
-    // What a thread allocates when it begins comes before the end of the first piece of work.
-    while agent.gradient_steps() == 0 {
-        agent.step().unwrap();
-    }
-    assert_eq!(workers(), 2);
     let before = allocations();
     let mut episodes = 0;
     while agent.environment_steps() < options.steps {
