@@ -92,9 +92,9 @@ impl DqnOptions {
             within("beta", priorities.first_beta, 0.0..=1.0, PROBABILITY)?;
         }
         within("tau", self.tau, f64::MIN_POSITIVE..=1.0, "more than 0 and at most 1")?;
-        within("the first epsilon", self.start_epsilon, 0.0..=1.0, PROBABILITY)?;
-        within("the last epsilon", self.end_epsilon, 0.0..=1.0, PROBABILITY)?;
-        within("the last epsilon", self.end_epsilon, ..=self.start_epsilon, "at most the first")?;
+        within("start_epsilon", self.start_epsilon, 0.0..=1.0, PROBABILITY)?;
+        within("end_epsilon", self.end_epsilon, 0.0..=1.0, PROBABILITY)?;
+        within("end_epsilon", self.end_epsilon, ..=self.start_epsilon, "at most start_epsilon")?;
         within("the exploration fraction", self.exploration_fraction, 0.0..=1.0, PROBABILITY)
     }
 

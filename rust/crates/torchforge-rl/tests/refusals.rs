@@ -32,16 +32,13 @@ fn an_option_of_dqn_that_is_out_of_its_range_is_named_with_what_it_must_be() {
         (DqnOptions { steps: 0, ..of }, "steps is 0: give at least 1"),
         (
             DqnOptions { start_epsilon: f64::NAN, ..of },
-            "the first epsilon is NaN and must be a number from 0 to 1",
+            "start_epsilon is NaN and must be a number from 0 to 1",
         ),
-        (
-            DqnOptions { start_epsilon: 1.5, ..of },
-            "the first epsilon is 1.5 and must be a number from 0 to 1",
-        ),
+        (DqnOptions { start_epsilon: 1.5, ..of }, "start_epsilon is 1.5 and must be a number from 0 to 1"),
         (DqnOptions { tau: 0.0, ..of }, "tau is 0 and must be more than 0 and at most 1"),
         (DqnOptions { tau: 1.5, ..of }, "tau is 1.5 and must be more than 0 and at most 1"),
-        (DqnOptions { end_epsilon: -0.1, ..of }, "the last epsilon is -0.1 and must be a number from 0 to 1"),
-        (DqnOptions { start_epsilon: 0.0, ..of }, "the last epsilon is 0.05 and must be at most the first"),
+        (DqnOptions { end_epsilon: -0.1, ..of }, "end_epsilon is -0.1 and must be a number from 0 to 1"),
+        (DqnOptions { start_epsilon: 0.0, ..of }, "end_epsilon is 0.05 and must be at most start_epsilon"),
         (DqnOptions { n_step: 0, ..of }, "n-step is 0: give at least 1"),
         (
             DqnOptions { priorities: Some(DqnPriorities { first_beta: 1.5, ..priorities }), ..of },
