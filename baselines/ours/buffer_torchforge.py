@@ -7,6 +7,7 @@ Each draw makes a minibatch of its own, as the others do.
 
 from typing import Any
 
+import numpy as np
 import torchforge
 
 from baselines.benchmarks import buffer_sample, buffers
@@ -17,7 +18,7 @@ class Ring:
     """The module's ring, and what its minibatches are written into."""
 
     def __init__(self, capacity: int, width: int) -> None:
-        self._ring = torchforge.ReplayBuffer(capacity, width)
+        self._ring, self._width = torchforge.ReplayBuffer(capacity, width), width
         self.push = self._ring.push
 
     def laid_out(self, row: Fields) -> tuple[Any, ...]:
@@ -44,10 +45,19 @@ class Ring:
         return self._ring.sample(size)
 
     def gathered(self, batches: list[Any]) -> list[buffer_sample.Drawn]:
-        """Its arrays."""
+        """Its arrays, whose fields lie one after another in one block a minibatch."""
+        blocks, size = np.stack([batch.values for batch in batches]), len(batches[0])
+        observations, next_observations, actions, rewards, terminated, _ = np.split(
+            blocks, np.cumsum([self._width, self._width, 1, 1, 1]) * size, axis=1
+        )
         return [
-            buffer_sample.Drawn(b.observations, b.next_observations, b.actions, b.rewards, b.terminated)
-            for b in batches
+            buffer_sample.Drawn(
+                observations.reshape(-1, self._width),
+                next_observations.reshape(-1, self._width),
+                actions.reshape(-1, 1),
+                rewards.reshape(-1),
+                terminated.reshape(-1),
+            )
         ]
 
 

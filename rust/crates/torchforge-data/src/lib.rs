@@ -19,7 +19,7 @@ pub use dataset::{
 #[cfg(feature = "async")]
 pub use loader::{AsyncBatch, AsyncBatches, AsyncLoader};
 #[cfg(feature = "dataset")]
-pub use loader::{Batches, DataLoader, LoaderConfig, LoaderState, RowBatch, SharedBatches};
+pub use loader::{Batches, DataLoader, LoaderConfig, LoaderState, RowBatch, Run, SharedBatches};
 /// The library that [`ObjectDataset`] reads through, in the version that its stores must have.
 #[cfg(feature = "async")]
 pub use object_store;

@@ -43,7 +43,7 @@ pub struct LoaderConfig {
 
 impl Default for LoaderConfig {
     fn default() -> Self {
-        Self { batch_size: 1, shuffle: false, seed: 0, drop_last: false, prefetch: 2, workers: 1 }
+        Self { batch_size: 1, shuffle: false, seed: 0, drop_last: false, prefetch: 2, workers: 0 }
     }
 }
 
@@ -159,7 +159,12 @@ impl<D: Dataset + 'static> DataLoader<D> {
     /// Where the iteration is: what the next batch would be. A loader that [resumes](Self::resume) there goes on with exactly
     /// the batches that are left.
     pub fn state(&self) -> LoaderState {
-        let (epoch, batch) = self.pipeline.position();
+        self.state_before(0)
+    }
+
+    /// The same where so many batches of the epoch, taken by [`SharedBatches::next_run`], are still to be handed on.
+    pub fn state_before(&self, batches: usize) -> LoaderState {
+        let (epoch, batch) = self.pipeline.position(batches);
         LoaderState::of(self.pipeline.dataset().len(), self.pipeline.config(), epoch, batch)
     }
 
@@ -241,13 +246,17 @@ struct Epoch {
 }
 
 impl Epoch {
-    fn next<D: Dataset>(&mut self, loader: &DataLoader<D>) -> Option<Result<RowBatch<D>, DatasetError>> {
+    /// What a pipeline gives this iteration, which ends after it was superseded.
+    fn following<T>(
+        &mut self,
+        next: impl FnOnce(u64) -> Option<Result<T, DatasetError>>,
+    ) -> Option<Result<T, DatasetError>> {
         if self.superseded {
             return None;
         }
-        let batch = loader.pipeline.next(self.round);
-        self.superseded = matches!(batch, Some(Err(DatasetError::Superseded)));
-        batch
+        let found = next(self.round);
+        self.superseded = matches!(found, Some(Err(DatasetError::Superseded)));
+        found
     }
 }
 
@@ -267,7 +276,32 @@ impl<D: Dataset + 'static> Iterator for Batches<'_, D> {
     type Item = Result<RowBatch<D>, DatasetError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.epoch.next(self.loader)
+        self.epoch.following(|round| self.loader.pipeline.next(round))
+    }
+}
+
+/// What a loader without workers gives at once to a caller to whom each call is dear, such as another language.
+#[derive(Debug)]
+pub enum Run<D> {
+    /// Batches of `rows` rows each, one behind the other in the dataset's own memory from row `first` on.
+    Lent {
+        /// The first row.
+        first: usize,
+        /// Rows of each batch.
+        rows: usize,
+        /// Batches.
+        batches: usize,
+    },
+    /// The rows of a batch, for the caller to copy ([`Dataset::copy_rows`]).
+    Rows(Vec<usize>),
+    /// A batch that a worker made.
+    Batch(RowBatch<D>),
+}
+
+impl<D: Dataset + 'static> SharedBatches<D> {
+    /// The next batches, several at once where they are lent. They count as taken when they are given.
+    pub fn next_run(&mut self) -> Option<Result<Run<D>, DatasetError>> {
+        self.epoch.following(|round| self.loader.pipeline.next_run(round))
     }
 }
 
@@ -275,6 +309,6 @@ impl<D: Dataset + 'static> Iterator for SharedBatches<D> {
     type Item = Result<RowBatch<D>, DatasetError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.epoch.next(&self.loader)
+        self.epoch.following(|round| self.loader.pipeline.next(round))
     }
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use dataset_files::{Scratch, numbered, pixels, scratch, value};
 use proptest::prelude::*;
 use torchforge_data::{
-    Batches, DataLoader, Dataset, DatasetError, LoaderConfig, LoaderState, MmapDataset, RowBatch, Schema,
+    Batches, DataLoader, Dataset, DatasetError, LoaderConfig, LoaderState, MmapDataset, RowBatch, Run, Schema,
 };
 
 const CONFIG: LoaderConfig =
@@ -83,6 +83,46 @@ proptest! {
             seen.dedup();
             prop_assert_eq!(seen.len(), expected);
         }
+    }
+
+    #[test]
+    fn runs_are_the_batches_of_a_loader_and_a_state_between_two_leads_to_the_rest(
+        rows in 0_u32..120,
+        batch_size in 1_usize..40,
+        shuffle in any::<bool>(),
+        drop_last in any::<bool>(),
+        workers in 0_usize..2,
+        left in 0_usize..4,
+    ) {
+        let (_folder, path) = file("runs", rows);
+        let config = LoaderConfig { batch_size, shuffle, drop_last, workers, seed: 5, ..CONFIG };
+        let wanted = epoch(loader(&path, config).iter());
+        let given = Arc::new(loader(&path, config));
+        let mut found: Vec<Vec<u32>> = Vec::new();
+        let mut runs = given.iter_shared();
+        while let Some(run) = runs.next_run() {
+            let before = found.len();
+            match run.unwrap() {
+                Run::Lent { first, rows, batches } => {
+                    prop_assert!(!shuffle && workers == 0);
+                    let first = first as u32;
+                    found.extend((0..batches as u32).map(|batch| {
+                        let first = first + batch * rows as u32;
+                        (first..first + rows as u32).collect()
+                    }));
+                }
+                Run::Rows(rows) => found.push(rows.into_iter().map(|row| row as u32).collect()),
+                Run::Batch(batch) => found.push(numbers(&batch)),
+            }
+            let left = left.min(found.len() - before);
+            let taken = found.len() - left;
+            if taken < given.batches() {
+                let other = loader(&path, config);
+                other.resume(&given.state_before(left)).unwrap();
+                prop_assert_eq!(epoch(other.iter()), &wanted[taken..]);
+            }
+        }
+        prop_assert_eq!(found, wanted);
     }
 
     #[test]

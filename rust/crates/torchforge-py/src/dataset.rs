@@ -1,16 +1,18 @@
 //! Datasets in files and their loader. `python/torchforge/data.py` makes arrays of what these say.
 
+use std::iter;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{Element, PyArray1, PyArrayDyn, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use torchforge_data::{
     Column, DataLoader, Dataset, DatasetError, DatasetWriter, ElementType, LoaderConfig, LoaderState,
-    MmapDataset, Schema, SharedBatches, Value, Values,
+    MmapDataset, RowBatch, Run, Schema, SharedBatches, Value, Values,
 };
 
 use crate::arguments::{shown, whole};
@@ -19,8 +21,8 @@ use crate::arrays::{lent, read};
 /// A column as Python has it: its name, NumPy's name of its type, and the shape of a row.
 type ColumnTuple = (String, String, Vec<usize>);
 
-/// A batch's rows, and where they lie: the first one in the files, or memory and where each column begins in it.
-type Lying<'py> = (usize, Bound<'py, PyAny>);
+/// A batch for Python: its arrays by their column, or where its rows lie: see `RowBatches`.
+type Given<'py> = Bound<'py, PyAny>;
 
 /// Mapped files that a loader reads: see `torchforge.data.MmapDataset`.
 #[pyclass(module = "torchforge._torchforge", frozen)]
@@ -30,8 +32,8 @@ pub(crate) struct MappedFiles(Arc<MmapDataset>);
 impl MappedFiles {
     /// positioned reads rows through the files, not through the map.
     #[new]
-    fn new(paths: Vec<PathBuf>, positioned: bool) -> PyResult<Self> {
-        let dataset = MmapDataset::open_shards(paths).map_err(refused)?;
+    fn new(py: Python<'_>, paths: Vec<PathBuf>, positioned: bool) -> PyResult<Self> {
+        let dataset = py.detach(|| MmapDataset::open_shards(paths)).map_err(refused)?;
         Ok(Self(Arc::new(if positioned { dataset.positioned() } else { dataset })))
     }
 
@@ -41,18 +43,38 @@ impl MappedFiles {
         self.0.schema().columns().iter().map(column).collect()
     }
 
-    /// The number of a row's file, and its first byte there.
-    fn place(&self, column: usize, row: usize) -> PyResult<(usize, usize)> {
-        if row >= self.0.len() || column >= self.0.schema().columns().len() {
-            return Err(PyValueError::new_err(format!("there is no row {row} of column {column}")));
+    /// The first row of each block: rows of one block lie side by side.
+    fn firsts(&self) -> Vec<usize> {
+        self.0.firsts().collect()
+    }
+
+    /// The number of a row's file, and its first byte there in each column.
+    fn places(&self, row: usize) -> PyResult<(usize, Vec<usize>)> {
+        if row >= self.0.len() {
+            return Err(PyValueError::new_err(format!("there is no row {row}")));
         }
-        Ok(self.0.place(column, row))
+        // A schema has a column at least, and a row lies in one file.
+        let columns = 0..self.0.schema().columns().len();
+        Ok((self.0.place(0, row).0, columns.map(|column| self.0.place(column, row).1).collect()))
+    }
+
+    /// Compare the length of a file with what it was when it was opened.
+    ///
+    /// Raises:
+    ///     OSError: it is shorter.
+    ///     ValueError: there is no such file.
+    fn check(&self, file: usize) -> PyResult<()> {
+        if file >= self.0.files() {
+            return Err(PyValueError::new_err(format!("there is no file {file}")));
+        }
+        self.0.check_file(file).map_err(refused)
     }
 
     /// How many rows lie one behind another from this one on, itself among them.
     fn together(&self, row: usize) -> PyResult<usize> {
-        // Also refuses a row that is not there.
-        self.place(0, row)?;
+        if row >= self.0.len() {
+            return Err(PyValueError::new_err(format!("there is no row {row}")));
+        }
         Ok(self.0.run(0, row).len() / self.0.schema().columns()[0].width())
     }
 
@@ -97,7 +119,30 @@ impl Dataset for Shared {
 
 /// The batches of mapped files, epoch after epoch: see `torchforge.data.DataLoader`.
 #[pyclass(module = "torchforge._torchforge", frozen)]
-pub(crate) struct RowLoader(Arc<DataLoader<Shared>>);
+pub(crate) struct RowLoader {
+    loader: Arc<DataLoader<Shared>>,
+    columns: Arc<[Described]>,
+}
+
+/// A column as NumPy is told of it.
+struct Described {
+    name: Py<PyString>,
+    dtype: Py<PyAny>,
+    shape: Box<[usize]>,
+    element: ElementType,
+}
+
+impl Described {
+    fn new(py: Python<'_>, column: &Column) -> PyResult<Self> {
+        let dtype = py.import("numpy")?.getattr("dtype")?.call1((numpy_name(column.element()),))?;
+        Ok(Self {
+            name: PyString::intern(py, column.name()).unbind(),
+            dtype: dtype.unbind(),
+            shape: column.shape().into(),
+            element: column.element(),
+        })
+    }
+}
 
 #[pymethods]
 impl RowLoader {
@@ -120,37 +165,53 @@ impl RowLoader {
             prefetch: whole("prefetch", prefetch, 1..=1 << 16)?,
             workers: whole("workers", workers, 0..=1 << 10)?,
         };
+        let py = batch_size.py();
+        let columns = files.0.schema().columns().iter().map(|column| Described::new(py, column));
+        let columns = columns.collect::<PyResult<_>>()?;
         let loader = DataLoader::new(Shared(Arc::clone(&files.0)), config).map_err(refused)?;
-        Ok(Self(Arc::new(loader)))
+        Ok(Self { loader: Arc::new(loader), columns })
     }
 
     /// Begin the next epoch, or go on where the loader was resumed.
     fn begin(&self) -> RowBatches {
-        RowBatches(Mutex::new(self.0.iter_shared()))
+        RowBatches {
+            epoch: Mutex::new(self.loader.iter_shared()),
+            dataset: Arc::clone(&self.loader.dataset().0),
+            columns: Arc::clone(&self.columns),
+            waits: self.loader.config().workers > 0,
+        }
     }
 
-    /// Where the iteration is.
-    fn state<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.0.state().to_bytes())
+    /// Where the iteration is, where the last `left` batches that it gave were not handed on.
+    fn state<'py>(&self, py: Python<'py>, left: usize) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.loader.state_before(left).to_bytes())
     }
 
     /// Go on at a saved state.
     fn resume(&self, state: &[u8]) -> PyResult<()> {
         let state = LoaderState::from_bytes(state).map_err(refused)?;
-        self.0.resume(&state).map_err(refused)
+        self.loader.resume(&state).map_err(refused)
     }
 
     /// Batches of an epoch.
     fn __len__(&self) -> usize {
-        self.0.batches()
+        self.loader.batches()
     }
 }
 
-/// Where the batches of one epoch lie.
+/// The batches of one epoch, or where they lie.
 ///
-/// Each is its number of rows; and the first one in the files, or memory of their own and where each column begins in it.
+/// A batch that is copied when it is asked for is a dictionary of arrays. Others are told by their number of rows. Then
+/// follow the first row in the files, and how many batches lie there side by side; or memory that a worker filled, and
+/// where each column begins in it.
 #[pyclass(module = "torchforge._torchforge", frozen)]
-pub(crate) struct RowBatches(Mutex<SharedBatches<Shared>>);
+pub(crate) struct RowBatches {
+    epoch: Mutex<SharedBatches<Shared>>,
+    dataset: Arc<MmapDataset>,
+    columns: Arc<[Described]>,
+    /// Whether a worker makes the batches.
+    waits: bool,
+}
 
 #[pymethods]
 impl RowBatches {
@@ -158,26 +219,53 @@ impl RowBatches {
         this
     }
 
-    /// Where the next batch lies. Other Python threads run while it is waited for.
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Lying<'py>>> {
-        let next = || self.0.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let Some(batch) = py.detach(next) else { return Ok(None) };
-        let batch = batch.map_err(refused)?;
-        let rows = batch.len();
-        if let Some(first) = batch.first_lent() {
-            return Ok(Some((rows, first.into_bound_py_any(py)?)));
-        }
-        let (memory, columns) =
-            batch.into_memory().ok_or_else(|| PyRuntimeError::new_err("a batch has two owners"))?;
-        let starts: Vec<usize> = columns.into_iter().map(|range| range.start).collect();
-        Ok(Some((rows, (PyArray1::from_vec(py, memory), starts).into_bound_py_any(py)?)))
+    /// The next batch or batches. Other Python threads run while they are waited for or copied.
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Given<'py>>> {
+        let next = || self.epoch.lock().unwrap_or_else(PoisonError::into_inner).next_run();
+        let Some(run) = (if self.waits { py.detach(next) } else { next() }) else { return Ok(None) };
+        let given = match run.map_err(refused)? {
+            Run::Lent { first, rows, batches } => (rows, first, batches).into_bound_py_any(py)?,
+            Run::Rows(rows) => self.copied(py, &rows)?.into_any(),
+            Run::Batch(batch) => made(py, batch)?,
+        };
+        Ok(Some(given))
     }
+}
+
+impl RowBatches {
+    /// A copy of these rows in new arrays.
+    fn copied<'py>(&self, py: Python<'py>, rows: &[usize]) -> PyResult<Bound<'py, PyDict>> {
+        static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let empty = EMPTY.import(py, "numpy", "empty")?;
+        let batch = PyDict::new(py);
+        for (place, column) in self.columns.iter().enumerate() {
+            let shape: Vec<usize> = iter::once(rows.len()).chain(column.shape.iter().copied()).collect();
+            let shape = PyTuple::new(py, shape)?;
+            let array = empty.call1((shape, column.dtype.bind(py)))?;
+            copy(py, &array, column.element, |bytes| self.dataset.copy_rows(place, rows, bytes))?;
+            batch.set_item(column.name.bind(py), array)?;
+        }
+        Ok(batch)
+    }
+}
+
+/// A batch that a worker made.
+fn made<'py>(py: Python<'py>, batch: RowBatch<Shared>) -> PyResult<Given<'py>> {
+    let rows = batch.len();
+    if let Some(first) = batch.first_lent() {
+        return (rows, first, 1).into_bound_py_any(py);
+    }
+    let (memory, columns) =
+        batch.into_memory().ok_or_else(|| PyRuntimeError::new_err("a batch has two owners"))?;
+    let starts: Vec<usize> = columns.into_iter().map(|range| range.start).collect();
+    (rows, PyArray1::from_vec(py, memory), starts).into_bound_py_any(py)
 }
 
 /// Write columns into a file: see `torchforge.data.write_dataset`.
 #[pyfunction]
 #[pyo3(signature = (path, columns, *, block_rows=None))]
 pub(crate) fn write_rows(
+    py: Python<'_>,
     path: PathBuf,
     columns: Vec<(String, Bound<'_, PyAny>)>,
     block_rows: Option<&Bound<'_, PyAny>>,
@@ -210,7 +298,8 @@ pub(crate) fn write_rows(
     }
     .map_err(refused)?;
     let values = arrays.iter().map(Written::values).collect::<PyResult<Vec<_>>>()?;
-    writer.append(&values).and_then(|()| writer.finish()).map_err(refused)
+    // The arrays are borrowed until this returns, and the docstring says that nobody may write them meanwhile.
+    py.detach(|| writer.append(&values).and_then(|()| writer.finish())).map_err(refused)
 }
 
 macro_rules! columns {
@@ -249,6 +338,24 @@ macro_rules! columns {
                 match self {
                     $(Self::$variant(array) => Ok(array.as_slice()?.into()),)*
                 }
+            }
+        }
+
+        /// Fills the bytes of a new array, which nobody else has yet, so other Python threads may run.
+        fn copy(
+            py: Python<'_>,
+            array: &Bound<'_, PyAny>,
+            element: ElementType,
+            fill: impl FnOnce(&mut [u8]) -> Result<(), DatasetError> + Send,
+        ) -> PyResult<()> {
+            match element {
+                $(<$rust as Value>::TYPE => {
+                    let mut array = array.cast::<PyArrayDyn<$rust>>()?.readwrite();
+                    let bytes = bytemuck::cast_slice_mut(array.as_slice_mut()?);
+                    py.detach(|| fill(bytes)).map_err(refused)
+                })*
+                // `Described` has asked NumPy for each type.
+                _ => Err(PyRuntimeError::new_err(format!("NumPy has no {element}"))),
             }
         }
 

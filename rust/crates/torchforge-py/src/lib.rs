@@ -1,6 +1,6 @@
 //! The compiled half of the Python package `torchforge`: NumPy arrays in, NumPy arrays out.
 //!
-//! Large arrays are never copied; an environment's observations are, so that each step's is the caller's own.
+//! Large arrays are never copied, except actions. An environment's observations are, so that each step's is the caller's own.
 //!
 //! `python/torchforge` holds the other half, and the stub `_torchforge.pyi` that says shapes and errors.
 

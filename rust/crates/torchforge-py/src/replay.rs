@@ -278,6 +278,12 @@ impl Minibatch {
         self.vector(py, 2)
     }
 
+    /// All fields one after another, in the order of their names above: one array to copy to another device.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDyn<f32>> {
+        self.values.bind(py).clone()
+    }
+
     fn __len__(&self) -> usize {
         self.size
     }

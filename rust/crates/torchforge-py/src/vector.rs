@@ -18,13 +18,10 @@ type Flags<'py> = Bound<'py, PyArray1<bool>>;
 type StepTuple<'py> =
     (Observations<'py>, Bound<'py, PyArray1<f64>>, Flags<'py>, Flags<'py>, Bound<'py, PyDict>);
 type Filled<'py, T> = Bound<'py, PyArrayDyn<T>>;
-/// The four arrays of a rollout, what is seen after it, and which episodes ended with which observations.
-type RolloutTuple<'py> = (
-    (Filled<'py, f32>, Filled<'py, f64>, Filled<'py, bool>, Filled<'py, bool>),
-    Observations<'py>,
-    Bound<'py, PyArray2<i64>>,
-    Observations<'py>,
-);
+/// The four arrays that a rollout is written into: observations, rewards, terminations and truncations.
+type OutTuple<'py> = (Filled<'py, f32>, Filled<'py, f64>, Filled<'py, bool>, Filled<'py, bool>);
+/// These, what is seen after the rollout, and which episodes ended with which observations.
+type RolloutTuple<'py> = (OutTuple<'py>, Observations<'py>, Bound<'py, PyArray2<i64>>, Observations<'py>);
 
 /// Environments, at most: a slip of the keyboard must not fill the memory.
 const MOST_ENVIRONMENTS: usize = 1 << 20;
@@ -199,6 +196,27 @@ impl VectorEnvironment {
         ))
     }
 
+    /// The number of steps, where nothing but actions could refuse to collect so many into `out`. Takes no step.
+    ///
+    /// Raises:
+    ///     RuntimeError, TypeError, ValueError: as of `collect`.
+    #[pyo3(signature = (n_steps, *, out=None))]
+    fn check_collect(&self, n_steps: &Bound<'_, PyAny>, out: Option<&Bound<'_, PyAny>>) -> PyResult<usize> {
+        self.check_collecting()?;
+        self.check_begun()?;
+        let steps = whole("n_steps", n_steps, 0..=MOST_VALUES / (self.n * self.len))?;
+        if let Some(out) = out {
+            let (observations, rewards, terminations, truncations) = given(out)?;
+            let per_step = [steps, self.n];
+            // All are held together, so that none is another.
+            let _observations = write("out[0]", &observations, &[steps, self.n, self.len])?;
+            let _rewards = write("out[1]", &rewards, &per_step)?;
+            let _terminations = write("out[2]", &terminations, &per_step)?;
+            let _truncations = write("out[3]", &truncations, &per_step)?;
+        }
+        Ok(steps)
+    }
+
     /// Take many steps in one call, with actions of shape (steps, n) or (steps, n, dimensions).
     ///
     /// Returns four arrays: what was seen before each step, (steps, n, values), rewards, terminations and truncations,
@@ -219,11 +237,7 @@ impl VectorEnvironment {
         actions: &Bound<'py, PyAny>,
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<RolloutTuple<'py>> {
-        if self.mode == AutoresetMode::Disabled {
-            return Err(PyRuntimeError::new_err(
-                "no episode begins by itself in the autoreset mode Disabled; collect with NextStep or SameStep",
-            ));
-        }
+        self.check_collecting()?;
         let shape = actions.getattr("shape").and_then(|shape| shape.extract::<Vec<usize>>());
         let steps = shape.ok().and_then(|shape| shape.first().copied()).ok_or_else(|| {
             PyTypeError::new_err(format!(
@@ -240,15 +254,7 @@ impl VectorEnvironment {
             )));
         }
         let (observations, rewards, terminations, truncations) = match out {
-            Some(out) => {
-                let [observations, rewards, terminations, truncations] = several("out", out)?;
-                (
-                    cast("out[0]", &observations)?,
-                    cast("out[1]", &rewards)?,
-                    cast("out[2]", &terminations)?,
-                    cast("out[3]", &truncations)?,
-                )
-            }
+            Some(out) => given(out)?,
             None => (zeros(py, &seen)?, zeros(py, &per_step)?, zeros(py, &per_step)?, zeros(py, &per_step)?),
         };
         let (mut ended, mut last) = (Vec::new(), Vec::new());
@@ -298,13 +304,27 @@ enum Actions {
 }
 
 impl VectorEnvironment {
+    fn check_collecting(&self) -> PyResult<()> {
+        if self.mode == AutoresetMode::Disabled {
+            return Err(PyRuntimeError::new_err(
+                "no episode begins by itself in the autoreset mode Disabled; collect with NextStep or SameStep",
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_begun(&self) -> PyResult<()> {
+        match self.begun.iter().position(|&begun| !begun) {
+            Some(i) => Err(PyRuntimeError::new_err(format!(
+                "no episode is under way in environment {i}: call reset before step"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// Actions of one step, or of several steps: each is one that these environments have.
     fn actions(&self, given: &Bound<'_, PyAny>, steps: Option<usize>) -> PyResult<Actions> {
-        if let Some(i) = self.begun.iter().position(|&begun| !begun) {
-            return Err(PyRuntimeError::new_err(format!(
-                "no episode is under way in environment {i}: call reset before step"
-            )));
-        }
+        self.check_begun()?;
         let shape =
             |width: Option<usize>| -> Vec<usize> { steps.into_iter().chain([self.n]).chain(width).collect() };
         match &self.kind {
@@ -332,6 +352,17 @@ impl VectorEnvironment {
             }
         }
     }
+}
+
+/// The four arrays that a rollout is written into.
+fn given<'py>(out: &Bound<'py, PyAny>) -> PyResult<OutTuple<'py>> {
+    let [observations, rewards, terminations, truncations] = several("out", out)?;
+    Ok((
+        cast("out[0]", &observations)?,
+        cast("out[1]", &rewards)?,
+        cast("out[2]", &terminations)?,
+        cast("out[3]", &truncations)?,
+    ))
 }
 
 /// The caller's memory for many steps, (steps, n), and the episodes that ended: step and environment of each.

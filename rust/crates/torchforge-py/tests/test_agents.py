@@ -224,7 +224,7 @@ class Refusing(unittest.TestCase):
             (lambda: DQN("CartPole-v1", seed=1, buffer_size=1 << 62), ValueError, "memory"),
             (lambda: DQN("CartPole-v1", seed=1, gamma="much"), TypeError, "gamma is 'much'"),
             (lambda: DQN("CartPole-v1", seed=1, tau=float("nan")), ValueError, "tau is nan"),
-            (lambda: DQN("CartPole-v1", seed=1, end_epsilon=2.0), ValueError, "the last epsilon is 2"),
+            (lambda: DQN("CartPole-v1", seed=1, end_epsilon=2.0), ValueError, "end_epsilon is 2"),
             (
                 lambda: PPO("CartPole-v1", seed=1, anneal_learning_rate=1),
                 TypeError,

@@ -3,6 +3,7 @@
 import os
 import pickle
 import tempfile
+import threading
 import unittest
 from pathlib import Path
 
@@ -57,6 +58,31 @@ class Data(unittest.TestCase):
         shared = [np.shares_memory(batch["action"], self.dataset._bytes[0]) for batch in batches]
         self.assertEqual(shared, [True, False, False, True])
 
+    def test_a_row_of_a_file_that_became_shorter_is_an_error_and_not_the_end_of_the_process(self):
+        self.path.write_bytes(b"")
+        with self.assertRaisesRegex(OSError, "steps.arrow"):
+            self.dataset[0]
+        with self.assertRaisesRegex(OSError, "steps.arrow"):
+            next(iter(DataLoader(self.dataset, 20)))
+
+    def test_other_threads_run_while_a_file_is_written(self):
+        many, seen, done = np.zeros((1 << 16, 256), np.float32), False, threading.Event()
+
+        def write():
+            try:
+                write_dataset(self.path.with_name("many.arrow"), {"observation": many})
+            finally:
+                done.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        # The file has another name until it is whole, and one call writes all of it.
+        while not done.is_set():
+            seen = seen or any(self.path.parent.glob("many.arrow.*"))
+        writer.join()
+        self.assertTrue(self.path.with_name("many.arrow").exists())
+        self.assertTrue(seen, "this thread never ran while the file was written")
+
     def test_shuffled_rows_come_whole_once_an_epoch_in_the_seed_s_order_for_any_workers(self):
         orders = []
         for workers in (0, 1, 3):
@@ -103,6 +129,23 @@ class Data(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "seed"):
             DataLoader(self.dataset, 10, shuffle=True, seed=4).resume(state)
 
+    def test_a_state_between_any_two_batches_leads_to_those_that_are_left(self):
+        for shuffle, workers, size in ((False, 0, 10), (False, 0, 30), (False, 2, 10), (True, 0, 10)):
+            for taken in range(len(DataLoader(self.dataset, size)) + 1):
+                loader = DataLoader(self.dataset, size, shuffle=shuffle, workers=workers)
+                batches = iter(loader)
+                seen = [next(batches) for _ in range(taken)]
+                other = DataLoader(self.dataset, size, shuffle=shuffle)
+                other.resume(loader.state())
+                with self.subTest(shuffle=shuffle, workers=workers, size=size, taken=taken):
+                    if taken == len(loader):
+                        self.assertEqual(list(batches), [])
+                        self.assertEqual(self.order(other), self.order(loader))
+                    else:
+                        rest = self.order(other)
+                        self.assertEqual(self.order(batches), rest)
+                        self.assertEqual(len(rest) + sum(len(each["action"]) for each in seen), ROWS)
+
     def test_a_pickled_dataset_opens_its_files_again_wherever_it_is_unpickled(self):
         here = Path.cwd()
         self.addCleanup(os.chdir, here)
@@ -130,9 +173,14 @@ class Data(unittest.TestCase):
         loader = DataLoader(self.dataset, 10)
         first = iter(loader)
         next(first)
-        next(iter(loader))
+        second = iter(loader)
+        next(second)
         with self.assertRaises(RuntimeError):
             next(first)
+        loader.resume(loader.state())
+        with self.assertRaises(RuntimeError):
+            next(second)
+        self.assertEqual(self.order(loader), list(range(10, ROWS)))
 
     def test_several_files_are_one_dataset_and_may_be_read_without_the_map(self):
         for positioned in (False, True):

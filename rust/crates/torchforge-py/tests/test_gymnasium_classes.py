@@ -269,7 +269,11 @@ class Together(Alike):
                 ValueError,
                 "max_episode_steps is 0",
             ),
-            (lambda: torchforge.envs.VectorEnv("CartPole-v1", autoreset_mode="Never"), ValueError, "'Never'"),
+            (
+                lambda: torchforge.envs.VectorEnv("CartPole-v1", autoreset_mode="Never"),
+                ValueError,
+                "autoreset_mode is 'Never' and must be NextStep or",
+            ),
             (lambda: carts.reset(seed=[1, 2]), ValueError, "seed lists 2 seeds and must list 3"),
             (lambda: carts.reset(seed=[1, -2, 3]), ValueError, r"seed\[1\] is -2"),
             (
@@ -385,9 +389,14 @@ class Collect(Alike):
         )
         actions = np.zeros((3, 2), np.int64)
         for call, error, expected in (
-            (lambda: carts.collect(-1), ValueError, "n_steps is -1 and must be 0 or more"),
+            (lambda: carts.collect(-1), ValueError, "n_steps is -1 and must be a whole number from 0"),
             (lambda: carts.collect(2.0), TypeError, "n_steps is 2.0"),
-            (lambda: carts.collect(1 << 50), (MemoryError, ValueError), ""),
+            (lambda: carts.collect(1 << 50), ValueError, "n_steps is 1125899906842624 and must be .* to"),
+            (
+                lambda: carts.collect(1 << 70),
+                ValueError,
+                "n_steps is 1180591620717411303424 and must be .* to",
+            ),
             (
                 lambda: carts.collect(2, actions),
                 ValueError,
@@ -414,6 +423,43 @@ class Collect(Alike):
             with self.subTest(expected), self.assertRaisesRegex(error, expected):
                 call()
         self.assert_alike(carts.step([0, 1])[0], twin.step([0, 1])[0])
+
+    def test_arrays_that_do_not_fit_are_refused_before_a_step_however_actions_are_chosen(self):
+        carts, twin = (torchforge.envs.VectorEnv("CartPole-v1", 2) for _ in range(2))
+        for each in (carts, twin):
+            each.reset(seed=1)
+            each.action_space.seed(3)
+        good = (
+            np.zeros((3, 2, 4), np.float32),
+            np.zeros((3, 2)),
+            np.zeros((3, 2), np.bool_),
+            np.zeros((3, 2), np.bool_),
+        )
+        for out, error, expected in (
+            (
+                tuple(each[:2] for each in good),
+                ValueError,
+                r"out\[0\] has shape \[2, 2, 4\] and must have \[3",
+            ),
+            (tuple(np.concatenate([each, each]) for each in good), ValueError, r"out\[0\] has shape \[6"),
+            ((*good[:2], *good[:2]), ValueError, r"out\[2\] is not a NumPy array of bool"),
+            ((*good[:3], good[2]), ValueError, r"out\[3\] cannot be written"),
+            (good[0], TypeError, "must be a tuple of 4 arrays"),
+        ):
+            for policy in (None, lambda _: [0, 1], np.zeros((3, 2), np.int64)):
+                with self.subTest(expected, policy=policy), self.assertRaisesRegex(error, expected):
+                    carts.collect(3, policy, out=out)
+        found, wanted = carts.collect(3), twin.collect(3)
+        for a, b in zip(found, wanted, strict=True):
+            self.assert_alike(a, b)
+
+    def test_before_a_reset_nothing_is_drawn(self):
+        carts, twin = (torchforge.envs.VectorEnv("CartPole-v1", 2) for _ in range(2))
+        for each in (carts, twin):
+            each.action_space.seed(3)
+        with self.assertRaisesRegex(RuntimeError, "call reset before step"):
+            carts.collect(3)
+        self.assertEqual(*(each.action_space.np_random.integers(1 << 30) for each in (carts, twin)))
 
 
 if __name__ == "__main__":

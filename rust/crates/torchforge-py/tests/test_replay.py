@@ -31,6 +31,9 @@ class ReplayBuffer(unittest.TestCase):
         np.testing.assert_array_equal(drawn.rewards, rows / 2)
         np.testing.assert_array_equal(drawn.terminated, rows % 3 == 0)
         np.testing.assert_array_equal(drawn.truncated, rows % 3 == 1)
+        fields = ("observations", "next_observations", "actions", "rewards", "terminated", "truncated")
+        whole = np.concatenate([getattr(drawn, field).ravel() for field in fields])
+        np.testing.assert_array_equal(drawn.values, whole)
 
     def test_a_full_ring_keeps_the_latest(self):
         buffer = filled(capacity=10, pushes=14)

@@ -17,7 +17,7 @@ use super::{Dataset, DatasetError, Schema, named};
 ///
 /// A mapped file must not be changed in place. Replace it by renaming another one onto its name, which is how
 /// [`DatasetWriter`](super::DatasetWriter) makes files: who has it open keeps the old rows. A file that has become shorter is
-/// [`DatasetError::Shrunk`], found before each batch. One that shrinks while a batch is read would end the process with
+/// [`DatasetError::Shrunk`], found when a batch is made. One that shrinks before the batch is read ends the process with
 /// SIGBUS; where that can happen, [`positioned`](Self::positioned) reads rows without the map.
 #[derive(Debug)]
 pub struct MmapDataset {
@@ -99,6 +99,29 @@ impl MmapDataset {
     /// Where there is no such row or column.
     pub fn place(&self, column: usize, row: usize) -> (usize, usize) {
         self.chunks.place(column, row)
+    }
+
+    /// The first row of each block. Rows of one block lie side by side in every column.
+    pub fn firsts(&self) -> impl Iterator<Item = usize> {
+        self.chunks.iter().map(|chunk| chunk.first)
+    }
+
+    /// How many files it has.
+    pub fn files(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Compares the length of one file, by its number, with what it was when it was opened.
+    ///
+    /// # Errors
+    ///
+    /// [`DatasetError::Shrunk`] where it is shorter: what is read beyond its end would end the process.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no such file.
+    pub fn check_file(&self, number: usize) -> Result<(), DatasetError> {
+        self.shards[number].check()
     }
 }
 

@@ -173,7 +173,7 @@ impl AsyncBatches {
         let left = self.order.batches() - self.taken;
         while self.making.len() < config.prefetch.min(left) {
             let batch = self.taken + self.making.len();
-            let rows = self.order.places(batch).map(|place| self.order.row(place)).collect();
+            let rows = self.order.rows(self.order.places(batch)).collect();
             let making = source.clone().make(Arc::clone(pool), rows, batch);
             self.making.push_back(Task(runtime.spawn(making)));
         }

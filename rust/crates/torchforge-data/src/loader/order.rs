@@ -1,6 +1,11 @@
 //! The order of rows in an epoch.
 
+use std::ops::Range;
+
 use super::LoaderConfig;
+
+/// Numbers that are permuted at once.
+const LANES: usize = 8;
 
 /// Bits of the smallest network: one of fewer does not lead to all orders of a few rows equally often.
 const FEWEST_BITS: u32 = 8;
@@ -28,20 +33,61 @@ impl Order {
     }
 
     /// The places of a batch's rows in the epoch.
-    pub fn places(&self, batch: usize) -> std::ops::Range<usize> {
+    pub fn places(&self, batch: usize) -> Range<usize> {
         let first = batch * self.batch_size;
         first..self.rows.min(first.saturating_add(self.batch_size))
     }
 
-    /// The row at a place of the epoch.
-    pub fn row(&self, place: usize) -> usize {
-        self.shuffle.map_or(place, |permutation| permutation.at(place))
+    /// The rows at these places of the epoch.
+    pub fn rows(&self, places: Range<usize>) -> Rows {
+        Rows { shuffle: self.shuffle, places, ready: [0; LANES], left: 0 }
     }
 
     pub fn is_sequential(&self) -> bool {
         self.shuffle.is_none()
     }
 }
+
+/// The rows at places that follow one another.
+pub struct Rows {
+    shuffle: Option<Permutation>,
+    places: Range<usize>,
+    /// The last `left` are the next ones.
+    ready: [usize; LANES],
+    left: usize,
+}
+
+impl Iterator for Rows {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let Some(permutation) = self.shuffle else { return self.places.next() };
+        if self.left == 0 {
+            let places = self.places.by_ref().take(LANES);
+            // Those beyond the last place are computed for nothing.
+            let mut numbers = [0; LANES];
+            for (number, place) in numbers.iter_mut().zip(places) {
+                *number = place as u64;
+                self.left += 1;
+            }
+            if self.left == 0 {
+                return None;
+            }
+            let found = permutation.several(numbers);
+            let first = LANES - self.left;
+            self.ready[first..].copy_from_slice(&found[..self.left]);
+        }
+        self.left -= 1;
+        Some(self.ready[LANES - 1 - self.left])
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let len = self.places.len() + self.left;
+        (len, Some(len))
+    }
+}
+
+impl ExactSizeIterator for Rows {}
 
 /// A random permutation of the numbers below `len`, each computed by itself.
 ///
@@ -67,24 +113,26 @@ impl Permutation {
         Self { len, left_bits: bits / 2, right_bits: bits - bits / 2, keys }
     }
 
-    fn at(&self, place: usize) -> usize {
-        let mut number = place as u64;
-        loop {
-            number = self.encrypt(number);
-            if number < self.len {
-                return number as usize;
+    /// Of several numbers at once: each takes many steps, of which one waits for the other.
+    fn several(&self, numbers: [u64; LANES]) -> [usize; LANES] {
+        self.encrypt(numbers).map(|mut number| {
+            while number >= self.len {
+                [number] = self.encrypt([number]);
             }
-        }
+            number as usize
+        })
     }
 
-    fn encrypt(&self, number: u64) -> u64 {
+    fn encrypt<const N: usize>(&self, numbers: [u64; N]) -> [u64; N] {
         let (mut left_bits, mut right_bits) = (self.left_bits, self.right_bits);
-        let (mut left, mut right) = (number >> right_bits, number & low(right_bits));
+        let mut halves = numbers.map(|number| (number >> right_bits, number & low(right_bits)));
         for key in self.keys {
-            (left, right) = (right, left ^ (mixed(right ^ key) & low(left_bits)));
+            for (left, right) in &mut halves {
+                (*left, *right) = (*right, *left ^ (mixed(*right ^ key) & low(left_bits)));
+            }
             (left_bits, right_bits) = (right_bits, left_bits);
         }
-        (left << right_bits) | right
+        halves.map(|(left, right)| (left << right_bits) | right)
     }
 }
 
@@ -105,6 +153,36 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
+
+    impl Permutation {
+        /// One number by itself.
+        fn at(&self, place: usize) -> usize {
+            self.several([place as u64; LANES])[0]
+        }
+    }
+
+    #[test]
+    fn rows_are_those_of_their_places_however_many_are_asked_for() {
+        let permutation = Permutation::new(1_000, 7, 3);
+        for (first, len) in [(0, 0), (0, 1), (5, 7), (8, 8), (3, 9), (900, 100)] {
+            let shuffle = Some(permutation);
+            let rows = Rows { shuffle, places: first..first + len, ready: [0; LANES], left: 0 };
+            assert_eq!(rows.len(), len);
+            let wanted: Vec<usize> = (first..first + len).map(|place| permutation.at(place)).collect();
+            assert_eq!(rows.collect::<Vec<_>>(), wanted);
+        }
+    }
+
+    /// Those of the version before numbers were permuted together: a saved state has to lead to the same rows.
+    #[test]
+    fn a_seed_has_the_order_that_it_always_had() {
+        let order = |len| -> Vec<usize> {
+            let permutation = Permutation::new(len, 7, 3);
+            (0..8).map(|place| permutation.at(place)).collect()
+        };
+        assert_eq!(order(1_000), [219, 170, 543, 431, 943, 921, 422, 692]);
+        assert_eq!(order(65_537), [23518, 48947, 7394, 53450, 18150, 9155, 48055, 28336]);
+    }
 
     #[test]
     fn every_number_below_any_length_comes_once() {

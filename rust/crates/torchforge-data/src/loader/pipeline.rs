@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::order::Order;
 use super::pool::Pool;
-use super::{LoaderConfig, RowBatch};
+use super::{LoaderConfig, RowBatch, Run};
 use crate::{Dataset, DatasetError};
 
 /// Bytes after which the next page of memory begins, at least.
@@ -76,12 +76,13 @@ impl<D: Dataset> Pipeline<D> {
         &self.config
     }
 
-    /// The epoch and number of the next batch.
-    pub fn position(&self) -> (u64, usize) {
+    /// The epoch and number of the next batch, where the last `left` that were taken do not count.
+    pub fn position(&self, left: usize) -> (u64, usize) {
         let state = self.lock();
+        let taken = state.taken.saturating_sub(left);
         match state.order {
-            Some(order) if state.taken == order.batches() => (state.epoch + 1, 0),
-            _ => (state.epoch, state.taken),
+            Some(order) if taken == order.batches() => (state.epoch + 1, 0),
+            _ => (state.epoch, taken),
         }
     }
 
@@ -136,6 +137,42 @@ impl<D: Dataset> Pipeline<D> {
         }
     }
 
+    /// What the next call of an iteration gives, for callers to whom a call is dear: see [`Run`].
+    pub fn next_run(&self, round: u64) -> Option<Result<Run<D>, DatasetError>> {
+        if self.config.workers > 0 {
+            return self.next(round).map(|batch| batch.map(Run::Batch));
+        }
+        let mut state = self.lock();
+        let Some(order) = state.order.filter(|_| state.round == round) else {
+            return Some(Err(DatasetError::Superseded));
+        };
+        let batch = state.taken;
+        if batch == order.batches() {
+            return None;
+        }
+        let places = order.places(batch);
+        let lent =
+            if order.is_sequential() && self.dataset.lends() { self.together(places.start) } else { 0 };
+        // A last batch may have fewer rows, so it comes by itself.
+        let full =
+            (lent / self.config.batch_size).min((self.dataset.len() - places.start) / self.config.batch_size);
+        let (rows, batches) = (places.len(), full.max(1));
+        state.taken += batches;
+        drop(state);
+        let run = if lent >= rows {
+            Run::Lent { first: places.start, rows, batches }
+        } else {
+            Run::Rows(order.rows(places).collect())
+        };
+        Some(self.dataset.check().map(|()| run))
+    }
+
+    /// Rows from this one on that lie side by side in every column.
+    fn together(&self, row: usize) -> usize {
+        let widths = self.pool.layout().widths().enumerate();
+        widths.map(|(column, width)| self.dataset.run(column, row).len() / width).min().unwrap_or(0)
+    }
+
     /// The life of a worker: it makes the next batch whenever there is room for it.
     pub fn work(&self) {
         let mut state = self.lock();
@@ -168,7 +205,7 @@ impl<D: Dataset> Pipeline<D> {
             .flatten();
         match lent {
             Some(batch) => Ok(batch),
-            None => RowBatch::copied(&self.dataset, &self.pool, places.map(|place| order.row(place))),
+            None => RowBatch::copied(&self.dataset, &self.pool, order.rows(places)),
         }
     }
 }

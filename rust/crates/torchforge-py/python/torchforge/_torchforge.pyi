@@ -257,6 +257,19 @@ class VectorEnvironment:
                 converted. Then no environment took a step.
         """
 
+    def check_collect(
+        self,
+        n_steps: int,
+        *,
+        out: tuple[NDArray[numpy.float32], NDArray[numpy.float64], NDArray[numpy.bool_], NDArray[numpy.bool_]]
+        | None = None,
+    ) -> int:
+        """The number of steps, where nothing but actions could refuse to collect so many into `out`. Takes no step.
+
+        Raises:
+            RuntimeError, TypeError, ValueError: as of `collect`.
+        """
+
     def collect(
         self,
         actions: NDArray[numpy.int64] | NDArray[numpy.float32] | SupportsDLPack,
@@ -421,6 +434,10 @@ class Minibatch:
     @property
     def truncated(self) -> _Float32Array:
         """1 where the episode was cut off at the step, otherwise 0; (batch_size,)."""
+
+    @property
+    def values(self) -> _Float32Array:
+        """All fields one after another, in the order of their names above: one array to copy to another device."""
 
     def __len__(self) -> int: ...
 
@@ -606,8 +623,19 @@ class MappedFiles:
     def columns(self) -> list[tuple[str, str, list[int]]]:
         """The name, NumPy's type and the shape of a row of each column."""
 
-    def place(self, column: int, row: int) -> tuple[int, int]:
-        """The number of a row's file, and its first byte there."""
+    def firsts(self) -> list[int]:
+        """The first row of each block: rows of one block lie side by side."""
+
+    def places(self, row: int) -> tuple[int, list[int]]:
+        """The number of a row's file, and its first byte there in each column."""
+
+    def check(self, file: int) -> None:
+        """Compare the length of a file with what it was when it was opened.
+
+        Raises:
+            OSError: it is shorter.
+            ValueError: there is no such file.
+        """
 
     def together(self, row: int) -> int:
         """How many rows lie one behind another from this one on, itself among them."""
@@ -635,8 +663,8 @@ class RowLoader:
     def begin(self) -> RowBatches:
         """Begin the next epoch, or go on where the loader was resumed."""
 
-    def state(self) -> bytes:
-        """Where the iteration is."""
+    def state(self, left: int) -> bytes:
+        """Where the iteration is, where the last `left` batches that it gave were not handed on."""
 
     def resume(self, state: bytes) -> None:
         """Go on at a saved state."""
@@ -645,13 +673,15 @@ class RowLoader:
 
 @final
 class RowBatches:
-    """Where the batches of one epoch lie.
+    """The batches of one epoch, or where they lie.
 
-    Each is its number of rows; and the first one in the files, or memory of their own and where each column begins in it.
+    A batch that is copied when it is asked for is a dictionary of arrays. Others are told by their number of rows. Then
+    follow the first row in the files, and how many batches lie there side by side; or memory that a worker filled, and
+    where each column begins in it.
     """
 
     def __iter__(self) -> RowBatches: ...
-    def __next__(self) -> tuple[int, int | tuple[NDArray[numpy.uint8], list[int]]]: ...
+    def __next__(self) -> dict[str, NDArray[Any]] | tuple[int, Any, Any]: ...
 
 def write_rows(
     path: str, columns: Sequence[tuple[str, SupportsDLPack]], *, block_rows: int | None = None

@@ -5,12 +5,14 @@
     for batch in loader:
         observations = torch.from_dlpack(batch["observation"])
 
-The files are Arrow's (Feather version 2), so pyarrow, polars and DuckDB open them too.
+The files are Arrow's (Feather version 2), so pyarrow and polars open them too; DuckDB queries pyarrow's table.
 """
 
 import os
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from mmap import ACCESS_COPY, mmap
 from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -56,6 +58,7 @@ class MmapDataset:
         """
         several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
         self._files = _torchforge.MappedFiles([os.fspath(path) for path in several], positioned)
+        self._rows = len(self._files)
         # The process that unpickles it may have another working directory.
         self._paths = [str(Path(path).absolute()) for path in several]
         self._positioned = positioned
@@ -63,7 +66,9 @@ class MmapDataset:
             name: Column(np.dtype(dtype), tuple(shape)) for name, dtype, shape in self._files.columns()
         }
         # Mapped once more and privately: what is written into an array of it stays in this process.
-        self._bytes = [] if positioned else [np.asarray(_mapped(path)) for path in several]
+        self._bytes = [] if positioned else [_mapped(path) for path in several]
+        self._firsts: list[int] = []
+        self._blocks: list[_Block | None] = []
 
     def verify(self) -> int:
         """Read all rows, and return how many blocks were compared with their checksum.
@@ -79,7 +84,7 @@ class MmapDataset:
 
     def __len__(self) -> int:
         """Rows."""
-        return len(self._files)
+        return self._rows
 
     def __getitem__(self, row: int) -> Batch:
         """One row by its number, below 0 from the end, as views of its file.
@@ -88,41 +93,48 @@ class MmapDataset:
 
         Raises:
             IndexError: there is no such row.
+            OSError: a file is shorter than it was.
             TypeError: the number is no whole number.
             ValueError: rows are read through the files.
         """
-        row, rows = index(row), len(self)
+        row, rows = index(row), self._rows
         if not -rows <= row < rows:
             raise IndexError(f"there is no row {row}; the dataset has {rows}")
         if self._positioned:
             raise ValueError("rows are read through the files, so no view can be lent; use a DataLoader")
-        number = row % rows
-        lent: Batch = {}
-        for place, (name, column) in enumerate(self.columns.items()):
-            file, start = self._files.place(place, number)
-            lent[name] = np.ndarray(column.shape, column.dtype, self._bytes[file], start)
-        return lent
+        block = self._holding(row % rows)
+        self._files.check(block.file)
+        place = row % rows - block.first
+        # With the dots a number is a view as well, and no copy.
+        return {name: array[place, ...] for name, array in block.columns}
+
+    def _holding(self, row: int) -> "_Block":
+        """The block of a row. Each is made once."""
+        if not self._blocks:
+            self._firsts = self._files.firsts()
+            self._blocks = [None] * len(self._firsts)
+        number = bisect_right(self._firsts, row) - 1
+        block = self._blocks[number]
+        if block is None:
+            block = self._blocks[number] = self._block(self._firsts[number])
+        return block
 
     def _block(self, first: int) -> "_Block":
         """This row and all that follow it in its block."""
-        rows, columns = self._files.together(first), []
-        for place, (name, column) in enumerate(self.columns.items()):
-            file, start = self._files.place(place, first)
-            columns.append((name, _shaped(self._bytes[file], column, rows, start)))
-        return _Block(first, first + rows, columns)
+        rows, (file, starts) = self._files.together(first), self._files.places(first)
+        columns = [
+            (name, _shaped(self._bytes[file], column, rows, start))
+            for (name, column), start in zip(self.columns.items(), starts, strict=True)
+        ]
+        return _Block(file, first, columns)
 
 
 class _Block(NamedTuple):
     """Rows that lie one behind another, as views of their file. To slice one costs less than to make it."""
 
+    file: int
     first: int
-    end: int
     columns: Sequence[tuple[str, NDArray[Any]]]
-
-    def lent(self, first: int, rows: int) -> Batch:
-        """Views of some of them."""
-        part = slice(first - self.first, first - self.first + rows)
-        return {name: array[part] for name, array in self.columns}
 
 
 class DataLoader:
@@ -173,20 +185,33 @@ class DataLoader:
             "workers": workers,
         }
         self._loader = _torchforge.RowLoader(dataset._files, **self._options)
+        # The iteration under way, and how many batches of it lie ready beside the one that was handed out last.
+        self._epoch: _torchforge.RowBatches | None = None
+        self._left = 0
 
     def __iter__(self) -> Iterator[Batch]:
         """Begin the next epoch, or go on where the loader was resumed. It ends an iteration under way."""
-        columns, block = self._dataset.columns, _Block(0, 0, ())
-        for rows, lying in self._loader.begin():
-            if isinstance(lying, int):
-                if not block.first <= lying < block.end:
-                    block = self._dataset._block(lying)
-                yield block.lent(lying, rows)
+        dataset, epoch = self._dataset, self._loader.begin()
+        self._epoch, self._left = epoch, 0
+        for given in epoch:
+            if isinstance(given, dict):
+                yield given
+                continue
+            rows, where, what = given
+            if isinstance(where, int):
+                block = dataset._holding(where)
+                columns, begin = block.columns, where - block.first
+                for left in range(what - 1, -1, -1):
+                    self._left, end = left, begin + rows
+                    yield {name: array[begin:end] for name, array in columns}
+                    begin = end
+                    if self._epoch is not epoch:
+                        # Another iteration began, or the loader was resumed: the epoch refuses to go on.
+                        break
             else:
-                memory, starts = lying
                 yield {
-                    name: _shaped(memory, column, rows, start)
-                    for (name, column), start in zip(columns.items(), starts, strict=True)
+                    name: _shaped(where, column, rows, start)
+                    for (name, column), start in zip(dataset.columns.items(), what, strict=True)
                 }
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -203,7 +228,7 @@ class DataLoader:
 
     def state(self) -> bytes:
         """Where the iteration is. A loader that resumes there yields exactly the batches that are left."""
-        return self._loader.state()
+        return self._loader.state(self._left)
 
     def resume(self, state: bytes) -> None:
         """Go on at a saved state in the next iteration.
@@ -212,6 +237,7 @@ class DataLoader:
             ValueError: the state is none, or belongs to another dataset, batch size, seed or order.
         """
         self._loader.resume(state)
+        self._epoch, self._left = None, 0
 
 
 def write_dataset(
@@ -222,7 +248,7 @@ def write_dataset(
     Args:
         path: of the file.
         columns: an array for each column, whose first axis is that of the rows; booleans as uint8. Tensors on the CPU of
-            any library that has DLPack are written too.
+            any library that has DLPack are written too. Other threads of Python run meanwhile, and may not change them.
         block_rows: rows of a block, about 4 MiB by default. A batch in the order of the file is a view where it lies in
             one block, so a multiple of the batch size is best.
 
@@ -234,7 +260,8 @@ def write_dataset(
 
 
 def _mapped(path: AnyPath) -> NDArray[np.uint8]:
-    return np.memmap(path, np.uint8, mode="c")
+    with Path(path).open("rb", buffering=0) as file:
+        return np.frombuffer(mmap(file.fileno(), 0, access=ACCESS_COPY), np.uint8)
 
 
 def _shaped(memory: NDArray[np.uint8], column: Column, rows: int, start: int) -> NDArray[Any]:

@@ -85,6 +85,14 @@ def _refuse_rendering(render_mode: str | None) -> None:
         raise TypeError(f"render_mode is {render_mode!r} and must be None: these environments draw nothing")
 
 
+def _mode(autoreset_mode: AutoresetMode | str) -> AutoresetMode:
+    try:
+        return AutoresetMode(autoreset_mode)
+    except ValueError:
+        names = " or ".join(each.value for each in AutoresetMode)
+        raise ValueError(f"autoreset_mode is {autoreset_mode!r} and must be {names}") from None
+
+
 class Env(gymnasium.Env[Observations, Any]):
     """One environment; `gymnasium.make` wraps it with the limit of steps that Gymnasium gives the task.
 
@@ -196,7 +204,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observations, Any, NDArray[Any]]):
     ) -> None:
         self._task = known = _task(task)
         _refuse_rendering(render_mode)
-        mode = AutoresetMode(autoreset_mode)
+        mode = _mode(autoreset_mode)
         self._environments = _torchforge.make_vec(
             task, num_envs, mode.value, max_episode_steps=max_episode_steps
         )
@@ -296,18 +304,17 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observations, Any, NDArray[Any]]):
             out: arrays to write observations, rewards, terminations and truncations into, with the shapes and types
                 that `Rollout` says. Nobody may use them until the call returns.
 
-        With all actions beforehand the whole rollout is Rust's, and other Python threads run meanwhile.
+        With all actions beforehand the whole rollout is Rust's, and other Python threads run meanwhile. A refused call
+        changes nothing. Where the actions of a function are refused, the steps before them stay taken. Where memory
+        is too short, drawn actions stay drawn.
 
         Raises:
             RuntimeError: no episode is under way, or the autoreset mode is DISABLED.
             TypeError, ValueError: an argument has another type or value; the message names it.
             MemoryError: there is no memory for so many steps.
         """
-        if not isinstance(n_steps, SupportsIndex):
-            raise TypeError(f"n_steps is {n_steps!r} and must be a whole number")
-        steps = operator.index(n_steps)
-        if steps < 0:
-            raise ValueError(f"n_steps is {n_steps} and must be 0 or more")
+        # Before a step is taken or an action drawn, so that a refused call changes nothing.
+        steps = self._environments.check_collect(n_steps, out=out)
         if callable(policy):
             return self._follow(steps, policy, out)
         actions = self._random_actions(steps) if policy is None else self._fit(policy)
