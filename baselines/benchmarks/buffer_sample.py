@@ -41,7 +41,7 @@ class Parameters(protocol.Repetitions):
 
 
 class Drawn(NamedTuple):
-    """Transitions that were drawn: arrays or tensors (n, ...), or a stack of such."""
+    """Transitions that were drawn, of one minibatch or of several in turn: arrays (n, ...)."""
 
     observations: Any
     next_observations: Any
@@ -67,7 +67,7 @@ class Sampler(Protocol):
         """Begin the draws of a repetition. Not timed."""
 
     def gathered(self, batches: list[Any]) -> list[Drawn]:
-        """Minibatches as NumPy arrays f32. Not timed."""
+        """Minibatches as NumPy arrays f32, each of its own or all as one. Not timed."""
 
 
 # Makes what holds so many transitions of observations of so many values.
@@ -112,13 +112,13 @@ def run(options: argparse.Namespace, make: Make) -> None:
 
 def stacked(batches: Sequence[Drawn], sizes: Parameters) -> Drawn:
     """The minibatches of a repetition as one, the call as the first axis."""
-    fields = [np.stack(field) for field in zip(*batches, strict=True)]
+    fields = [np.concatenate(field) for field in zip(*batches, strict=True)]
     if any(field.dtype != np.float32 for field in fields):
         raise TypeError(
             f"the fields that were drawn are {[str(f.dtype) for f in fields]} and must be float32"
         )
     observations, next_observations, actions, rewards, terminated = fields
-    shape = (len(batches), sizes.batch)
+    shape = (sizes.calls, sizes.batch)
     return Drawn(
         observations.reshape(*shape, -1),
         next_observations.reshape(*shape, -1),

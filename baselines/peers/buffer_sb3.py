@@ -16,6 +16,9 @@ from baselines.benchmarks import buffer_sample, buffers
 from baselines.contract import protocol
 from baselines.inputs.transitions import Fields
 
+# What a minibatch of its has, in the order of `Drawn`.
+_DRAWN = ("observations", "next_observations", "actions", "rewards", "dones")
+
 
 class Ring:
     """Its ring, of one environment."""
@@ -60,16 +63,8 @@ class Ring:
 
     def gathered(self, batches: list[Any]) -> list[buffer_sample.Drawn]:
         """Its tensors as arrays."""
-        return [
-            buffer_sample.Drawn(
-                b.observations.numpy(),
-                b.next_observations.numpy(),
-                b.actions.numpy(),
-                b.rewards.numpy(),
-                b.dones.numpy(),
-            )
-            for b in batches
-        ]
+        fields = ([getattr(batch, name) for batch in batches] for name in _DRAWN)
+        return [buffer_sample.Drawn(*(torch.cat(field).numpy() for field in fields))]
 
 
 if __name__ == "__main__":
