@@ -6,8 +6,10 @@ The best rates that its libraries reach are what an update's time is held agains
 faster than the same arithmetic in one large product, or the same traffic in one plain copy.
 """
 
+import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +53,7 @@ class Work:
 
     tapes: tuple[str, ...]
     values: Callable[[int], int]
-    call: Callable[[int], Callable[[Sequence[Floats]], Floats]]
+    call: Callable[[int], Callable[[Sequence[Any]], Any]]
     counts: Callable[[int], dict[str, int]]
 
 
@@ -96,16 +98,17 @@ def read(tapes: Sequence[Sequence[Floats]], numbers: Numbers) -> list[Floats]:
     return [tape[places(numbers, index)[0]] for index, tape in enumerate(tapes)]
 
 
-def main() -> None:
-    """Serve every case: read its tapes, and call as the referee says."""
-    parser = protocol.parser(__doc__)
-    parser.add_argument("work", choices=WORKS, help="what is done")
-    options = parser.parse_args()
-    work = WORKS[options.work]
+def run(
+    options: argparse.Namespace, work: Work, put: Callable[[Sequence[Floats]], Sequence[Any]] = list
+) -> None:
+    """Serve every case: read its tapes, and call as the referee says.
+
+    `put` makes what is called with of what is read, outside the clock.
+    """
 
     def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> Operation[list[Floats], Floats]:
+    ) -> Operation[Sequence[Any], Any]:
         count = work.values(parameters.size)
         tapes = [
             pieces(protocol.input_file(request, case, f"{name}.npy", np.load), count, stride=STRIDE)
@@ -113,14 +116,22 @@ def main() -> None:
         ]
         return Operation(
             calls=1,
-            inputs=lambda numbers: read(tapes, numbers),
+            inputs=lambda numbers: put(read(tapes, numbers)),
             run=work.call(parameters.size),
-            digested=lambda result: [result],
-            write=lambda _, result, folder: save(folder, "result.npy", [result]),
+            digested=lambda result: [np.asarray(result)],
+            write=lambda _, result, folder: save(folder, "result.npy", [np.asarray(result)]),
             counts=work.counts(parameters.size),
         )
 
     serve(options, Parameters, operation)
+
+
+def main() -> None:
+    """Serve the work that is asked for."""
+    parser = protocol.parser(__doc__)
+    parser.add_argument("work", choices=WORKS, help="what is done")
+    options = parser.parse_args()
+    run(options, WORKS[options.work])
 
 
 if __name__ == "__main__":

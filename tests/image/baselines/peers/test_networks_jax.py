@@ -14,7 +14,7 @@ from baselines.benchmarks.training_in_pytorch import TENSORS
 from baselines.contract.numbers import numbers
 from baselines.contract.operation import calling
 from baselines.inputs.parity import dqn_arrays, ppo_arrays, sac_arrays
-from baselines.peers import nn_act_jax, update_jax
+from baselines.peers import multiply_jax, nn_act_jax, update_jax
 from baselines.peers.library_jax import JAX
 from baselines.references import nn_act as nn_act_reference
 from baselines.references import update as update_reference
@@ -98,3 +98,9 @@ def test_its_networks_say_what_the_references_say(algorithm: str) -> None:
     for found, expected in zip(answers, wanted, strict=True):
         one, other = JAX.gathered(found), TENSORS.gathered(expected)
         assert np.abs(one - other).max() <= 1e-5 * np.abs(other).max()
+
+
+def test_the_product_of_matrices_is_numpys() -> None:
+    left, right = np.random.default_rng(1).standard_normal((2, 24 * 24)).astype(np.float32)
+    found = np.asarray(multiply_jax.multiply(24)(multiply_jax.put([left, right])))
+    np.testing.assert_allclose(found, left.reshape(24, 24) @ right.reshape(24, 24), rtol=1e-5, atol=1e-5)
