@@ -31,19 +31,20 @@ def create_container(
     cpuset: str | None,
     mounts: Sequence[Mount],
     environment: Mapping[str, str],
+    of_image: Sequence[str],
     executable_tmp: bool = False,
     stdin_open: bool = False,
     deadline_seconds: float | None = None,
 ) -> Container:
     """A confined container that is not started yet.
 
-    With ``executable_tmp`` it may execute files that it writes to /tmp. With ``stdin_open`` it has a stdin to attach to.
-    The runner kills a launch at its ``deadline_seconds``. Where the connection is broken by then, the kernel there kills
-    a process that has computed for so long.
+    Its variables are those ``of_image`` and those in ``environment``. With ``executable_tmp`` it may execute what it
+    writes to /tmp. With ``stdin_open`` it has a stdin to attach to. The runner kills it at its ``deadline_seconds``.
+    Where the connection is broken by then, the kernel there kills a process that has computed for so long.
 
     Raises:
         docker.errors.APIError: the daemon refuses it.
-        ClientMisconfigured: it got variables that are neither the image's nor in ``environment``.
+        ClientMisconfigured: it got other variables.
     """
     # This call spreads no dictionary of unknown origin: it shows all that a container may do.
     container = client.containers.create(
@@ -78,7 +79,6 @@ def create_container(
         use_config_proxy=False,
     )
     try:
-        of_image = client.images.get(image).attrs["Config"].get("Env")
         _require_environment(container.attrs["Config"].get("Env"), of_image, environment)
     except BaseException:
         container.remove(force=True, v=True)
@@ -95,7 +95,7 @@ def _processor_time(deadline_seconds: float | None, limits: Limits) -> tuple[Uli
 
 
 def _require_environment(
-    found: Sequence[str] | None, of_image: Sequence[str] | None, ours: Mapping[str, str]
+    found: Sequence[str] | None, of_image: Sequence[str], ours: Mapping[str, str]
 ) -> None:
     """Check that a container got only the image's variables and the runner's."""
     got = _variables(found)

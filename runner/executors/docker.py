@@ -60,6 +60,8 @@ class DockerExecutor:
         self._root = root
         self._client = site.client
         self._enforced = (*site.enforced, *_ENFORCED)
+        # By digests, which stand for all that an image holds. A question to another machine costs a round trip.
+        self._variables: dict[str, tuple[str, ...]] = {}
 
     def execution(self, platform: Platform) -> Execution:
         """As the daemon's machine executes that architecture."""
@@ -149,13 +151,21 @@ class DockerExecutor:
         except BROKEN_CONNECTION as error:
             raise connection_broke(in_one_line(error)) from error
 
+    def _variables_of(self, image: str) -> tuple[str, ...]:
+        """The variables of an image, given its digest."""
+        if image not in self._variables:
+            self._variables[image] = tuple(self._client.images.get(image).attrs["Config"].get("Env") or ())
+        return self._variables[image]
+
     def _keeper(self, request: LaunchRequest, cpus: CpuSet, stack: contextlib.ExitStack) -> Keeper | None:
         if request.output_directory is None and request.input_directory is None:
             return None
+        image = _digest(request.keeper_image or request.image)
         return stack.enter_context(
             keeper(
                 self._client,
-                image=_digest(request.keeper_image or request.image),
+                image=image,
+                of_image=self._variables_of(image),
                 labels=owner_labels(request.deadline_seconds),
                 limits=request.limits,
                 cpuset=cpu_beside(cpus, self._site.cpus, self._site.topology),
@@ -172,13 +182,16 @@ class DockerExecutor:
             command += ["--output", OUTPUTS]
         if request.input_directory is not None:
             command += ["--input", INPUTS]
+        image = _digest(request.image)
+        of_image = self._variables_of(image)
         container: Container | None = None
         try:
             # An interrupt during this block waits until the container's id is known for the removal.
             with uninterrupted():
                 container = create_container(
                     self._client,
-                    image=_digest(request.image),
+                    image=image,
+                    of_image=of_image,
                     command=command,
                     name=f"forge-bench-{request.name}-{uuid.uuid4().hex[:8]}",
                     labels=owner_labels(request.deadline_seconds),

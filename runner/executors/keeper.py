@@ -48,7 +48,6 @@ class Keeper:
     def __init__(self, container: Container, limits: Limits) -> None:
         self._container = container
         self._most_bytes = most_bytes(limits)
-        container.reload()
         volumes = {mount["Destination"]: mount["Name"] for mount in container.attrs["Mounts"]}
         self.mounts: Sequence[Mount] = tuple(
             Mount(target=target, source=volume, type="volume", read_only=target == INPUTS, no_copy=True)
@@ -124,6 +123,7 @@ def keeper(
     client: docker.DockerClient,
     *,
     image: str,
+    of_image: Sequence[str],
     labels: Mapping[str, str],
     limits: Limits,
     cpuset: str | None,
@@ -134,6 +134,7 @@ def keeper(
     Args:
         client: the daemon.
         image: whose ``sleep`` it runs.
+        of_image: the variables of the image.
         labels: the labels that tell this runner's containers and volumes from others.
         limits: the launch's limits, which bound its output directory.
         cpuset: the CPU that the keeper is held to; None where the launch has every usable CPU.
@@ -169,6 +170,7 @@ def keeper(
                 cpuset=cpuset,
                 mounts=mounts,
                 environment={},
+                of_image=of_image,
             )
         container.start()
         yield Keeper(container, limits)

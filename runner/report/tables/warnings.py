@@ -22,6 +22,8 @@ _HIGH_PRESSURE = 10.0
 _HIGH_STEAL = 0.01
 _MANY_PREEMPTIONS = 100.0
 _PINNED_GOVERNOR = "performance"
+# Bits of a Raspberry Pi's get_throttled that hold now: too little power, a bounded frequency, throttled, too hot.
+_HELD_BACK_NOW = 0xF
 # Counts of the machine that must not rise while a launch runs, and what it means where one does.
 _COUNTERS = {
     "throttle_count": "ran while the processor throttled itself",
@@ -49,8 +51,17 @@ def flags_of_load(records: Sequence[Record]) -> tuple[str, ...]:
 
 
 def is_loaded(record: Record) -> bool:
-    """Whether other work ran beside the record's launch."""
-    disturbed = (_loaded, _pressed, _short_of_memory, _loaded_after, _robbed, _preempted, _changed)
+    """Whether other work ran beside the record's launch, or its machine was held back."""
+    disturbed = (
+        _loaded,
+        _pressed,
+        _short_of_memory,
+        _loaded_after,
+        _robbed,
+        _preempted,
+        _held_back,
+        _changed,
+    )
     return any(is_so(record) for is_so in disturbed) or any(_rose(record, name) for name in _COUNTERS)
 
 
@@ -80,7 +91,9 @@ def warnings_of_machine(machine: Mapping[str, Any]) -> Iterator[str]:
         yield f"The CPU frequency governor is {governor}, not {_PINNED_GOVERNOR}: the frequency moves."
     for key, name in (("turbo", "Turbo"), ("smt", "SMT")):
         if machine.get(key) is None:
-            yield f"{name}: unknown."
+            # An ARM processor has turbo only where its kernel shows a switch for it.
+            if (key, machine.get("architecture")) != ("turbo", "arm64"):
+                yield f"{name}: unknown."
         elif machine[key]:
             yield f"{name} is on."
     if machine.get("hypervisor"):
@@ -112,6 +125,7 @@ def _of_state(records: Sequence[Record]) -> Iterator[str]:
             (launches(lambda record, name=name: _rose(record, name)), meaning)  # type: ignore[misc]  # mypy infers no default
             for name, meaning in _COUNTERS.items()
         ),
+        (launches(_held_back), "ran while the board held its processor back (too hot, or too little power)"),
         (launches(_changed), "ended with another governor or another state of turbo than they began with"),
     ):
         if count:
@@ -225,6 +239,14 @@ def _changed(record: Record) -> bool:
     """Whether the frequency was steered otherwise at the end of the launch."""
     pairs = [_before_and_after(record, name) for name in ("governor", "turbo")]
     return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+
+
+def _held_back(record: Record) -> bool:
+    """Whether a Raspberry Pi was held back at one end of the launch, or a bit of what it ever was rose meanwhile."""
+    before, after = _before_and_after(record, "throttled")
+    if any((each or 0) & _HELD_BACK_NOW for each in (before, after)):
+        return True
+    return None not in (before, after) and bool(after & ~before)
 
 
 def _before_and_after(record: Record, name: str) -> tuple[Any, Any]:

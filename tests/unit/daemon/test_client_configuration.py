@@ -59,13 +59,11 @@ def test_a_usual_configuration_is_used(configure, content):
 
 
 class Client:
-    """A daemon whose containers get these variables, and an image that has some."""
+    """A daemon whose containers get these variables."""
 
     def __init__(self, variables: list[str] | None) -> None:
         self.removed = False
         self.asked: dict[str, Any] = {}
-        config = {"Config": {"Env": ["PATH=/usr/bin", "LANG=C"]}}
-        self.images = SimpleNamespace(get=lambda _: SimpleNamespace(attrs=config))
         self.containers = SimpleNamespace(create=self._create)
         self._variables = variables
 
@@ -80,7 +78,7 @@ class Client:
 def create(client: Client) -> Any:
     return create_container(
         client, image="x", command=["true"], name="x", labels={}, limits=LIMITS, cpuset=None, mounts=(),
-        environment={"HOME": "/tmp", "LANG": "C.UTF-8"},
+        environment={"HOME": "/tmp", "LANG": "C.UTF-8"}, of_image=["PATH=/usr/bin", "LANG=C"],
     )  # fmt: skip
 
 

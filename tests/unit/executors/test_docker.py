@@ -69,13 +69,24 @@ def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whereabouts, "psutil", SimpleNamespace(virtual_memory=lambda: memory))
 
 
+class Images:
+    """Images without variables, which know who asked for them."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def get(self, image: str) -> SimpleNamespace:
+        self.asked.append(image)
+        return SimpleNamespace(attrs={"Config": {"Env": None}})
+
+
 def executor_of(monkeypatch: pytest.MonkeyPatch, host: str = SOCKET, **said: Any) -> DockerExecutor:
     """An executor on a daemon that says this of itself, and that starts no container."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise APIError("no")
 
-    client = SimpleNamespace(containers=SimpleNamespace(create=refuse))
+    client = SimpleNamespace(containers=SimpleNamespace(create=refuse), images=Images())
     monkeypatch.setattr(own_site, "connect", lambda **_: (client, {**INFORMATION, **said}))
     monkeypatch.setattr(own_site, "current_endpoint", lambda: Endpoint(context="default", host=host))
     return DockerExecutor(OwnSite(Path("/checkout"), Path("/logs")), Path("/checkout"))
@@ -248,9 +259,8 @@ def test_the_keeper_sleeps_in_an_image_that_can_and_the_launch_runs_in_its_own(
     monkeypatch, tmp_path, executable_tmp
 ):
     daemon = Daemon()
-    images = SimpleNamespace(get=lambda _: SimpleNamespace(attrs={"Config": {"Env": []}}))
     executor = executor_of(monkeypatch)
-    monkeypatch.setattr(executor, "_client", SimpleNamespace(containers=daemon, images=images))
+    executor._client.containers = daemon
     theirs = "sha256:" + "1" * 64
     request = replace(
         REQUEST,
@@ -266,6 +276,14 @@ def test_the_keeper_sleeps_in_an_image_that_can_and_the_launch_runs_in_its_own(
     assert (launch["image"], launch["entrypoint"]) == (theirs, ["/theirs"])
     assert ("exec" in launch["tmpfs"]["/tmp"].split(",")) is executable_tmp
     assert "exec" not in keeper["tmpfs"]["/tmp"].split(",")
+
+
+def test_a_daemon_is_asked_once_for_the_variables_of_an_image(monkeypatch, tmp_path):
+    executor = executor_of(monkeypatch)
+    for _ in range(2):
+        executor._client.containers = Daemon()
+        executor.launch(replace(REQUEST, output_directory=tmp_path))
+    assert executor._client.images.asked == [IMAGE.config_digest]
 
 
 @pytest.mark.parametrize(("cpus", "of_launch", "of_keeper"), [(1, "7", "6"), (7, "1,2,3,4,5,6,7", "0")])
@@ -299,7 +317,6 @@ def pinned_containers(monkeypatch: pytest.MonkeyPatch, outputs: Path, cpus: int)
 
     executor = executor_of(monkeypatch)
     executor._client.containers.create = create
-    executor._client.images = SimpleNamespace(get=lambda _: SimpleNamespace(attrs={"Config": {"Env": None}}))
     limits = replace(REQUEST.limits, cpus=cpus)
     result = executor.launch(replace(REQUEST, limits=limits, output_directory=outputs))
     assert result.not_started == "no"

@@ -13,6 +13,7 @@ from runner.executors.local import LocalExecutor
 from runner.records.ledger.file import read_ledger
 from runner.records.ledger.lines import EndLine, LaunchLine, PlanLine
 from runner.records.store import Store
+from runner.report.tables.warnings import warnings_of_machine
 from runner.system import machine
 from runner.system.errors import NotQuiet
 
@@ -78,6 +79,8 @@ def test_a_restless_machine_is_refused_before_anything_starts(forge, tmp_path, c
         ({"quota_throttle_count": 4}, {"quota_throttle_count": 5}, "CPU quota"),
         ({}, {"swapped_pages": 1}, "swapped"),
         ({"governor": "performance"}, {"governor": "powersave"}, "another governor"),
+        ({"throttled": 0x50005}, {}, "held its processor back"),
+        ({"throttled": 0x40000}, {"throttled": 0x60000}, "held its processor back"),
     ],
 )
 def test_a_disturbed_launch_is_not_stored_and_its_plan_says_why(
@@ -93,6 +96,26 @@ def test_a_disturbed_launch_is_not_stored_and_its_plan_says_why(
     (end,) = (line for line in lines if isinstance(line, EndLine))
     assert launch.void is not None
     assert end.outcome == "stopped"
+
+
+def test_a_board_that_was_held_back_before_a_launch_alone_can_be_quiet(forge, monkeypatch):
+    monkeypatch.setattr("runner.report.tables.warnings._of_limits", lambda _: ())
+    assert forge("--strict", states=[{"throttled": 0x50000}]) == 0
+
+
+def test_an_arm_processor_has_turbo_only_where_its_kernel_shows_a_switch():
+    def marks(**facts: Any) -> list[str]:
+        return [each for each in warnings_of_machine({**AT_REST, **facts}) if "Turbo" in each]
+
+    assert marks(architecture="arm64", turbo=None) == []
+    assert marks(architecture="arm64", turbo=True) == ["Turbo is on."]
+    assert marks(architecture="amd64", turbo=None) == ["Turbo: unknown."]
+
+
+def test_a_processor_of_amd64_whose_turbo_is_unknown_is_refused(forge, capsys):
+    facts = {"turbo": None, "architecture": "amd64"}
+    assert forge("--strict", states=[{}], facts=facts) == NotQuiet.exit_code
+    assert "Turbo: unknown" in capsys.readouterr().err
 
 
 def test_without_strict_the_same_launch_is_stored_and_marked(forge, tmp_path):
