@@ -1,4 +1,4 @@
-"""The rows of whole trainings in README.md and docs/results.md, and the README's plot, from published records.
+"""The rows of trainings and operations in README.md and docs/results.md, and the README's plot, from published records.
 
     python -m tools.readme_figures            # say what differs; the exit code is 1 then
     python -m tools.readme_figures --write    # write it anew
@@ -22,6 +22,7 @@ from runner.report.tables import units
 from runner.report.tables.plots.ratio import Ratio, ratio_plot
 from runner.report.tables.selection import Room, Row, rooms
 from runner.report.tables.warnings import is_loaded
+from tools import operation_rows
 
 ROOT = Path(__file__).parents[1]
 README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results.md"
@@ -48,10 +49,21 @@ def rewritten(readme: str) -> str:
 
 
 def _rows(text: str) -> str:
-    return "\n".join(
-        (_marked(found) if found["peer"] else _rewritten(found)) if (found := _ROW.fullmatch(line)) else line
-        for line in text.split("\n")
-    )
+    return "\n".join(map(_row, text.split("\n")))
+
+
+def _row(line: str) -> str:
+    if found := _ROW.fullmatch(line):
+        return _marked(found) if found["peer"] else _rewritten(found)
+    if found := operation_rows.ROW.fullmatch(line):
+        return _of_operation(found)
+    return line
+
+
+def _of_operation(found: re.Match[str]) -> str:
+    room = _room(ROOT / found["folder"], found["benchmark"], found["profile"])
+    loaded = _load(row for both in operation_rows.compared(room) for row in both)
+    return f"| {found['link']} | {found['machine']}{loaded} | {' | '.join(operation_rows.figures(room))} |"
 
 
 def _marked(found: re.Match[str]) -> str:
@@ -183,7 +195,7 @@ def _interval(room: Room, base: Row, against: Row) -> Interval:
 
 
 def _load(shown: Iterable[Row]) -> str:
-    """How many launches behind these figures began on a loaded machine; nothing where none did."""
+    """How many launches behind these figures were disturbed; nothing where none was."""
     launches = {record.launch.id: is_loaded(record) for row in shown for record in row.passed}
     loaded = sum(launches.values())
     return f", loaded in {loaded} of {len(launches)} launches" if loaded else ""

@@ -25,7 +25,7 @@ from runner.records.store import newest_by_key
 from runner.report.tables.pages import render_pages
 from runner.verify.read import read_records
 from tests.fuzz import corpus
-from tools import readme_figures
+from tools import operation_rows, readme_figures
 
 ROOT = Path(__file__).parents[3]
 PUBLISHED = ROOT / "results/published"
@@ -39,6 +39,7 @@ ROWS = [
     for row in text.splitlines()
     if re.match(r"\| \[[A-Z]+\]\(results/published/", row)
 ]
+OPERATIONS = [row for row in RESULTS.splitlines() if operation_rows.ROW.fullmatch(row)]
 KNOWN_FAULTS = yaml.safe_load((ROOT / "tools/known_faults.yaml").read_text(encoding="utf-8"))
 # Every seal of that day, sorted, a line each.
 LAST_BEFORE_PACKING = "2026-11-24-sac-threads"
@@ -176,6 +177,15 @@ def test_every_figure_and_flag_of_a_training_is_what_its_records_give() -> None:
     assert readme_figures.rewritten(README) == README, anew
     assert readme_figures.rewritten(RESULTS) == RESULTS, anew
     assert sum(", loaded in" in row for row in ROWS) >= 6
+
+
+def test_an_operation_is_told_by_its_narrowest_and_its_widest_lead() -> None:
+    row = "| [`gae`](results/published/2026-11-27-operations/tables/full/gae.md) | AMD B | x | x | x | x |"
+    *_, cases, behind, narrowest, widest, other_work = cells(readme_figures.rewritten(row))
+    assert (cases, behind) == ("7", "1 inconclusive")
+    assert narrowest == "T=512: 1.03x (0.983 to 1.09), rlox, inconclusive"
+    assert widest.endswith(", rlox")
+    assert other_work == "—"
 
 
 def test_the_plot_of_the_readme_is_that_of_its_table() -> None:
@@ -359,8 +369,8 @@ def test_the_records_of_a_publication_are_of_the_machine_that_its_row_names(fold
     assert holdings(folder).models == {MACHINES[name] for name in FOLDERS[folder]}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split("/")[2])
-def test_a_training_of_the_readme_is_of_the_machine_that_its_publication_names(row: str) -> None:
+@pytest.mark.parametrize("row", [*ROWS, *OPERATIONS], ids=lambda row: row.split("/")[2])
+def test_a_row_of_the_documents_is_of_the_machine_that_its_publication_names(row: str) -> None:
     assert [cells(row)[1].split(",")[0]] == FOLDERS[row.split("/")[2]]
 
 

@@ -1,0 +1,80 @@
+"""The rows of operations in docs/results.md: one for each benchmark that a publication holds.
+
+In each case our fastest implementation is compared with the fastest that is not ours and does the same work.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from runner.figures.statistics import Interval, Verdict, verdict
+from runner.matrix import Side
+from runner.report.tables import units
+from runner.report.tables.selection import Room, Row
+
+ROW = re.compile(
+    r"\| (?P<link>\[`(?P<benchmark>[a-z-]+)`\]\((?:\.\./)?(?P<folder>results/published/[^/]+)"
+    r"/tables/(?P<profile>[a-z]+)/[a-z-]+\.md\))"
+    r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|(?: [^|]* \|){4,5}"
+)
+_COMPETITORS = (Side.REFERENCE, Side.PEER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Lead:
+    case: str
+    competitor: str
+    ratio: Interval
+
+    def __str__(self) -> str:
+        said = ", inconclusive" if verdict(self.ratio) is Verdict.INCONCLUSIVE else ""
+        return f"{self.case}: {units.times(self.ratio)}, {self.competitor}{said}"
+
+
+def figures(room: Room) -> tuple[str, str, str, str, str]:
+    """Of a row: the cases, how many are inconclusive or slower, the narrowest lead, the widest one, and other work.
+
+    Raises:
+        ValueError: no case has times of ours and of a competitor.
+    """
+    leads = sorted(_leads(room), key=lambda lead: lead.ratio.value)
+    if not leads:
+        raise ValueError(f"no case of {room.benchmark.name} has times of ours and of a competitor")
+    verdicts = [verdict(lead.ratio) for lead in leads]
+    behind = [
+        f"{verdicts.count(each)} {each.value}"
+        for each in (Verdict.INCONCLUSIVE, Verdict.SLOWER)
+        if each in verdicts
+    ]
+    return str(len(leads)), ", ".join(behind) or "none", str(leads[0]), str(leads[-1]), _other_work(room)
+
+
+def _other_work(room: Room) -> str:
+    """The competitor whose work differs and whose time is the least beside ours."""
+    metric = room.benchmark.headline
+    found = []
+    for case in room.benchmark.cases:
+        ours = room.fastest(case, [Side.OURS])
+        mine = None if ours is None else ours.figure(metric)
+        for row in room.of_case(case):
+            theirs = None if row.side not in _COMPETITORS or row.same_work else row.figure(metric)
+            if mine is not None and theirs is not None:
+                times = [units.figure_value(each.value, metric) for each in (theirs, mine)]
+                told = f"{case}: {row.implementation.name}, {times[0]}, ours {times[1]}"
+                found.append((theirs.value / mine.value, told))
+    return min(found)[1] if found else "—"
+
+
+def compared(room: Room) -> Iterator[tuple[Row, Row]]:
+    """Ours and its fastest competitor, of each case that has both."""
+    for case in room.benchmark.cases:
+        ours, competitor = room.fastest(case, [Side.OURS]), room.fastest(case, _COMPETITORS)
+        if ours is not None and competitor is not None:
+            yield ours, competitor
+
+
+def _leads(room: Room) -> Iterator[_Lead]:
+    for ours, competitor in compared(room):
+        ratio = room.ratio(competitor, ours)
+        if ratio is not None:
+            yield _Lead(case=ours.case.name, competitor=competitor.implementation.name, ratio=ratio)
