@@ -36,7 +36,7 @@ setup: .venv/.ready  ## the virtual environment, and what the host lacks
 	@.venv/bin/uv sync --quiet --frozen --inexact --compile-bytecode --extra host --python .venv/bin/python
 	@touch $@
 
-test: lint unit rust integration  ## everything that CI runs
+test: lint unit rust integration  ## lint, unit, Rust and integration tests
 
 lint: .venv/.ready  ## ruff and mypy
 	.venv/bin/ruff check .

@@ -16,6 +16,8 @@ from runner.cli.words.introduction import INTRODUCTION
 from runner.matrix import load_matrix
 
 PACKAGE = "rust/crates/torchforge-py"
+# This module writes a file whose bytes are kept.
+SAME_FILE = "Data::test_a_file_has_the_bytes_that_pyarrow_reads_without_a_copy"
 
 
 def test_docker_run_with_a_benchmark_prints_its_table_on_stdout_and_the_log_on_stderr(images):
@@ -214,17 +216,19 @@ def test_the_baselines_own_tests_and_the_modules_pass_inside_the_image(images, p
     assert "skipped" not in result.stdout
 
 
-def test_the_environments_are_gymnasiums_to_the_bit_on_the_foreign_architecture_too(
+def test_environments_and_files_are_the_same_to_the_bit_on_the_foreign_architecture(
     images, packages_for_the_image
 ):
-    # The host's own architecture is the test above.
+    # On the host's own architecture the test above compares them with Gymnasium and with the kept file.
     result = docker(
         "run", "--rm", "--network", "none", "--entrypoint", "python3",
         "-v", f"{packages_for_the_image}:/pytest:ro", "-v", f"{ROOT / 'tests'}:/checkout/tests:ro",
+        "-v", f"{ROOT / PACKAGE}:/checkout/{PACKAGE}:ro",
         "-e", "PYTHONPATH=/opt/forge-bench:/opt/forge-bench/site-packages:/pytest",
         "-e", "ENVIRONMENT_STEPS=10000",
         f"forge-bench:{FOREIGN}", "-m", "pytest", "-q", "-p", "no:cacheprovider",
         "--rootdir", "/checkout", "--confcutdir", "/checkout", "/checkout/tests/image/environments",
+        f"/checkout/{PACKAGE}/tests/test_data.py::{SAME_FILE}",
         timeout=1800,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
