@@ -2,7 +2,7 @@
 
     python3 -m baselines.peers.multiply_jax --case ID --parameters JSON ...
 
-The matrices are the program's before the clock starts, and the product is complete when it stops.
+The program takes NumPy's arrays, and the product is complete when the clock stops.
 """
 
 import os
@@ -20,23 +20,17 @@ os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={str(protocol.threads()
 os.environ["NPROC"] = str(protocol.threads())
 
 
-def multiply(size: int) -> Callable[[Sequence[Array]], Array]:
+def multiply(size: int) -> Callable[[Sequence[machine.Floats]], Array]:
     """The product of two matrices of so many rows and columns."""
     program = jax.jit(lambda left, right: left.reshape(size, size) @ right.reshape(size, size))
 
-    def call(matrices: Sequence[Array]) -> Array:
+    def call(matrices: Sequence[machine.Floats]) -> Array:
         product: Array = jax.block_until_ready(program(*matrices))
         return product
 
     return call
 
 
-def put(matrices: Sequence[machine.Floats]) -> list[Array]:
-    """The matrices in the program's memory."""
-    laid_out: list[Array] = jax.block_until_ready(jax.device_put(list(matrices)))
-    return laid_out
-
-
 if __name__ == "__main__":
     work = replace(machine.WORKS["multiply"], call=multiply)
-    machine.run(protocol.parser(__doc__).parse_args(), work, put=put)
+    machine.run(protocol.parser(__doc__).parse_args(), work)

@@ -53,7 +53,7 @@ class Work:
 
     tapes: tuple[str, ...]
     values: Callable[[int], int]
-    call: Callable[[int], Callable[[Sequence[Any]], Any]]
+    call: Callable[[int], Callable[[Sequence[Floats]], Any]]
     counts: Callable[[int], dict[str, int]]
 
 
@@ -98,17 +98,12 @@ def read(tapes: Sequence[Sequence[Floats]], numbers: Numbers) -> list[Floats]:
     return [tape[places(numbers, index)[0]] for index, tape in enumerate(tapes)]
 
 
-def run(
-    options: argparse.Namespace, work: Work, put: Callable[[Sequence[Floats]], Sequence[Any]] = list
-) -> None:
-    """Serve every case: read its tapes, and call as the referee says.
-
-    `put` makes what is called with of what is read, outside the clock.
-    """
+def run(options: argparse.Namespace, work: Work) -> None:
+    """Serve every case: read its tapes, and call as the referee says."""
 
     def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> Operation[Sequence[Any], Any]:
+    ) -> Operation[list[Floats], Any]:
         count = work.values(parameters.size)
         tapes = [
             pieces(protocol.input_file(request, case, f"{name}.npy", np.load), count, stride=STRIDE)
@@ -116,7 +111,7 @@ def run(
         ]
         return Operation(
             calls=1,
-            inputs=lambda numbers: put(read(tapes, numbers)),
+            inputs=lambda numbers: read(tapes, numbers),
             run=work.call(parameters.size),
             digested=lambda result: [np.asarray(result)],
             write=lambda _, result, folder: save(folder, "result.npy", [np.asarray(result)]),
