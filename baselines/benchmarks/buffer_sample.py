@@ -112,6 +112,10 @@ def run(options: argparse.Namespace, make: Make) -> None:
 
 def stacked(batches: Sequence[Drawn], sizes: Parameters) -> Drawn:
     """The minibatches of a repetition as one, the call as the first axis."""
+    if any(len(batch.rewards) % sizes.batch for batch in batches):
+        raise ValueError(
+            f"minibatches have {[len(each.rewards) for each in batches]} rows, which are not whole {sizes.batch}"
+        )
     fields = [np.concatenate(field) for field in zip(*batches, strict=True)]
     if any(field.dtype != np.float32 for field in fields):
         raise TypeError(

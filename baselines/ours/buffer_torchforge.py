@@ -15,7 +15,7 @@ from baselines.inputs.transitions import Fields
 
 
 class Ring:
-    """The module's ring, and what its minibatches are written into."""
+    """The module's ring."""
 
     def __init__(self, capacity: int, width: int) -> None:
         self._ring, self._width = torchforge.ReplayBuffer(capacity, width), width

@@ -66,7 +66,7 @@ pub trait Dataset: Send + Sync {
         true
     }
 
-    /// Whether the rows can still be read. A loader asks before each batch.
+    /// Whether the rows can still be read. A loader asks before each batch, or before several that it lends at once.
     ///
     /// # Errors
     ///

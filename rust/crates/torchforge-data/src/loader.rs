@@ -159,12 +159,16 @@ impl<D: Dataset + 'static> DataLoader<D> {
     /// Where the iteration is: what the next batch would be. A loader that [resumes](Self::resume) there goes on with exactly
     /// the batches that are left.
     pub fn state(&self) -> LoaderState {
-        self.state_before(0)
+        self.state_at(self.pipeline.position())
     }
 
-    /// The same where so many batches of the epoch, taken by [`SharedBatches::next_run`], are still to be handed on.
-    pub fn state_before(&self, batches: usize) -> LoaderState {
-        let (epoch, batch) = self.pipeline.position(batches);
+    /// The same where only so many batches of the run of this number were handed on ([`SharedBatches::next_run`]).
+    #[doc(hidden)]
+    pub fn state_in_run(&self, number: u64, handed: usize) -> LoaderState {
+        self.state_at(self.pipeline.position_in_run(number, handed))
+    }
+
+    fn state_at(&self, (epoch, batch): (u64, usize)) -> LoaderState {
         LoaderState::of(self.pipeline.dataset().len(), self.pipeline.config(), epoch, batch)
     }
 
@@ -280,8 +284,8 @@ impl<D: Dataset + 'static> Iterator for Batches<'_, D> {
     }
 }
 
-/// What a loader without workers gives at once to a caller to whom each call is dear, such as another language.
-#[derive(Debug)]
+/// What a loader gives at once to a caller to whom each call is dear: for the Python module.
+#[doc(hidden)]
 pub enum Run<D> {
     /// Batches of `rows` rows each, one behind the other in the dataset's own memory from row `first` on.
     Lent {
@@ -291,6 +295,8 @@ pub enum Run<D> {
         rows: usize,
         /// Batches.
         batches: usize,
+        /// The number of the run, counted from 1.
+        number: u64,
     },
     /// The rows of a batch, for the caller to copy ([`Dataset::copy_rows`]).
     Rows(Vec<usize>),
@@ -298,8 +304,16 @@ pub enum Run<D> {
     Batch(RowBatch<D>),
 }
 
+impl<D> fmt::Debug for Run<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let batches = if let Self::Lent { batches, .. } = self { *batches } else { 1 };
+        f.debug_struct("Run").field("batches", &batches).finish_non_exhaustive()
+    }
+}
+
 impl<D: Dataset + 'static> SharedBatches<D> {
-    /// The next batches, several at once where they are lent. They count as taken when they are given.
+    /// The next batches, several at once where they are lent. [`DataLoader::state`] counts them as taken when they are given.
+    #[doc(hidden)]
     pub fn next_run(&mut self) -> Option<Result<Run<D>, DatasetError>> {
         self.epoch.following(|round| self.loader.pipeline.next_run(round))
     }

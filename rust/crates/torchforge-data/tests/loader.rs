@@ -92,7 +92,7 @@ proptest! {
         shuffle in any::<bool>(),
         drop_last in any::<bool>(),
         workers in 0_usize..2,
-        left in 0_usize..4,
+        handed in 0_usize..4,
     ) {
         let (_folder, path) = file("runs", rows);
         let config = LoaderConfig { batch_size, shuffle, drop_last, workers, seed: 5, ..CONFIG };
@@ -102,24 +102,27 @@ proptest! {
         let mut runs = given.iter_shared();
         while let Some(run) = runs.next_run() {
             let before = found.len();
+            let mut last = 0;
             match run.unwrap() {
-                Run::Lent { first, rows, batches } => {
+                Run::Lent { first, rows, batches, number } => {
                     prop_assert!(!shuffle && workers == 0);
-                    let first = first as u32;
-                    found.extend((0..batches as u32).map(|batch| {
-                        let first = first + batch * rows as u32;
-                        (first..first + rows as u32).collect()
-                    }));
+                    (0..batches).for_each(|batch| {
+                        let first = first + batch * rows;
+                        found.push((first..first + rows).map(|row| row as u32).collect());
+                    });
+                    last = number;
                 }
                 Run::Rows(rows) => found.push(rows.into_iter().map(|row| row as u32).collect()),
                 Run::Batch(batch) => found.push(numbers(&batch)),
             }
-            let left = left.min(found.len() - before);
-            let taken = found.len() - left;
-            if taken < given.batches() {
-                let other = loader(&path, config);
-                other.resume(&given.state_before(left)).unwrap();
-                prop_assert_eq!(epoch(other.iter()), &wanted[taken..]);
+            // Of a run that was lent so many were handed on; of an earlier number none of it; all else when it was given.
+            for (number, taken) in [(last, before + handed.min(found.len() - before)), (last + 7, before)] {
+                let taken = if last == 0 { found.len() } else { taken };
+                if taken < given.batches() {
+                    let other = loader(&path, config);
+                    other.resume(&given.state_in_run(number, handed)).unwrap();
+                    prop_assert_eq!(epoch(other.iter()), &wanted[taken..]);
+                }
             }
         }
         prop_assert_eq!(found, wanted);
@@ -153,6 +156,45 @@ proptest! {
         let rest: Vec<Vec<u32>> = (taken / 13..4).flat_map(|_| epoch(resumed.iter())).collect();
         prop_assert_eq!(rest, &all[taken..]);
     }
+}
+
+/// A dataset that cannot be read at the first look.
+struct Late {
+    inner: MmapDataset,
+    looks: AtomicUsize,
+}
+
+impl Dataset for Late {
+    fn schema(&self) -> &Schema {
+        self.inner.schema()
+    }
+
+    fn len(&self) -> usize {
+        self.inner.len()
+    }
+
+    fn run(&self, column: usize, row: usize) -> &[u8] {
+        self.inner.run(column, row)
+    }
+
+    fn check(&self) -> Result<(), DatasetError> {
+        if self.looks.fetch_add(1, Ordering::Relaxed) == 0 { Err(DatasetError::NoShard) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_run_that_cannot_be_read_costs_one_batch() {
+    let (_folder, path) = file("late", 64);
+    let dataset = Late { inner: MmapDataset::open(&path).unwrap(), looks: AtomicUsize::new(0) };
+    let late = Arc::new(DataLoader::new(dataset, LoaderConfig { workers: 0, ..CONFIG }).unwrap());
+    let mut runs = late.iter_shared();
+    assert!(matches!(runs.next_run(), Some(Err(DatasetError::NoShard))));
+    assert_eq!(late.state().batch(), 1);
+    let Some(Ok(Run::Lent { first, rows, batches, number })) = runs.next_run() else {
+        panic!("a run follows")
+    };
+    // A block has sixteen rows.
+    assert_eq!((first, rows, batches, number), (8, 8, 1, 1));
 }
 
 #[test]

@@ -21,6 +21,9 @@ use crate::arrays::{lent, read};
 /// A column as Python has it: its name, NumPy's name of its type, and the shape of a row.
 type ColumnTuple = (String, String, Vec<usize>);
 
+/// Rows of a batch that are drawn in less time than it takes to let other Python threads run.
+const FEW_ROWS: usize = 256;
+
 /// A batch for Python: its arrays by their column, or where its rows lie: see `RowBatches`.
 type Given<'py> = Bound<'py, PyAny>;
 
@@ -174,17 +177,20 @@ impl RowLoader {
 
     /// Begin the next epoch, or go on where the loader was resumed.
     fn begin(&self) -> RowBatches {
+        let config = self.loader.config();
         RowBatches {
             epoch: Mutex::new(self.loader.iter_shared()),
             dataset: Arc::clone(&self.loader.dataset().0),
             columns: Arc::clone(&self.columns),
-            waits: self.loader.config().workers > 0,
+            detaches: config.workers > 0 || config.batch_size > FEW_ROWS,
         }
     }
 
-    /// Where the iteration is, where the last `left` batches that it gave were not handed on.
-    fn state<'py>(&self, py: Python<'py>, left: usize) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.loader.state_before(left).to_bytes())
+    /// Where the iteration is, where of the run of this number so many batches were handed on.
+    ///
+    /// Nothing of a later run was.
+    fn state<'py>(&self, py: Python<'py>, number: u64, handed: usize) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.loader.state_in_run(number, handed).to_bytes())
     }
 
     /// Go on at a saved state.
@@ -201,16 +207,16 @@ impl RowLoader {
 
 /// The batches of one epoch, or where they lie.
 ///
-/// A batch that is copied when it is asked for is a dictionary of arrays. Others are told by their number of rows. Then
-/// follow the first row in the files, and how many batches lie there side by side; or memory that a worker filled, and
-/// where each column begins in it.
+/// A batch that is copied when it is asked for is a dictionary of arrays. Others are tuples that begin with their rows.
+/// For batches in the files then follow the first row, how many batches lie there side by side, and the number of this
+/// run. For a batch that a worker copied then follow its memory, and where each column begins in it.
 #[pyclass(module = "torchforge._torchforge", frozen)]
 pub(crate) struct RowBatches {
     epoch: Mutex<SharedBatches<Shared>>,
     dataset: Arc<MmapDataset>,
     columns: Arc<[Described]>,
-    /// Whether a worker makes the batches.
-    waits: bool,
+    /// Whether other Python threads run while the next batches are chosen: where a worker makes them, or many rows are drawn.
+    detaches: bool,
 }
 
 #[pymethods]
@@ -222,9 +228,11 @@ impl RowBatches {
     /// The next batch or batches. Other Python threads run while they are waited for or copied.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Given<'py>>> {
         let next = || self.epoch.lock().unwrap_or_else(PoisonError::into_inner).next_run();
-        let Some(run) = (if self.waits { py.detach(next) } else { next() }) else { return Ok(None) };
+        let Some(run) = (if self.detaches { py.detach(next) } else { next() }) else { return Ok(None) };
         let given = match run.map_err(refused)? {
-            Run::Lent { first, rows, batches } => (rows, first, batches).into_bound_py_any(py)?,
+            Run::Lent { first, rows, batches, number } => {
+                (rows, first, batches, number).into_bound_py_any(py)?
+            }
             Run::Rows(rows) => self.copied(py, &rows)?.into_any(),
             Run::Batch(batch) => made(py, batch)?,
         };
@@ -253,7 +261,8 @@ impl RowBatches {
 fn made<'py>(py: Python<'py>, batch: RowBatch<Shared>) -> PyResult<Given<'py>> {
     let rows = batch.len();
     if let Some(first) = batch.first_lent() {
-        return (rows, first, 1).into_bound_py_any(py);
+        // It counts as handed on.
+        return (rows, first, 1, 0).into_bound_py_any(py);
     }
     let (memory, columns) =
         batch.into_memory().ok_or_else(|| PyRuntimeError::new_err("a batch has two owners"))?;

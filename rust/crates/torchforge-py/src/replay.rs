@@ -278,7 +278,9 @@ impl Minibatch {
         self.vector(py, 2)
     }
 
-    /// All fields one after another, in the order of their names above: one array to copy to another device.
+    /// All fields one after another, as their names stand here: one array to copy to another device.
+    ///
+    /// The other arrays are views of it.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDyn<f32>> {
         self.values.bind(py).clone()

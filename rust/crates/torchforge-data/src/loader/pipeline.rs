@@ -33,11 +33,22 @@ struct State<D> {
     next: usize,
     /// Batches that the consumer took.
     taken: usize,
+    /// Runs that were given, and the last one where nothing else was given since.
+    runs: u64,
+    lent: Option<Lent>,
     /// The batch `i` that was made and not taken lies in place `i` modulo their number.
     made: Vec<Option<Result<RowBatch<D>, DatasetError>>>,
     /// The next iteration goes on in this epoch, and does not begin another.
     resumed: bool,
     stopped: bool,
+}
+
+/// A run of batches that were given at once: its number, and its batches of the epoch.
+#[derive(Clone, Copy)]
+struct Lent {
+    number: u64,
+    begin: usize,
+    batches: usize,
 }
 
 impl<D> Pipeline<D> {
@@ -56,8 +67,18 @@ impl<D> Pipeline<D> {
 impl<D: Dataset> Pipeline<D> {
     pub fn new(dataset: D, pool: Pool, config: LoaderConfig) -> Self {
         let made = (0..config.prefetch).map(|_| None).collect();
-        let state =
-            State { round: 0, order: None, epoch: 0, next: 0, taken: 0, made, resumed: true, stopped: false };
+        let state = State {
+            round: 0,
+            order: None,
+            epoch: 0,
+            next: 0,
+            taken: 0,
+            runs: 0,
+            lent: None,
+            made,
+            resumed: true,
+            stopped: false,
+        };
         Self {
             dataset: Arc::new(dataset),
             pool: Arc::new(pool),
@@ -76,14 +97,20 @@ impl<D: Dataset> Pipeline<D> {
         &self.config
     }
 
-    /// The epoch and number of the next batch, where the last `left` that were taken do not count.
-    pub fn position(&self, left: usize) -> (u64, usize) {
+    /// The epoch and number of the next batch.
+    pub fn position(&self) -> (u64, usize) {
         let state = self.lock();
-        let taken = state.taken.saturating_sub(left);
-        match state.order {
-            Some(order) if taken == order.batches() => (state.epoch + 1, 0),
-            _ => (state.epoch, taken),
-        }
+        state.position(state.taken)
+    }
+
+    /// The same where only so many batches of the run of this number were handed on, and none of a later run.
+    pub fn position_in_run(&self, number: u64, handed: usize) -> (u64, usize) {
+        let state = self.lock();
+        state.position(match state.lent {
+            Some(lent) if lent.number == number => lent.begin + handed.min(lent.batches),
+            Some(lent) => lent.begin,
+            None => state.taken,
+        })
     }
 
     /// Lets the next iteration begin at a batch of an epoch.
@@ -121,6 +148,7 @@ impl<D: Dataset> Pipeline<D> {
             if batch == order.batches() {
                 return None;
             }
+            state.lent = None;
             if self.config.workers == 0 {
                 state.taken += 1;
                 drop(state);
@@ -142,29 +170,45 @@ impl<D: Dataset> Pipeline<D> {
         if self.config.workers > 0 {
             return self.next(round).map(|batch| batch.map(Run::Batch));
         }
-        let mut state = self.lock();
-        let Some(order) = state.order.filter(|_| state.round == round) else {
-            return Some(Err(DatasetError::Superseded));
-        };
-        let batch = state.taken;
-        if batch == order.batches() {
-            return None;
+        loop {
+            let state = self.lock();
+            let Some(order) = state.order.filter(|_| state.round == round) else {
+                return Some(Err(DatasetError::Superseded));
+            };
+            let batch = state.taken;
+            drop(state);
+            if batch == order.batches() {
+                return None;
+            }
+            // What belongs to the dataset is asked without the lock.
+            let places = order.places(batch);
+            let checked = self.dataset.check();
+            let lends = order.is_sequential() && checked.is_ok() && self.dataset.lends();
+            let lent = if lends { self.together(places.start) } else { 0 };
+            let mut state = self.lock();
+            if (state.round, state.taken) != (round, batch) {
+                // Another thread was faster.
+                continue;
+            }
+            state.lent = None;
+            if let Err(error) = checked {
+                state.taken += 1;
+                return Some(Err(error));
+            }
+            if lent < places.len() {
+                state.taken += 1;
+                drop(state);
+                return Some(Ok(Run::Rows(order.rows(places).collect())));
+            }
+            // A last batch may have fewer rows, so it comes by itself.
+            let left = (self.dataset.len() - places.start) / self.config.batch_size;
+            let batches = (lent / self.config.batch_size).min(left).max(1);
+            state.runs += 1;
+            let number = state.runs;
+            state.lent = Some(Lent { number, begin: batch, batches });
+            state.taken += batches;
+            return Some(Ok(Run::Lent { first: places.start, rows: places.len(), batches, number }));
         }
-        let places = order.places(batch);
-        let lent =
-            if order.is_sequential() && self.dataset.lends() { self.together(places.start) } else { 0 };
-        // A last batch may have fewer rows, so it comes by itself.
-        let full =
-            (lent / self.config.batch_size).min((self.dataset.len() - places.start) / self.config.batch_size);
-        let (rows, batches) = (places.len(), full.max(1));
-        state.taken += batches;
-        drop(state);
-        let run = if lent >= rows {
-            Run::Lent { first: places.start, rows, batches }
-        } else {
-            Run::Rows(order.rows(places).collect())
-        };
-        Some(self.dataset.check().map(|()| run))
     }
 
     /// Rows from this one on that lie side by side in every column.
@@ -211,10 +255,19 @@ impl<D: Dataset> Pipeline<D> {
 }
 
 impl<D> State<D> {
+    /// The epoch and number of the next batch, where so many of this epoch were taken.
+    fn position(&self, taken: usize) -> (u64, usize) {
+        match self.order {
+            Some(order) if taken == order.batches() => (self.epoch + 1, 0),
+            _ => (self.epoch, taken),
+        }
+    }
+
     /// Leaves the iteration under way.
     fn leave(&mut self) {
         self.round += 1;
         self.order = None;
+        self.lent = None;
         self.made.iter_mut().for_each(|made| *made = None);
     }
 }

@@ -437,7 +437,10 @@ class Minibatch:
 
     @property
     def values(self) -> _Float32Array:
-        """All fields one after another, in the order of their names above: one array to copy to another device."""
+        """All fields one after another, as their names stand here: one array to copy to another device.
+
+        The other arrays are views of it.
+        """
 
     def __len__(self) -> int: ...
 
@@ -663,8 +666,11 @@ class RowLoader:
     def begin(self) -> RowBatches:
         """Begin the next epoch, or go on where the loader was resumed."""
 
-    def state(self, left: int) -> bytes:
-        """Where the iteration is, where the last `left` batches that it gave were not handed on."""
+    def state(self, number: int, handed: int) -> bytes:
+        """Where the iteration is, where of the run of this number so many batches were handed on.
+
+        Nothing of a later run was.
+        """
 
     def resume(self, state: bytes) -> None:
         """Go on at a saved state."""
@@ -675,13 +681,13 @@ class RowLoader:
 class RowBatches:
     """The batches of one epoch, or where they lie.
 
-    A batch that is copied when it is asked for is a dictionary of arrays. Others are told by their number of rows. Then
-    follow the first row in the files, and how many batches lie there side by side; or memory that a worker filled, and
-    where each column begins in it.
+    A batch that is copied when it is asked for is a dictionary of arrays. Others are tuples that begin with their rows.
+    For batches in the files then follow the first row, how many batches lie there side by side, and the number of this
+    run. For a batch that a worker copied then follow its memory, and where each column begins in it.
     """
 
     def __iter__(self) -> RowBatches: ...
-    def __next__(self) -> dict[str, NDArray[Any]] | tuple[int, Any, Any]: ...
+    def __next__(self) -> dict[str, NDArray[Any]] | tuple[Any, ...]: ...
 
 def write_rows(
     path: str, columns: Sequence[tuple[str, SupportsDLPack]], *, block_rows: int | None = None

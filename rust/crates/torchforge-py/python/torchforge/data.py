@@ -25,6 +25,11 @@ from torchforge._dlpack import SupportsDLPack
 
 __all__ = ["Batch", "Column", "DataLoader", "MmapDataset", "write_dataset"]
 
+# Blocks whose arrays are kept. A file of another writer may have very many.
+_MOST_BLOCKS = 1024
+# Entries of what a loader says of batches that lie in the files.
+_LENT = 4
+
 AnyPath: TypeAlias = str | os.PathLike[str]
 Batch: TypeAlias = dict[str, NDArray[Any]]
 
@@ -39,7 +44,8 @@ class Column(NamedTuple):
 class MmapDataset:
     """A dataset in one or several Arrow files, mapped into memory and never copied as a whole.
 
-    A mapped file must not be changed in place: replace it by renaming another one onto its name.
+    A mapped file must not be changed in place: replace it by renaming another one onto its name. The length of a file is
+    compared before a row, a shuffled batch or the batches of one block are handed out.
 
     Another process that it is sent to (`pickle`, `multiprocessing`) opens the files itself.
     """
@@ -68,7 +74,7 @@ class MmapDataset:
         # Mapped once more and privately: what is written into an array of it stays in this process.
         self._bytes = [] if positioned else [_mapped(path) for path in several]
         self._firsts: list[int] = []
-        self._blocks: list[_Block | None] = []
+        self._blocks: dict[int, _Block] = {}
 
     def verify(self) -> int:
         """Read all rows, and return how many blocks were compared with their checksum.
@@ -109,13 +115,14 @@ class MmapDataset:
         return {name: array[place, ...] for name, array in block.columns}
 
     def _holding(self, row: int) -> "_Block":
-        """The block of a row. Each is made once."""
-        if not self._blocks:
+        """The block of a row, as it was made before where it is among the latest."""
+        if not self._firsts:
             self._firsts = self._files.firsts()
-            self._blocks = [None] * len(self._firsts)
         number = bisect_right(self._firsts, row) - 1
-        block = self._blocks[number]
+        block = self._blocks.get(number)
         if block is None:
+            if len(self._blocks) == _MOST_BLOCKS:
+                del self._blocks[next(iter(self._blocks))]
             block = self._blocks[number] = self._block(self._firsts[number])
         return block
 
@@ -185,33 +192,33 @@ class DataLoader:
             "workers": workers,
         }
         self._loader = _torchforge.RowLoader(dataset._files, **self._options)
-        # The iteration under way, and how many batches of it lie ready beside the one that was handed out last.
+        # The iteration under way; the run that was handed out last, by its number, and how many of its batches.
         self._epoch: _torchforge.RowBatches | None = None
-        self._left = 0
+        self._handed = 0, 0
 
     def __iter__(self) -> Iterator[Batch]:
         """Begin the next epoch, or go on where the loader was resumed. It ends an iteration under way."""
         dataset, epoch = self._dataset, self._loader.begin()
-        self._epoch, self._left = epoch, 0
+        self._epoch = epoch
         for given in epoch:
             if isinstance(given, dict):
                 yield given
-                continue
-            rows, where, what = given
-            if isinstance(where, int):
-                block = dataset._holding(where)
-                columns, begin = block.columns, where - block.first
-                for left in range(what - 1, -1, -1):
-                    self._left, end = left, begin + rows
+            elif len(given) == _LENT:
+                rows, first, batches, number = given
+                block = dataset._holding(first)
+                columns, begin = block.columns, first - block.first
+                for handed in range(1, batches + 1):
+                    self._handed, end = (number, handed), begin + rows
                     yield {name: array[begin:end] for name, array in columns}
                     begin = end
                     if self._epoch is not epoch:
                         # Another iteration began, or the loader was resumed: the epoch refuses to go on.
                         break
             else:
+                rows, memory, starts = given
                 yield {
-                    name: _shaped(where, column, rows, start)
-                    for (name, column), start in zip(dataset.columns.items(), what, strict=True)
+                    name: _shaped(memory, column, rows, start)
+                    for (name, column), start in zip(dataset.columns.items(), starts, strict=True)
                 }
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -228,7 +235,7 @@ class DataLoader:
 
     def state(self) -> bytes:
         """Where the iteration is. A loader that resumes there yields exactly the batches that are left."""
-        return self._loader.state(self._left)
+        return self._loader.state(*self._handed)
 
     def resume(self, state: bytes) -> None:
         """Go on at a saved state in the next iteration.
@@ -237,7 +244,7 @@ class DataLoader:
             ValueError: the state is none, or belongs to another dataset, batch size, seed or order.
         """
         self._loader.resume(state)
-        self._epoch, self._left = None, 0
+        self._epoch = None
 
 
 def write_dataset(
