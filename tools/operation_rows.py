@@ -27,8 +27,12 @@ class _Lead:
     ratio: Interval
 
     def __str__(self) -> str:
-        said = ", inconclusive" if verdict(self.ratio) is Verdict.INCONCLUSIVE else ""
-        return f"{self.case}: {units.times(self.ratio)}, {self.competitor}{said}"
+        return f"{self.case}: {units.times(self.ratio)}, {self.competitor}{undecided(self.ratio)}"
+
+
+def undecided(ratio: Interval) -> str:
+    """The word behind a ratio that decides nothing; empty behind any other."""
+    return ", inconclusive" if verdict(ratio) is Verdict.INCONCLUSIVE else ""
 
 
 def figures(room: Room) -> tuple[str, str, str, str, str]:
@@ -68,7 +72,8 @@ def _other_work(room: Room) -> str:
 def compared(room: Room) -> Iterator[tuple[Row, Row]]:
     """Ours and its fastest competitor, of each case that has both."""
     for case in room.benchmark.cases:
-        ours, competitor = room.fastest(case, [Side.OURS]), room.fastest(case, _COMPETITORS)
+        ours = room.fastest(case, [Side.OURS])
+        competitor = None if ours is None else room.competitor(ours)
         if ours is not None and competitor is not None:
             yield ours, competitor
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-from runner.figures.statistics import Interval, Verdict, verdict
+from runner.figures.statistics import Interval
 from runner.matrix import Matrix, Side, load_matrix
 from runner.records.publication import Publication
 from runner.records.record import Record
@@ -183,8 +183,7 @@ def _time(room: Room, row: Row) -> str:
 
 def _ratio(room: Room, base: Row, against: Row) -> str:
     found = _interval(room, base, against)
-    said = ", inconclusive" if verdict(found) is Verdict.INCONCLUSIVE else ""
-    return f"{units.times(found)}{said}"
+    return f"{units.times(found)}{operation_rows.undecided(found)}"
 
 
 def _interval(room: Room, base: Row, against: Row) -> Interval:

@@ -5,7 +5,6 @@
 The program takes NumPy's arrays, and the product is complete when the clock stops.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -13,11 +12,10 @@ import jax
 from jax import Array
 
 from baselines.contract import protocol
+from baselines.peers import threads_jax
 from baselines.references import machine
 
-# XLA reads both before its first program.
-os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={str(protocol.threads() > 1).lower()}"
-os.environ["NPROC"] = str(protocol.threads())
+threads_jax.hold()
 
 
 def multiply(size: int) -> Callable[[Sequence[machine.Floats]], Array]:

@@ -4,7 +4,6 @@ A training is two compiled programs, for every seed the same. One makes the firs
 other is the training loop.
 """
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,12 +15,9 @@ from numpy.typing import NDArray
 
 from baselines.benchmarks import training
 from baselines.benchmarks.action_log import ActionLog
-from baselines.contract import protocol
-from baselines.peers import counting
+from baselines.peers import counting, threads_jax
 
-# XLA reads both before its first program.
-os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={str(protocol.threads() > 1).lower()}"
-os.environ["NPROC"] = str(protocol.threads())
+threads_jax.hold()
 # For the environments' states; networks are f32.
 jax.config.update("jax_enable_x64", True)
 
