@@ -153,7 +153,7 @@ def _semantic_faults(source: Source, broken: set[tuple[Any, ...]], folder: Path 
         ):
             yield fault(message="a training needs returns and gate.episodes")
         if isinstance(data.get("profiles"), dict):
-            yield from _profile_faults(benchmark, data["profiles"], fault)
+            yield from _profile_faults(name, benchmark, data["profiles"], fault)
         yield from _reference_faults(benchmark, fault)
         if isinstance(data.get("limits"), dict):
             yield from _limits_faults(benchmark, data["limits"], fault)
@@ -270,7 +270,9 @@ def _name_faults(name: str, benchmark: _Benchmark, fault: _FaultAt) -> Iterator[
             yield fault(*path, second, message=f'on some systems this is the same file as "{first}"')
 
 
-def _profile_faults(benchmark: _Benchmark, profiles: dict[str, Any], fault: _FaultAt) -> Iterator[Fault]:
+def _profile_faults(
+    own_name: str, benchmark: _Benchmark, profiles: dict[str, Any], fault: _FaultAt
+) -> Iterator[Fault]:
     for profile in benchmark["profiles"]:
         if profile not in profiles:
             hint = did_you_mean(profile, profiles)
@@ -293,8 +295,10 @@ def _profile_faults(benchmark: _Benchmark, profiles: dict[str, Any], fault: _Fau
                         message="at equal sizes the native reference would run twice to judge the emulated outputs; "
                         "give emulated cells sizes of their own, or keep the reference",
                     )
-    for profile in profiles:
-        if profile not in benchmark["profiles"]:
+    for profile, says in profiles.items():
+        listed = says.get("benchmarks") if isinstance(says, dict) else None
+        # A profile that lists its benchmarks needs no sizes of the others.
+        if profile not in benchmark["profiles"] and (not isinstance(listed, list) or own_name in listed):
             yield fault("profiles", message=f'says nothing about the profile "{profile}"; add its sizes')
 
 

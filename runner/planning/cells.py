@@ -194,6 +194,8 @@ def _of_benchmark(
     aside: tuple[str, ...],
     reference_platform: Platform | None,
 ) -> Iterator[Cell]:
+    if profile.name not in benchmark.sizes:
+        return
     sizes = benchmark.sizes[profile.name].of(emulated=execution.emulated)
     elsewhere = benchmark.left_to_longer(profile.name, emulated=execution.emulated)
     for seed in selection.seeds or profile.seeds.of(emulated=execution.emulated):

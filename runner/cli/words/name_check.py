@@ -40,6 +40,13 @@ def check_names(options: Options, matrix: Matrix) -> None:
                 why="no benchmark, implementation and case of the matrix have such names",
                 fix="see forge-bench list",
             )
+        selected = [each for each in matrix.benchmarks.values() if selection.takes_some_of(matrix, each)]
+        if "--profile" in options.takes and not any(options.profile in each.sizes for each in selected):
+            raise UsageError(
+                what=f"--only {pattern} selects nothing in the profile {options.profile}",
+                why=f"that profile has no sizes for {', '.join(each.name for each in selected)}",
+                fix=f"choose another of {', '.join(matrix.profiles)} with --profile",
+            )
     _check_platforms(options, matrix)
     _check_limits(options, matrix)
     for name in options.toolchains:

@@ -161,7 +161,7 @@ def common_parser(takes: Container[str] = EVERY_COMMON) -> argparse.ArgumentPars
         metavar="BENCHMARK[/IMPLEMENTATION[/CASE]]",
         help="only these (globs); repeat for several",
     )
-    add("--profile", metavar="NAME", help="how much is run: smoke, quick (default) or full")
+    add("--profile", metavar="NAME", help="how much is run: smoke, quick (default), libraries or full")
     add("--seeds", type=_seeds, metavar="1,2,3", help="these seeds instead of the profile's")
     add(
         "--limits",

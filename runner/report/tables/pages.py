@@ -132,7 +132,7 @@ def _found(matrix: Matrix, records: Sequence[Record], profile: str) -> list[tupl
     run = [each for each in every if any(room.records for room in each)]
     runs = matrix.profiles[profile].runs
     return run or [
-        each for each in every if runs(each[0].benchmark.name) and not each[0].benchmark.on_request
+        each for each in every if each and runs(each[0].benchmark.name) and not each[0].benchmark.on_request
     ]
 
 

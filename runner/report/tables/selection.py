@@ -163,8 +163,11 @@ class Room:
 def rooms(matrix: Matrix, records: Sequence[Record], benchmark: str, *, profile: str) -> tuple[Room, ...]:
     """The rooms of one benchmark, in the order of the matrix. ``records`` may come in any order.
 
-    Toolchains and limits other than the first run on request, and have rooms only where they were run.
+    Toolchains and limits other than the first run on request, and have rooms only where they were run. A benchmark
+    without sizes in the profile has none.
     """
+    if profile not in matrix.benchmarks[benchmark].sizes:
+        return ()
     mine = oldest_first(record for record in records if record.benchmark == benchmark)
     ran = {(record.cell.toolchain, record.cell.limits) for record in mine}
     return tuple(

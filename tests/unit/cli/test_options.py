@@ -138,3 +138,11 @@ def test_an_only_that_is_like_no_name_gets_a_short_answer(capsys: pytest.Capture
 def test_an_only_that_is_nearly_a_name_gets_that_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--executor", "local", "--only", "update/pytorch-tund"]) == 2
     assert 'did you mean "update/pytorch-tuned"?' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["plan", "--only", "ffi"], ["ffi", "--dry-run"]])
+def test_a_benchmark_without_sizes_in_the_profile_is_refused_by_name(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--executor", "local", "--profile", "libraries"]) == 2
+    assert "--only ffi selects nothing in the profile libraries" in capsys.readouterr().err

@@ -287,6 +287,15 @@ def test_a_profile_that_a_benchmark_says_nothing_about_is_a_fault(tmp_path):
     assert 'says nothing about the profile "nightly"' in faults_of(tmp_path, text)
 
 
+def test_a_profile_that_lists_its_benchmarks_needs_sizes_of_these_alone(tmp_path):
+    listed = SHIPPED.replace(
+        "benchmarks: [dqn, ppo, sac, update,", "benchmarks: [dqn, ppo, sac, gae, update,", 1
+    )
+    found = faults_of(tmp_path, listed)
+    assert 'benchmarks.gae.profiles: says nothing about the profile "libraries"' in found
+    assert "ffi" not in found
+
+
 @pytest.mark.parametrize(
     "text", ["", "[]", "3", "version: [", "a: &a [*a]", "\t", "version: 1\n? {a: b}\n: c"]
 )
