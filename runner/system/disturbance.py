@@ -20,8 +20,8 @@ def _throttle_count_of(cpu: int) -> str:
     return f"{CPU}/cpu{cpu}/thermal_throttle/core_throttle_count"
 
 
-# The files that tell another machine's disturbances. It is asked for them by name, so heat is that of its first CPU,
-# and the control group of a process that runs here is none of its groups.
+# The files that tell another machine's disturbances. It is asked for them by name, so the count of throttling is that of
+# its first CPU, and the control group of a process that runs here is none of its groups.
 PATHS = (_STAT, _VMSTAT, *_PRESSURES.values(), _throttle_count_of(0))
 
 

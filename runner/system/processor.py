@@ -8,7 +8,9 @@ from runner.system.kernel_files import CPU, Read, flag, integer
 CPUINFO = "/proc/cpuinfo"
 _BOARD = "/proc/device-tree/model"
 _SIMD = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512bw", "avx512vl", "asimd", "sve", "sve2")
-_GOVERNOR = f"{CPU}/cpu0/cpufreq/scaling_governor"
+# A policy drives the CPUs of one cluster, and has the number of its first CPU. So big and LITTLE cores have one each.
+_MOST_POLICIES = 64
+_GOVERNORS = tuple(f"{CPU}/cpufreq/policy{first}/scaling_governor" for first in range(_MOST_POLICIES))
 _NO_TURBO, _BOOST = f"{CPU}/intel_pstate/no_turbo", f"{CPU}/cpufreq/boost"
 _SMT = f"{CPU}/smt/active"
 _CACHES = tuple(f"{CPU}/cpu0/cache/index{index}" for index in range(5))
@@ -20,10 +22,10 @@ _TEMPERATURE = "/sys/class/thermal/thermal_zone0/temp"
 
 # The files that the functions below read.
 DESCRIPTION_PATHS = (
-    *(CPUINFO, _BOARD, _GOVERNOR, _NO_TURBO, _BOOST, _SMT),
+    *(CPUINFO, _BOARD, *_GOVERNORS, _NO_TURBO, _BOOST, _SMT),
     *(f"{index}/{name}" for index in _CACHES for name in ("level", "type", "size")),
 )
-STATE_PATHS = (_GOVERNOR, _NO_TURBO, _BOOST, *_GET_THROTTLED, _TEMPERATURE)
+STATE_PATHS = (*_GOVERNORS, _NO_TURBO, _BOOST, *_GET_THROTTLED, _TEMPERATURE)
 
 
 def processor(read: Read) -> dict[str, Any]:
@@ -55,8 +57,8 @@ def cpuinfo(read: Read) -> list[Mapping[str, str]]:
 
 
 def governor(read: Read) -> str | None:
-    """Who chooses the first CPU's frequency."""
-    return read(_GOVERNOR) or None
+    """Who chooses the CPUs' frequencies; several names where clusters differ."""
+    return ", ".join(dict.fromkeys(found for path in _GOVERNORS if (found := read(path)))) or None
 
 
 def turbo(read: Read) -> bool | None:

@@ -15,7 +15,7 @@ SERVER = {
     "proc/pressure/cpu": PSI,
     "proc/pressure/memory": PSI.replace("12.50", "0.25"),
     "proc/pressure/io": PSI.replace("12.50", "1.75"),
-    "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave",
+    "sys/devices/system/cpu/cpufreq/policy0/scaling_governor": "powersave",
     "sys/devices/system/cpu/intel_pstate/no_turbo": "1",
     "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count": "2",
     "sys/devices/system/cpu/cpu11/thermal_throttle/core_throttle_count": "40",

@@ -19,7 +19,7 @@ PI5 = {
     "/proc/loadavg": "0.52 0.58 0.59 1/467 4711",
     "/proc/pressure/cpu": "some avg10=1.53 avg60=0.20 avg300=0.05 total=1",
     "/sys/devices/system/cpu/online": "0-3",
-    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "ondemand",
+    "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor": "ondemand",
     "/sys/devices/platform/soc/soc:firmware/get_throttled": "50005",
     "/sys/class/thermal/thermal_zone0/temp": "61700",
 }
@@ -27,6 +27,9 @@ ROCK5 = {
     "/proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd05\n\n"
     "processor\t: 4\nCPU implementer\t: 0x41\nCPU part\t: 0xd0b",
     "/proc/device-tree/model": "Radxa ROCK 5B",
+    "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor": "ondemand",
+    "/sys/devices/system/cpu/cpufreq/policy4/scaling_governor": "performance",
+    "/sys/devices/system/cpu/cpufreq/policy6/scaling_governor": "performance",
 }
 # What QEMU shows of its own processor, of a named one, and under KVM.
 TCG_ARM = {"/proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x00\nCPU part\t: 0x051"}
@@ -61,6 +64,11 @@ def test_a_board_is_known_by_its_name_and_its_cores() -> None:
 def test_big_and_little_cores_are_told_apart() -> None:
     model = other_machine.describe(ROCK5.get, None)["cpu_model"]
     assert model == "Radxa ROCK 5B (ARM implementer 0x41 part 0xd05 and implementer 0x41 part 0xd0b)"
+
+
+def test_the_governors_of_all_clusters_are_named() -> None:
+    described = other_machine.describe(ROCK5.get, None)["governor"]
+    assert described == other_machine.state(ROCK5.get)["governor"] == "ondemand, performance"
 
 
 def test_heat_and_low_voltage_are_part_of_the_state() -> None:
