@@ -13,6 +13,7 @@ import docker
 from runner.daemon.client_configuration import require_client_configuration
 from runner.daemon.endpoint import Endpoint
 from runner.daemon.information import require_daemon
+from runner.daemon.pooled import pool
 from runner.daemon.unavailable import unavailable
 from runner.system.errors import DockerUnavailable
 
@@ -42,6 +43,7 @@ def connect(*, timeout: int, at: Endpoint | None = None) -> tuple[docker.DockerC
     require_client_configuration()
     try:
         client = _client(endpoint, timeout)
+        pool(client)
         information = client.info()
     except (
         DockerException,
