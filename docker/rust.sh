@@ -28,7 +28,9 @@ case $2 in
     # One program that needs no file beside it; a module for Python cannot be static.
     edge) export RUSTFLAGS="-C target-feature=+crt-static" ;;
     # Beside the ordinary one: what it takes to compile it, and its size, are its library's own.
-    candle | burn) features="--features torchforge-bench/$2"; program=torchforge-$2 ;;
+    # The feature has no package's name before it: beside one package alone, torchforge-bench/$2 would be a feature of the
+    # dependency that this package's own tests have on it.
+    candle | burn) features="--features $2"; program=torchforge-$2 ;;
 esac
 
 cd /rust
@@ -65,6 +67,13 @@ if [ "$1" = crates ]; then
     cargo tree --quiet --locked --offline --target "$target" --edges normal,no-proc-macro $packages $features \
         --prefix none --no-dedupe --format '{p}|{l}' > /forge/tree
     sort -u /forge/tree > "/artefacts/crates/$program"
+    case $2 in
+        candle | burn)
+            if ! cut -d' ' -f1 "/artefacts/crates/$program" | grep -q "^$2\(-core\)\{0,1\}$"; then
+                echo "$program was compiled without $2: look at its features in docker/rust.sh" >&2
+                exit 1
+            fi ;;
+    esac
     # And their notices, which must go where the binaries go. A crate without one has its licence in the bill alone.
     cut -d'|' -f1 "/artefacts/crates/$program" | while read -r name version _; do
         sources=/root/.cargo/registry/src/*/"$name-${version#v}"
