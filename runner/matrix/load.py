@@ -311,7 +311,7 @@ def _reference_faults(benchmark: _Benchmark, fault: _FaultAt) -> Iterator[Fault]
     for key in references:
         value = implementations[key]
         if (
-            any(map(value.get, ("platforms", "limits", "without")))
+            any(map(value.get, ("platforms", "limits", "without", "emulated")))
             or value.get("image", CORE.name) != CORE.name
         ):
             yield fault(
@@ -742,6 +742,7 @@ def _implementation(
         determinism=model.Determinism(value.get("determinism", "none")),
         differs=tuple(value.get("differs", ())),
         side=model.Side(value["side"]) if "side" in value else _default_side(value),
+        emulated=value.get("emulated"),
     )
 
 

@@ -315,7 +315,7 @@ class Implementation:
     ``platforms`` are the platforms where it exists (None: all). ``limits`` are the limits that it can run under
     (None: all). ``without`` holds the cases that it cannot do, each with the reason. ``lacked_by`` holds the toolchains
     that have no image for it, each with the reason. ``differs`` says how its work differs from the reference's; such an
-    implementation is unranked.
+    implementation is unranked. ``emulated`` says why it runs on real processors alone (None: everywhere).
     """
 
     name: str
@@ -329,13 +329,18 @@ class Implementation:
     limits: tuple[str, ...] | None = None
     side: Side = Side.PEER
     lacked_by: Mapping[str, str] = field(default_factory=dict)
+    emulated: str | None = None
 
-    def left_out(self, platform: str, case: str, limits: str, toolchain: str) -> str | None:
+    def left_out(
+        self, platform: str, case: str, limits: str, toolchain: str, *, emulated: bool
+    ) -> str | None:
         """Why the matrix excludes such a cell, or None."""
         if self.platforms is not None and platform not in self.platforms:
             return f"offered on {', '.join(self.platforms)} only"
         if self.limits is not None and limits not in self.limits:
             return f"cannot be held to the limits {limits}"
+        if emulated and self.emulated is not None:
+            return self.emulated
         return self.lacked_by.get(toolchain) or self.without.get(case)
 
 

@@ -38,6 +38,7 @@ class Cell:
     aside: tuple[str, ...] = ()
     reference_platform: Platform | None = None
     judges: bool = False
+    emulated: bool = False
 
     @property
     def place(self) -> str:
@@ -48,7 +49,11 @@ class Cell:
     def left_out(self) -> str | None:
         """Why the matrix excludes it, or None."""
         return self.implementation.left_out(
-            self.platform.name, self.case.name, self.limits.name, self.toolchain.name
+            self.platform.name,
+            self.case.name,
+            self.limits.name,
+            self.toolchain.name,
+            emulated=self.emulated,
         )
 
     @property
@@ -216,6 +221,7 @@ def _of_benchmark(
                     parameters={**case.parameters, **sizes},
                     aside=aside,
                     reference_platform=reference_platform,
+                    emulated=execution.emulated,
                 )
 
 

@@ -233,6 +233,7 @@ def _room(
                 limits=limits,
                 seeds=seeds,
                 elsewhere=elsewhere,
+                emulated=emulated,
             )
             for case in benchmark.cases.values()
             for implementation in benchmark.implementations.values()
@@ -255,6 +256,7 @@ def _row(
     limits: Limits,
     seeds: tuple[int, ...],
     elsewhere: frozenset[str],
+    emulated: bool,
 ) -> Row:
     def mine(records: Sequence[Record]) -> list[Record]:
         return [
@@ -271,7 +273,9 @@ def _row(
         failed=tuple(record for record in found if record.failed),
         missing=tuple(seed for seed in seeds if seed not in {record.seed for record in found}),
         outdated=not found and bool(mine(here)),
-        left_out=implementation.left_out(platform.name, case.name, limits.name, toolchain.name)
+        left_out=implementation.left_out(
+            platform.name, case.name, limits.name, toolchain.name, emulated=emulated
+        )
         or left_out(limits, platform)
         # A reference has this row all the same: tables name what the others were compared with.
         or ("its native outputs judge the emulated ones" if implementation.name in elsewhere else None),

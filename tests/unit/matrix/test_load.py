@@ -130,9 +130,19 @@ def test_a_platform_may_be_another_machine_and_an_architecture_stands_for_all_th
     assert matrix.platforms["epyc"].host == "ssh://me@epyc.example:2222/run/podman/podman.sock"
     assert matrix.platforms["fleet"].slurm == Slurm(partition="short", constraint="avx512&big")
     assert [name for name, each in matrix.platforms.items() if each.is_here] == ["amd64", "arm64"]
-    torchrl = matrix.benchmarks["gae"].implementations["torchrl"]
-    assert torchrl.platforms == ("amd64", "epyc", "fleet")
-    assert torchrl.left_out("arm64", "T=128", "default", "trixie") == "offered on amd64, epyc, fleet only"
+    compiled = matrix.benchmarks["dqn"].implementations["pytorch-compile"]
+    assert compiled.platforms == ("amd64", "epyc", "fleet")
+    why = compiled.left_out("arm64", "CartPole-v1", "default", "trixie", emulated=False)
+    assert why == "offered on amd64, epyc, fleet only"
+
+
+def test_a_library_may_be_left_out_where_execution_is_emulated_alone():
+    torchrl = load_matrix(ROOT / "matrix.yaml").benchmarks["gae"].implementations["torchrl"]
+    found = [
+        torchrl.left_out("arm64", "T=128", "default", "trixie", emulated=emulated)
+        for emulated in (False, True)
+    ]
+    assert found == [None, "not run emulated: it would take minutes and rank nothing"]
 
 
 @pytest.mark.parametrize("name", ["environment_steps_per_second", "milliseconds", "peak_bytes"])
@@ -288,9 +298,7 @@ def test_a_profile_that_a_benchmark_says_nothing_about_is_a_fault(tmp_path):
 
 
 def test_a_profile_that_lists_its_benchmarks_needs_sizes_of_these_alone(tmp_path):
-    listed = SHIPPED.replace(
-        "benchmarks: [dqn, ppo, sac]", "benchmarks: [dqn, ppo, sac, gae]", 1
-    )
+    listed = SHIPPED.replace("benchmarks: [dqn, ppo, sac]", "benchmarks: [dqn, ppo, sac, gae]", 1)
     found = faults_of(tmp_path, listed)
     assert 'benchmarks.gae.profiles: says nothing about the profile "libraries"' in found
     assert "ffi" not in found

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -280,6 +281,21 @@ def test_what_was_not_run_is_said_in_one_line_and_why_it_is_absent(matrix: Matri
     assert "Not run: T=128: rust, torchforge, rlox; T=2048: all." in amd64
     assert "Absent, offered on amd64 only: rlox." in arm64
     assert "| not run" not in amd64 + arm64
+
+
+def test_a_library_that_is_not_run_emulated_is_absent_there_and_expected_on_a_board(matrix: Matrix) -> None:
+    benchmark = matrix.benchmarks["gae"]
+    rlox = replace(benchmark.implementations["rlox"], platforms=None, emulated="too slow")
+    changed = replace(benchmark, implementations={**benchmark.implementations, "rlox": rlox})
+    matrix = replace(matrix, benchmarks={**matrix.benchmarks, "gae": changed})
+
+    def on_arm64(execution: str, repetitions: int) -> str:
+        sizes = {"batch": 1, "length": 128, "repetitions": repetitions}
+        records = gae(1e-3, "numpy", platform="arm64", execution=execution, parameters=sizes)
+        return page(matrix, records, "gae").split("## arm64")[1]
+
+    assert "Absent, too slow: rlox." in on_arm64("emulated", 1)
+    assert "Absent" not in on_arm64("native", 9)
 
 
 def test_ratios_of_different_images_of_one_target_do_not_exist(matrix: Matrix) -> None:
