@@ -50,10 +50,15 @@ def inspect_images(references: Sequence[str], at: Endpoint | None = None) -> dic
         raise unavailable(result.stderr)
     for image in _list(result.stdout):
         for tag in image.get("RepoTags") or []:
-            name = next((tag.removeprefix(each) for each in _PODMAN if tag.startswith(each)), tag)
+            name = plain_name(tag)
             if name in references:
                 found[name] = image
     return found
+
+
+def plain_name(tag: str) -> str:
+    """The name of an image without what Podman writes before it."""
+    return next((tag.removeprefix(each) for each in _PODMAN if tag.startswith(each)), tag)
 
 
 def _list(text: str) -> list[dict[str, Any]]:

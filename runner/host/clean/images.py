@@ -11,6 +11,7 @@ from docker.errors import APIError, ImageNotFound
 
 import docker
 from runner.daemon.connection import BROKEN_CONNECTION
+from runner.daemon.docker_command import plain_name
 from runner.host.clean.item import Area, Item
 from runner.images.labels import IDENTITY_LABEL
 
@@ -22,8 +23,8 @@ def find_images(client: docker.DockerClient) -> Area:
     items, stays, nameless = [], [], []
     for image in client.api.images():
         names = [name for name in image.get("RepoTags") or [] if name != "<none>:<none>"]
-        ours = [name for name in names if name.startswith(_OURS)]
-        foreign = [name for name in names if not name.startswith(_OURS)]
+        ours = [name for name in names if plain_name(name).startswith(_OURS)]
+        foreign = [name for name in names if name not in ours]
         labelled = IDENTITY_LABEL in (image.get("Labels") or {})
         if ours:
             # A pulled image also has the digest of its registry, which would keep it.
