@@ -91,9 +91,8 @@ def _by_limits(rooms: Sequence[Room]) -> list[list[Room]]:
 
 def _name(room: Room) -> str:
     """The benchmark's name, with the limits where they are not its first."""
-    benchmark = room.benchmark
-    ordinary = room.limits.name in benchmark.limits[:1] or not benchmark.limits
-    return benchmark.name if ordinary else f"{benchmark.name}, {room.limits.name}"
+    name = room.benchmark.name
+    return name if room.ordinary else f"{name}, {room.limits.name}"
 
 
 def _named(matrix: Matrix, room: Room, row: Row) -> str:

@@ -96,6 +96,11 @@ class Room:
         """Whether the times of the room may be compared with each other."""
         return self.execution is not None and self.execution.ranked
 
+    @property
+    def ordinary(self) -> bool:
+        """Whether its limits are the benchmark's first."""
+        return self.limits.name in self.benchmark.limits[:1] or not self.benchmark.limits
+
     @cached_property
     def records(self) -> tuple[Record, ...]:
         """Every record shown, failed ones too."""
