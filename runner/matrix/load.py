@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = Path(__file__).parent.parent / "schemas" / "matrix.schema.json"
 # Every run writes pages of these names: a benchmark of such a name would overwrite one.
-_PAGES = frozenset({"overview", "methodology", "profiling"})
+_PAGES = frozenset({"overview", "summary", "methodology", "profiling"})
 _MOST_FAULTS = 100
 _DEVICE = "this is the name of a device on some systems; choose another"
 _SAID = {type(None): "empty", list: "a list"}

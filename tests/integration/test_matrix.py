@@ -36,6 +36,7 @@ def test_the_pages_are_rendered_and_emulated_times_are_marked_and_never_ranked(s
     of_every_run = {each.name for each in benchmarks if not each.on_request}
     assert {path.stem for path in tables.glob("*.md")} == {
         "overview",
+        "summary",
         "profiling",
         "methodology",
         *of_every_run,

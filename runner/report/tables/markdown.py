@@ -33,11 +33,15 @@ _NUMBERED = re.compile(r"^(\d{1,9})([.)])(?= |$)")
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Headers and rows of plain text; columns named in ``right`` are aligned to the right."""
+    """Headers and rows of plain text; columns named in ``right`` are aligned to the right.
+
+    ``pages`` are the names of the pages beside this one that the rows' first cells lead to; none where no row does.
+    """
 
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: frozenset[str] = frozenset()
+    pages: tuple[str, ...] = ()
 
 
 def escape(text: str) -> str:
@@ -61,8 +65,11 @@ def block(text: str) -> str:
 
 def render_table(table: Table) -> str:
     """``table`` in GitHub's Markdown."""
+    rows = [[escape(cell) for cell in row] for row in table.rows]
+    for row, page in zip(rows, table.pages, strict=bool(table.pages)):
+        row[0] = f"[{row[0]}]({page}.md)"
     return tabulate(
-        [[escape(cell) for cell in row] for row in table.rows],
+        rows,
         headers=[escape(header) for header in table.headers],
         tablefmt="pipe",
         disable_numparse=True,

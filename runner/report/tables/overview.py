@@ -11,6 +11,7 @@ from runner.report.tables import texts, units
 from runner.report.tables.markdown import Table
 from runner.report.tables.profiling.measured import is_profiled
 from runner.report.tables.selection import Room, Row
+from runner.report.tables.summary.view import is_summarised
 from runner.report.tables.verdict import verdict_in_words
 
 
@@ -26,6 +27,8 @@ class OverviewView:
     failed: int
     not_run: int
     slower: tuple[str, ...]
+    summarised: bool
+    """Whether there is a summary of operations and networks."""
     profiled: bool
     """Whether a run was instrumented: then there is a profiling report."""
 
@@ -57,6 +60,7 @@ def overview_view(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], *, 
             for row in room.rows
             if row.side in (Side.OURS, Side.KERNEL) and _slower(room, row)
         ),
+        summarised=any(is_summarised(room) for rooms in benchmark_rooms for room in rooms),
         profiled=any(is_profiled(room) for rooms in benchmark_rooms for room in rooms),
     )
 
@@ -91,9 +95,8 @@ def _by_limits(rooms: Sequence[Room]) -> list[list[Room]]:
 
 def _name(room: Room) -> str:
     """The benchmark's name, with the limits where they are not its first."""
-    benchmark = room.benchmark
-    ordinary = room.limits.name in benchmark.limits[:1] or not benchmark.limits
-    return benchmark.name if ordinary else f"{benchmark.name}, {room.limits.name}"
+    name = room.benchmark.name
+    return name if room.ordinary else f"{name}, {room.limits.name}"
 
 
 def _named(matrix: Matrix, room: Room, row: Row) -> str:

@@ -20,6 +20,7 @@ from runner.report.tables.profiling.view import PROFILING, profiling_view
 from runner.report.tables.same_machine import updates_here
 from runner.report.tables.same_returns import same_returns_of
 from runner.report.tables.selection import Room, rooms
+from runner.report.tables.summary.view import SUMMARY, summary_view
 from runner.report.tables.training import training_view
 from runner.report.tables.verdict import verdict_in_words
 
@@ -52,7 +53,7 @@ def render_pages(
     published: str | None = None,
     notes: Sequence[str] = (),
 ) -> tuple[Page, ...]:
-    """The overview, a page for each benchmark with its plots, and the methodology.
+    """The overview, the summary, a page for each benchmark with its plots, and the methodology.
 
     Args:
         matrix: the requested cells; a cell without a record is shown as not run.
@@ -64,6 +65,7 @@ def render_pages(
     benchmark_rooms = _found(matrix, records, profile)
     pages = (
         _overview(matrix, benchmark_rooms, profile),
+        *_summary(matrix, benchmark_rooms, profile),
         *(page for each in benchmark_rooms for page in _pages(matrix, each, records, profile, published)),
         *_profiling(matrix, benchmark_rooms, profile),
         Page(
@@ -134,6 +136,11 @@ def _found(matrix: Matrix, records: Sequence[Record], profile: str) -> list[tupl
     return run or [
         each for each in every if each and runs(each[0].benchmark.name) and not each[0].benchmark.on_request
     ]
+
+
+def _summary(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile: str) -> tuple[Page, ...]:
+    view = summary_view(matrix, benchmark_rooms, profile=profile)
+    return () if view is None else (Page(name=SUMMARY, text=render("summary.md.j2", view=view)),)
 
 
 def _profiling(matrix: Matrix, benchmark_rooms: Sequence[Sequence[Room]], profile: str) -> tuple[Page, ...]:

@@ -6,7 +6,7 @@ record's (`comparison.newest_work`). Parameters decide whether a record belongs 
 a record does not count, because a reused record keeps an earlier name.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -96,6 +96,11 @@ class Room:
         """Whether the times of the room may be compared with each other."""
         return self.execution is not None and self.execution.ranked
 
+    @property
+    def ordinary(self) -> bool:
+        """Whether its limits are the benchmark's first."""
+        return self.limits.name in self.benchmark.limits[:1] or not self.benchmark.limits
+
     @cached_property
     def records(self) -> tuple[Record, ...]:
         """Every record shown, failed ones too."""
@@ -110,6 +115,12 @@ class Room:
         wanted = set(sides)
         return self._best(
             row for row in self.of_case(case) if row.side in wanted and row.same_work and row is not but
+        )
+
+    def fastest_of(self, case: str, names: Collection[str]) -> Row | None:
+        """The row of ``case`` with the best headline among these implementations at the same work, or None."""
+        return self._best(
+            row for row in self.of_case(case) if row.implementation.name in names and row.same_work
         )
 
     def faster_at_other_work(self, case: str) -> Row | None:

@@ -112,15 +112,16 @@ def against_reference(room: Room, row: Row) -> str:
 
 def against_variant(room: Room, row: Row) -> str:
     """How many times faster than the fastest variant of the reference (not the row itself), by name."""
-    return _against(room, room.fastest(row.case.name, [Side.REFERENCE], but=row), row)
+    return against(room, room.fastest(row.case.name, [Side.REFERENCE], but=row), row)
 
 
 def against_competitor(room: Room, row: Row) -> str:
     """How many times faster than the fastest implementation that is not ours (and not the row itself), by name."""
-    return _against(room, room.competitor(row), row)
+    return against(room, room.competitor(row), row)
 
 
-def _against(room: Room, base: Row | None, row: Row) -> str:
+def against(room: Room, base: Row | None, row: Row) -> str:
+    """How many times faster than ``base``, by name, or the text in its place."""
     text = _ratio(room, base, row)
     return (
         text

@@ -46,7 +46,7 @@ def verdict_in_words(rooms: Sequence[Room]) -> str:
         rooms: of all benchmarks, on one machine.
     """
     rooms = _of_first_toolchain(rooms)
-    ranked = [room for room in rooms if room.ranked and room.limits.name == _first_limits(room)]
+    ranked = [room for room in rooms if room.ranked and room.ordinary]
     trainings = [room for room in ranked if room.benchmark.kind is Kind.TRAINING]
     parts = [
         *_of_trainings(trainings),
@@ -86,10 +86,6 @@ def _both_times(room: Room, case: str) -> str | None:
         if row is not None and (figure := row.figure(room.benchmark.headline)) is not None
     ]
     return f"{room.benchmark.name} {case} {' and '.join(shown)}" if len(shown) == len(rows) else None
-
-
-def _first_limits(room: Room) -> str:
-    return room.benchmark.limits[0] if room.benchmark.limits else room.limits.name
 
 
 def _of_trainings(rooms: Sequence[Room]) -> Iterator[str]:

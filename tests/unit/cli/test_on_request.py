@@ -86,8 +86,8 @@ def test_pages_show_what_is_on_request_once_somebody_asked(tmp_path):
         pages = render_pages(matrix, records, profile="quick")
         return [page.name for page in pages if page.ending == "md"]
 
-    assert pages(gae_records()) == ["overview", "gae", "methodology"]
-    assert pages(gae_records() + dqn_records()) == ["overview", "gae", "dqn", "methodology"]
+    assert pages(gae_records()) == ["overview", "summary", "gae", "methodology"]
+    assert pages(gae_records() + dqn_records()) == ["overview", "summary", "gae", "dqn", "methodology"]
 
 
 def test_a_profile_runs_the_benchmarks_that_it_names_and_others_by_name(write_matrix):

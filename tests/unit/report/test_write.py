@@ -23,7 +23,7 @@ def modified(directory: Path) -> dict[str, int]:
 def test_every_page_becomes_a_file(matrix: Matrix, tmp_path: Path) -> None:
     paths = write_tables(matrix, gae_records(), tmp_path / "tables", profile="quick")
     assert [path.name for path in paths] == [
-        *("overview.md", "gae.md", "gae.svg", "methodology.md", "report.html")
+        *("overview.md", "summary.md", "gae.md", "gae.svg", "methodology.md", "report.html")
     ]
     assert all(
         path.read_text(encoding="utf-8").startswith(("# ", "<svg", "<!doctype html>")) for path in paths

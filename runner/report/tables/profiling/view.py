@@ -18,6 +18,9 @@ from runner.report.tables.profiling.measured import (
 )
 from runner.report.tables.profiling.recommendations import recommendation_table, recommendations
 from runner.report.tables.selection import Room, Row
+from runner.report.tables.summary.declared import COMPONENTS
+from runner.report.tables.summary.places import places
+from runner.report.tables.summary.tables import times
 from runner.report.tables.units import NOTHING
 
 PROFILING = "profiling"
@@ -62,6 +65,14 @@ class Advice:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Components:
+    """The parts of a training, each measured alone in one place."""
+
+    heading: str
+    table: Table
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProfilingView:
     """The whole page."""
 
@@ -70,6 +81,7 @@ class ProfilingView:
     most_missed: str
     most_other: str
     sections: tuple[Section, ...]
+    components: tuple[Components, ...]
     advice: tuple[Advice, ...]
 
 
@@ -83,6 +95,7 @@ def profiling_view(
         benchmark_rooms: of every benchmark.
         profile: the profile that the page is about.
     """
+    benchmark_rooms = tuple(benchmark_rooms)
     found = [(room, profiled(room)) for rooms in benchmark_rooms for room in rooms]
     instrumented = [(room, rows) for room, rows in found if rows]
     if not instrumented:
@@ -96,6 +109,7 @@ def profiling_view(
             _section(matrix, room, rows, drawn=index == _first(instrumented, room))
             for index, (room, rows) in enumerate(instrumented)
         ),
+        components=tuple(_components(matrix, benchmark_rooms)),
         advice=tuple(_advice(matrix, instrumented)),
     )
 
@@ -273,6 +287,14 @@ def _rollout(parameters: Mapping[str, object]) -> int:
         size = parameters.get(name)
         count *= size if isinstance(size, int) and size > 0 else 1
     return count
+
+
+def _components(matrix: Matrix, benchmark_rooms: Iterable[Sequence[Room]]) -> Iterable[Components]:
+    """One table for each place that measured a component alone."""
+    for place in places(matrix, benchmark_rooms):
+        table = times(place.rooms, COMPONENTS)
+        if table.rows:
+            yield Components(heading=place.heading, table=table)
 
 
 def _advice(matrix: Matrix, instrumented: Sequence[tuple[Room, tuple[Profiled, ...]]]) -> Iterable[Advice]:

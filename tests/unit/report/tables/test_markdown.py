@@ -30,6 +30,11 @@ def test_a_very_long_text_is_cut_visibly() -> None:
     assert escape("x" * 10_000).endswith("…")
 
 
+def test_the_first_cell_of_a_row_leads_to_its_page_and_nothing_else_makes_a_link() -> None:
+    table = Table(headers=("a", "b"), rows=(("x](y)", "[z](w)"),), pages=("gae",))
+    assert render_table(table).splitlines()[2].startswith(r"| [x\](y)](gae.md) | \[z\](w)")
+
+
 @given(cells=st.lists(st.text(), min_size=2, max_size=2))
 def test_no_cell_breaks_its_table(cells: list[str]) -> None:
     text = render_table(Table(headers=("a", "b"), rows=(tuple(cells),)))

@@ -59,7 +59,7 @@ def gae(
     ]
 
 
-@pytest.mark.parametrize("name", ["overview", "gae", "dqn", "methodology"])
+@pytest.mark.parametrize("name", ["overview", "summary", "gae", "dqn", "methodology"])
 def test_pages_are_the_golden_ones(
     matrix: Matrix, assert_golden: Callable[[str, str], None], name: str
 ) -> None:
