@@ -21,6 +21,10 @@ __all__ = [
     "Trainer",
     "VectorEnvironment",
     "__version__",
+    "call_returning_an_array",
+    "call_with_an_array",
+    "call_with_five_arrays",
+    "call_without_arrays",
     "compute_gae",
     "compute_gae_batched",
     "dqn_in",
@@ -41,6 +45,7 @@ _Float64Array: TypeAlias = NDArray[numpy.float64]
 _Float32Input: TypeAlias = _Float32Array | SupportsDLPack
 _Float64Input: TypeAlias = _Float64Array | SupportsDLPack
 _Float = TypeVar("_Float", numpy.float32, numpy.float64)
+_Value = TypeVar("_Value")
 
 def compute_gae(
     rewards: _Float64Input,
@@ -747,3 +752,41 @@ def write_rows(
     path: str, columns: Sequence[tuple[str, SupportsDLPack]], *, block_rows: int | None = None
 ) -> None:
     """Write columns into a file: see `torchforge.data.write_dataset`."""
+
+def call_without_arrays(value: _Value) -> _Value:
+    """The value itself.
+
+    For measurements: no call of this module takes less.
+    """
+
+def call_with_an_array(array: _Float64Input, index: int) -> float:
+    """The value of an array, (values,) of float64, at an index from 0 on.
+
+    For measurements: the array is copied, as `compute_gae` copies up to 512 values.
+
+    Raises:
+        IndexError: the array has no such value.
+        TypeError, ValueError: the array has another type or layout, or the index is no whole number from 0 on.
+    """
+
+def call_with_five_arrays(
+    first: _Float64Input,
+    second: _Float64Input,
+    third: _Float64Input,
+    fourth: _Float64Input,
+    fifth: _Float64Input,
+    index: int,
+) -> float:
+    """The sum of the values of five arrays at an index, from left to right.
+
+    For measurements; all else is as of `call_with_an_array`.
+    """
+
+def call_returning_an_array(array: _Float64Input) -> _Float64Array:
+    """A new array with the values of an array, (values,) of float64.
+
+    For measurements; the array is taken as by `call_with_an_array`.
+
+    Raises:
+        ValueError: the array has another type or layout.
+    """
