@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from baselines.contract import protocol
-from baselines.inputs import env_step, gae, machine, post_training, rows, trainings, transitions
+from baselines.inputs import calls, env_step, gae, machine, post_training, rows, trainings, transitions
 
 # A generator reads the parameters that its data depend on and lets the others be: it is handed the same
 # object as an implementation, with or without the profile's part.
@@ -20,6 +20,7 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
     "token-kl": post_training.write_token_kl,
     "buffer-push": transitions.write_push,
     "buffer-sample": transitions.write_sample,
+    "calls": calls.write,
     "env-single": env_step.write_single,
     "replay": transitions.write_sample,
     "loader": rows.write,

@@ -9,6 +9,7 @@
 
 mod arguments;
 mod arrays;
+mod calls;
 mod dataset;
 mod environment;
 mod gae;
@@ -30,6 +31,10 @@ pub(crate) const DETACH_VALUES: usize = 1 << 15;
 mod _torchforge {
     use super::*;
 
+    #[pymodule_export]
+    use crate::calls::{
+        call_returning_an_array, call_with_an_array, call_with_five_arrays, call_without_arrays,
+    };
     #[pymodule_export]
     use crate::dataset::{MappedFiles, RowBatches, RowLoader, write_rows};
     #[pymodule_export]

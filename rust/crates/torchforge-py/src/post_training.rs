@@ -1,6 +1,6 @@
 //! Advantages within groups, and divergences of tokens.
 
-use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{Element, PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -74,21 +74,24 @@ pub(crate) fn group_advantages<'py>(
 /// Args:
 ///     policy: ln p of each token, (tokens,) or (batch, tokens), float64.
 ///     reference: ln q of each token, in the same shape.
+///     out: an array to write the sums of several sequences into, (batch,).
 ///
 /// Returns a number in nats for (tokens,), and an array (batch,) for several sequences. Arguments are C-contiguous NumPy
 /// arrays, or tensors on the CPU of any library with DLPack, and none is copied. The bytes of the result are the same on
 /// every machine.
 ///
 /// Raises:
-///     ValueError: an array has another type, layout or shape, or holds NaN; or a tensor lies on another device or needs
-///         a gradient.
+///     ValueError: an array has another type, layout or shape, or holds NaN; a tensor lies on another device or needs a
+///         gradient; or `out` is given for one sequence, or shares memory with another argument. Nothing was written.
 #[pyfunction]
+#[pyo3(signature = (policy, reference, *, out=None))]
 pub(crate) fn token_kl<'py>(
     py: Python<'py>,
     policy: &Bound<'py, PyAny>,
     reference: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    summed(py, policy, reference, |policy, reference, sums: &mut [f64]| {
+    summed(py, policy, reference, out, |policy, reference, sums: &mut [f64]| {
         let tokens = policy.len() / sums.len();
         let pairs = policy.chunks_exact(tokens).zip(reference.chunks_exact(tokens));
         for (sum, (policy, reference)) in sums.iter_mut().zip(pairs) {
@@ -101,27 +104,31 @@ pub(crate) fn token_kl<'py>(
 /// The sum over tokens of Schulman's estimator k1, ln(p/q) ("Approximating KL Divergence", 2020).
 ///
 /// The tokens are those that the policy chose. The estimator is unbiased, of the highest variance, and negative for many
-/// a token. Arguments are float32 or float64, both of one type. Terms and sums are computed in float64, and each sum is
+/// a token. Arguments are float32 or float64, all of one type. Terms and sums are computed in float64, and each sum is
 /// rounded to the type of the arguments. All else is as of `token_kl`.
 #[pyfunction]
+#[pyo3(signature = (policy, reference, *, out=None))]
 pub(crate) fn token_kl_k1<'py>(
     py: Python<'py>,
     policy: &Bound<'py, PyAny>,
     reference: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    estimated(py, policy, reference, torchforge_nn::token_kl_k1, torchforge_nn::token_kl_k1)
+    estimated(py, policy, reference, out, torchforge_nn::token_kl_k1, torchforge_nn::token_kl_k1)
 }
 
 /// The sum over tokens of Schulman's estimator k2, ln(p/q)^2 / 2 ("Approximating KL Divergence", 2020).
 ///
 /// The estimator is biased, of a low variance, and never negative. All else is as of `token_kl_k1`.
 #[pyfunction]
+#[pyo3(signature = (policy, reference, *, out=None))]
 pub(crate) fn token_kl_k2<'py>(
     py: Python<'py>,
     policy: &Bound<'py, PyAny>,
     reference: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    estimated(py, policy, reference, torchforge_nn::token_kl_k2, torchforge_nn::token_kl_k2)
+    estimated(py, policy, reference, out, torchforge_nn::token_kl_k2, torchforge_nn::token_kl_k2)
 }
 
 /// The sum over tokens of Schulman's estimator k3, q/p - 1 - ln(q/p) ("Approximating KL Divergence", 2020).
@@ -130,12 +137,14 @@ pub(crate) fn token_kl_k2<'py>(
 /// below 1e-7 is lost in rounding, and may come out below zero. The terms of float64 keep their digits however small they
 /// are. All else is as of `token_kl_k1`.
 #[pyfunction]
+#[pyo3(signature = (policy, reference, *, out=None))]
 pub(crate) fn token_kl_k3<'py>(
     py: Python<'py>,
     policy: &Bound<'py, PyAny>,
     reference: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    estimated(py, policy, reference, torchforge_nn::token_kl_k3, torchforge_nn::token_kl_k3)
+    estimated(py, policy, reference, out, torchforge_nn::token_kl_k3, torchforge_nn::token_kl_k3)
 }
 
 /// A policy's and a reference's log-probabilities, and the sum of each sequence.
@@ -146,14 +155,15 @@ fn estimated<'py>(
     py: Python<'py>,
     policy: &Bound<'py, PyAny>,
     reference: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
     single: Estimator<f32>,
     double: Estimator<f64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let policy = &lent("policy", policy)?;
     if policy.is_instance_of::<PyArrayDyn<f32>>() {
-        summed(py, policy, reference, single)
+        summed(py, policy, reference, out, single)
     } else if policy.is_instance_of::<PyArrayDyn<f64>>() {
-        summed(py, policy, reference, double)
+        summed(py, policy, reference, out, double)
     } else {
         Err(PyValueError::new_err(format!(
             "policy is not a NumPy array of float32 or float64 but {}, and none is converted unasked, for that changes \
@@ -168,6 +178,7 @@ fn summed<'py, T>(
     py: Python<'py>,
     policy: &Bound<'py, PyAny>,
     reference: &Bound<'py, PyAny>,
+    out: Option<&Bound<'py, PyAny>>,
     compute: impl Fn(&[T], &[T], &mut [T]) -> Result<(), Error> + Sync,
 ) -> PyResult<Bound<'py, PyAny>>
 where
@@ -179,7 +190,9 @@ where
     check_shape("reference", &reference, shape)?;
     let (policy_values, reference_values) = (policy.as_slice()?, reference.as_slice()?);
     let compute = |sums: &mut [T]| -> PyResult<()> {
-        if !policy_values.is_empty() {
+        if policy_values.is_empty() {
+            sums.fill(T::default());
+        } else {
             in_peace(py, policy_values.len(), || compute(policy_values, reference_values, sums))?;
         }
         // What is no number makes its sum none.
@@ -190,14 +203,27 @@ where
         Ok(())
     };
     match *shape {
+        [_] if out.is_some() => Err(PyValueError::new_err(
+            "out is given, and the sum of one sequence is a number; give policy and reference as (batch, tokens)",
+        )),
         [_] => {
             let mut sum = [T::default()];
             compute(&mut sum)?;
             sum[0].into_bound_py_any(py)
         }
         [batch, _] => {
-            let sums = zeros(py, &[batch])?;
-            compute(sums.readwrite().as_slice_mut()?)?;
+            let sums = match out {
+                Some(out) => cast("out", out)?,
+                None => zeros(py, &[batch])?,
+            };
+            {
+                let mut written = write("out", &sums, &[batch])?;
+                if out.is_some() {
+                    check_numbers("policy", policy_values, shape)?;
+                    check_numbers("reference", reference_values, shape)?;
+                }
+                compute(written.as_slice_mut()?)?;
+            }
             Ok(sums.into_any())
         }
         _ => Err(PyValueError::new_err(format!(

@@ -2,7 +2,7 @@
 
 mod prioritised;
 
-use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
@@ -107,8 +107,7 @@ impl ReplayBuffer {
             None => Bound::new(py, Minibatch::new(py, size, self.widths)?)?,
         };
         let minibatch = batch.get();
-        let mut values = (minibatch.values.bind(py).try_readwrite())
-            .map_err(|error| PyValueError::new_err(format!("out cannot be written: {error}")))?;
+        let mut values = writeable(minibatch.values.bind(py))?;
         let rows = minibatch.rows(values.as_slice_mut()?);
         let (ring, generator) = (&self.ring, &mut self.generator);
         let sample = || ring.sample_into(generator, rows);
@@ -336,6 +335,11 @@ impl Minibatch {
         let (start, stop) = (before * self.size, (before + width) * self.size);
         self.values.bind(py).get_item(PySlice::new(py, start as isize, stop as isize, 1))
     }
+}
+
+/// An array of a minibatch to be drawn into.
+fn writeable<'py>(array: &Bound<'py, PyArrayDyn<f32>>) -> PyResult<PyReadwriteArrayDyn<'py, f32>> {
+    array.try_readwrite().map_err(|error| PyValueError::new_err(format!("out cannot be written: {error}")))
 }
 
 /// A number of things, at least one.

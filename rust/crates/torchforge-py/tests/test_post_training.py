@@ -111,6 +111,53 @@ class TokenKl(unittest.TestCase):
             torchforge.token_kl_k3(policy, reference), torchforge.token_kl_k2(policy, reference), rtol=1e-6
         )
 
+    def test_out_gets_the_sums_of_several_sequences_and_is_given_back(self):
+        policy, reference = surprise((5, 300), 5), surprise((5, 300), 6)
+        for divergence in (torchforge.token_kl, *ESTIMATORS):
+            for kind in (np.float64,) if divergence is torchforge.token_kl else (np.float32, np.float64):
+                pair = policy.astype(kind), reference.astype(kind)
+                out = np.full(5, np.nan, kind)
+                self.assertIs(divergence(*pair, out=out), out)
+                self.assertEqual(out.tobytes(), divergence(*pair).tobytes())
+
+    def test_out_of_no_tokens_is_nought(self):
+        for divergence in (torchforge.token_kl, *ESTIMATORS):
+            out = np.full(2, 7.0)
+            divergence(np.empty((2, 0)), np.empty((2, 0)), out=out)
+            self.assertEqual(out.tolist(), [0.0, 0.0])
+
+    def test_an_out_that_does_not_fit_is_named_and_nothing_is_written(self):
+        for divergence in (torchforge.token_kl, *ESTIMATORS):
+            policy, reference = surprise((4, 3), 1), surprise((4, 3), 2)
+            holed = policy.copy()
+            holed[2, 1] = np.nan
+            frozen = np.full(4, 7.0)
+            frozen.setflags(write=False)
+            for first, second, out, said in (
+                (policy, reference, np.full(3, 7.0), r"out has shape \[3\] and must have \[4\]"),
+                (policy, reference, np.full((4, 1), 7.0), r"out has shape \[4, 1\] and must have \[4\]"),
+                (policy, reference, np.full(4, 7.0, np.float32), "out is not a NumPy array of float64"),
+                (policy, reference, np.full(8, 7.0)[::2], "out is not C-contiguous"),
+                (policy, reference, [7.0] * 4, "out is not a NumPy array of float64"),
+                (policy, reference, frozen, "out cannot be written"),
+                (policy, reference[:3].copy(), np.full(4, 7.0), "reference has shape"),
+                (holed, reference, np.full(4, 7.0), r"policy\[2, 1\] is nan and must be a number"),
+                (policy, holed, np.full(4, 7.0), r"reference\[2, 1\] is nan and must be a number"),
+                (
+                    policy[0],
+                    reference[0],
+                    np.full(1, 7.0),
+                    "out is given, and the sum of one sequence is a number",
+                ),
+            ):
+                with self.assertRaisesRegex(ValueError, said):
+                    divergence(first, second, out=out)
+                self.assertTrue((np.asarray(out) == 7.0).all())
+            before = policy.copy()
+            with self.assertRaisesRegex(ValueError, "out cannot be written"):
+                divergence(policy, reference, out=policy.reshape(-1)[:4])
+            np.testing.assert_array_equal(policy, before)
+
     def test_no_token_has_no_divergence(self):
         for divergence in (torchforge.token_kl, *ESTIMATORS):
             self.assertEqual(divergence(np.empty(0), np.empty(0)), 0.0)

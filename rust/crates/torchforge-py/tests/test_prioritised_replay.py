@@ -122,6 +122,55 @@ class PrioritisedReplayBuffer(unittest.TestCase):
         for kept, copied in zip(after, before, strict=True):
             np.testing.assert_array_equal(kept, copied)
 
+    def test_out_gets_the_next_draw_and_is_given_back(self):
+        sizes = {"pushes": 100, "capacity": 100, "ends": (20, 60), "steps": 3, "seed": 5}
+        first, second = (with_errors(filled(**sizes), np.arange(100)) for _ in range(2))
+        out = first.sample(32)
+        second.sample(32)
+        views = out.transitions.observations, out.weights
+        before = [view.copy() for view in views]
+        self.assertIs(first.sample(32, beta=0.7, out=out), out)
+        fresh = second.sample(32, beta=0.7)
+        self.assertEqual(out.transitions.values.tobytes(), fresh.transitions.values.tobytes())
+        self.assertEqual(out.weights.tobytes(), fresh.weights.tobytes())
+        self.assertEqual(out.discounts.tobytes(), fresh.discounts.tobytes())
+        for view, old in zip(views, before, strict=True):
+            self.assertFalse(np.array_equal(view, old), "a view shows the draw before")
+
+    def test_errors_are_those_of_what_was_drawn_into_a_minibatch_last(self):
+        buffer = filled(pushes=4, capacity=4, alpha=1.0, epsilon=0.0)
+        out = buffer.sample(1)
+        for row in range(4, 8):
+            buffer.push(observation(row), observation(row), 0, row, False, False)
+        self.assertEqual(buffer.update_priorities(out, np.zeros(1, np.float32)), 1)
+        (row,) = rows_of(buffer.sample(1, out=out))
+        self.assertEqual(buffer.update_priorities(out, np.zeros(1, np.float32)), 0)
+        self.assertNotIn(row, rows_of(buffer.sample(64)), "what has no priority is drawn no more")
+
+    def test_an_out_that_does_not_fit_is_refused_and_nothing_is_drawn(self):
+        buffer, other = (filled(pushes=100, capacity=100, seed=5) for _ in range(2))
+        out, frozen = buffer.sample(4), buffer.sample(4)
+        other.sample(4)
+        other.sample(4)
+        frozen.weights.setflags(write=False)
+        wide = torchforge.PrioritisedReplayBuffer(2, WIDTH + 1)
+        row = np.zeros(WIDTH + 1, np.float32)
+        wide.push(row, row, 0.0, 0.0, False, False)
+        before = [each.copy() for each in (out.transitions.values, out.weights, frozen.transitions.values)]
+        for given, options, kind, said in (
+            (3, {"out": out}, ValueError, "out is a minibatch of 4 transitions .* must be of 3"),
+            (4, {"out": wide.sample(4)}, ValueError, r"of 4 \+ 1 values and must be of 4 of 3 \+ 1"),
+            (4, {"out": frozen}, ValueError, "out cannot be written"),
+            (4, {"out": out, "beta": 2.0}, ValueError, "beta"),
+            (4, {"out": out.transitions}, TypeError, "out"),
+        ):
+            with self.assertRaisesRegex(kind, said):
+                buffer.sample(given, **options)
+        after = (out.transitions.values, out.weights, frozen.transitions.values)
+        for kept, copied in zip(after, before, strict=True):
+            np.testing.assert_array_equal(kept, copied)
+        np.testing.assert_array_equal(rows_of(buffer.sample(4, out=out)), rows_of(other.sample(4)))
+
     def test_what_does_not_fit_is_named_and_changes_nothing(self):
         buffer = filled()
         batch = buffer.sample(4)

@@ -26,6 +26,7 @@ OPERATIONS = (
     "grpo",
     "token-kl",
     "ffi",
+    "calls",
     "env-single",
     "env-vector",
     "rollout",

@@ -32,6 +32,10 @@ _TRANSITIONS = {
     "truncated.npy": "fc97c6cb2ff8005e1fedc33e48120de5edcdb5835eebdf9d9cb5be2fb22729ec",
 }
 TAPES = {
+    "calls": {
+        "order.npy": "f26fc11cf2ff769cc7157023bee3b32ff4ff34798aa3eaf2c2c598c293161b6c",
+        "values.npy": "8bffc87737f25b01826e9c9d26bcd88fc1219ace699f2c83ec9a31ae7737609a",
+    },
     "grpo": {"rewards.npy": "128317065ec5b5095bd5216f7089caa096d3413a3b2023c2e473ae5497244f38"},
     "buffer-push": _TRANSITIONS,
     "buffer-sample": _TRANSITIONS,
@@ -97,7 +101,7 @@ def test_tapes_are_the_same_bytes_as_ever(
     benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes = {"groups": 16, "size": 4, "batch": 1, "length": 128, "rows": 8, "capacity": 8, "observation": 4}
-    sizes["row_bytes"] = 16
+    sizes |= {"row_bytes": 16, "calls": 3}
     parameters = json.dumps(sizes)
     generate(monkeypatch, tmp_path, benchmark, "--case", "small", "--parameters", parameters)
     assert hashes(tmp_path / "small") == TAPES[benchmark]

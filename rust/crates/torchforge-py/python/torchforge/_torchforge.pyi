@@ -21,6 +21,10 @@ __all__ = [
     "Trainer",
     "VectorEnvironment",
     "__version__",
+    "call_returning_an_array",
+    "call_with_an_array",
+    "call_with_five_arrays",
+    "call_without_arrays",
     "compute_gae",
     "compute_gae_batched",
     "dqn_in",
@@ -41,6 +45,7 @@ _Float64Array: TypeAlias = NDArray[numpy.float64]
 _Float32Input: TypeAlias = _Float32Array | SupportsDLPack
 _Float64Input: TypeAlias = _Float64Array | SupportsDLPack
 _Float = TypeVar("_Float", numpy.float32, numpy.float64)
+_Value = TypeVar("_Value")
 
 def compute_gae(
     rewards: _Float64Input,
@@ -110,50 +115,84 @@ def group_advantages(
 
 @overload
 def token_kl(
-    policy: numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]], reference: _Float64Input
+    policy: numpy.ndarray[tuple[int], numpy.dtype[numpy.float64]],
+    reference: _Float64Input,
+    *,
+    out: None = None,
 ) -> float: ...
 @overload
-def token_kl(policy: _Float64Array, reference: _Float64Input) -> _Float64Array: ...
+def token_kl(
+    policy: _Float64Array, reference: _Float64Input, *, out: _Float64Array | None = None
+) -> _Float64Array: ...
 @overload
-def token_kl(policy: SupportsDLPack, reference: _Float64Input) -> float | _Float64Array:
+def token_kl(
+    policy: SupportsDLPack, reference: _Float64Input, *, out: _Float64Array | None = None
+) -> float | _Float64Array:
     """The sum over tokens of p (ln p - ln q).
 
     Args:
         policy: ln p of each token, (tokens,) or (batch, tokens), float64.
         reference: ln q of each token, in the same shape.
+        out: an array to write the sums of several sequences into, (batch,).
 
     Returns a number in nats for (tokens,), and an array (batch,) for several sequences. Arguments are C-contiguous NumPy
     arrays, or tensors on the CPU of any library with DLPack, and none is copied. The bytes of the result are the same on
     every machine.
 
     Raises:
-        ValueError: an array has another type, layout or shape, or holds NaN; or a tensor lies on another device or needs
-            a gradient.
+        ValueError: an array has another type, layout or shape, or holds NaN; a tensor lies on another device or needs a
+            gradient; or `out` is given for one sequence, or shares memory with another argument. Nothing was written.
     """
 
 @overload
 def token_kl_k1(  # type: ignore[overload-overlap]  # a vector comes first
-    policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]], reference: NDArray[_Float] | SupportsDLPack
+    policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]],
+    reference: NDArray[_Float] | SupportsDLPack,
+    *,
+    out: None = None,
 ) -> float: ...
 @overload
-def token_kl_k1(policy: NDArray[_Float], reference: NDArray[_Float] | SupportsDLPack) -> NDArray[_Float]: ...
+def token_kl_k1(
+    policy: NDArray[_Float],
+    reference: NDArray[_Float] | SupportsDLPack,
+    *,
+    out: NDArray[_Float] | None = None,
+) -> NDArray[_Float]: ...
 @overload
-def token_kl_k1(policy: SupportsDLPack, reference: SupportsDLPack) -> float | _Float32Array | _Float64Array:
+def token_kl_k1(
+    policy: SupportsDLPack,
+    reference: SupportsDLPack,
+    *,
+    out: _Float32Array | _Float64Array | None = None,
+) -> float | _Float32Array | _Float64Array:
     """The sum over tokens of Schulman's estimator k1, ln(p/q) ("Approximating KL Divergence", 2020).
 
     The tokens are those that the policy chose. The estimator is unbiased, of the highest variance, and negative for many
-    a token. Arguments are float32 or float64, both of one type. Terms and sums are computed in float64, and each sum is
+    a token. Arguments are float32 or float64, all of one type. Terms and sums are computed in float64, and each sum is
     rounded to the type of the arguments. All else is as of `token_kl`.
     """
 
 @overload
 def token_kl_k2(  # type: ignore[overload-overlap]  # a vector comes first
-    policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]], reference: NDArray[_Float] | SupportsDLPack
+    policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]],
+    reference: NDArray[_Float] | SupportsDLPack,
+    *,
+    out: None = None,
 ) -> float: ...
 @overload
-def token_kl_k2(policy: NDArray[_Float], reference: NDArray[_Float] | SupportsDLPack) -> NDArray[_Float]: ...
+def token_kl_k2(
+    policy: NDArray[_Float],
+    reference: NDArray[_Float] | SupportsDLPack,
+    *,
+    out: NDArray[_Float] | None = None,
+) -> NDArray[_Float]: ...
 @overload
-def token_kl_k2(policy: SupportsDLPack, reference: SupportsDLPack) -> float | _Float32Array | _Float64Array:
+def token_kl_k2(
+    policy: SupportsDLPack,
+    reference: SupportsDLPack,
+    *,
+    out: _Float32Array | _Float64Array | None = None,
+) -> float | _Float32Array | _Float64Array:
     """The sum over tokens of Schulman's estimator k2, ln(p/q)^2 / 2 ("Approximating KL Divergence", 2020).
 
     The estimator is biased, of a low variance, and never negative. All else is as of `token_kl_k1`.
@@ -161,12 +200,25 @@ def token_kl_k2(policy: SupportsDLPack, reference: SupportsDLPack) -> float | _F
 
 @overload
 def token_kl_k3(  # type: ignore[overload-overlap]  # a vector comes first
-    policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]], reference: NDArray[_Float] | SupportsDLPack
+    policy: numpy.ndarray[tuple[int], numpy.dtype[_Float]],
+    reference: NDArray[_Float] | SupportsDLPack,
+    *,
+    out: None = None,
 ) -> float: ...
 @overload
-def token_kl_k3(policy: NDArray[_Float], reference: NDArray[_Float] | SupportsDLPack) -> NDArray[_Float]: ...
+def token_kl_k3(
+    policy: NDArray[_Float],
+    reference: NDArray[_Float] | SupportsDLPack,
+    *,
+    out: NDArray[_Float] | None = None,
+) -> NDArray[_Float]: ...
 @overload
-def token_kl_k3(policy: SupportsDLPack, reference: SupportsDLPack) -> float | _Float32Array | _Float64Array:
+def token_kl_k3(
+    policy: SupportsDLPack,
+    reference: SupportsDLPack,
+    *,
+    out: _Float32Array | _Float64Array | None = None,
+) -> float | _Float32Array | _Float64Array:
     """The sum over tokens of Schulman's estimator k3, q/p - 1 - ln(q/p) ("Approximating KL Divergence", 2020).
 
     The estimator is unbiased, of a low variance, and never negative. The terms of float32 are computed in float32: one
@@ -574,16 +626,20 @@ class PrioritisedReplayBuffer:
                 nothing was kept. Observations are not searched for NaN, which takes long for images.
         """
 
-    def sample(self, batch_size: int, *, beta: float = 0.4) -> PrioritisedMinibatch:
+    def sample(
+        self, batch_size: int, *, beta: float = 0.4, out: PrioritisedMinibatch | None = None
+    ) -> PrioritisedMinibatch:
         """Draw transitions, one from each of `batch_size` equal parts of the sum of all priorities.
 
         Args:
             batch_size: transitions to draw.
             beta: how far the weights correct the draws, 0 to 1.
+            out: a minibatch to draw into, of as many transitions; what it held is gone.
 
         Raises:
             MemoryError: there is no memory for so many.
-            ValueError: nothing was pushed yet, every priority is 0, or `beta` is out of its range.
+            ValueError: nothing was pushed yet, every priority is 0, `beta` is out of its range, or `out` is of other
+                sizes or cannot be written. Nothing was drawn.
         """
 
     def update_priorities(self, minibatch: PrioritisedMinibatch, errors: _Float32Input) -> int:
@@ -602,7 +658,10 @@ class PrioritisedReplayBuffer:
 
 @final
 class PrioritisedMinibatch:
-    """Transitions that were drawn by priority; `PrioritisedReplayBuffer.update_priorities` takes it."""
+    """Transitions that were drawn by priority; `PrioritisedReplayBuffer.update_priorities` takes it.
+
+    `PrioritisedReplayBuffer.sample` writes it anew where it is given as `out`.
+    """
 
     @property
     def transitions(self) -> Minibatch:
@@ -693,3 +752,41 @@ def write_rows(
     path: str, columns: Sequence[tuple[str, SupportsDLPack]], *, block_rows: int | None = None
 ) -> None:
     """Write columns into a file: see `torchforge.data.write_dataset`."""
+
+def call_without_arrays(value: _Value) -> _Value:
+    """The value itself.
+
+    For measurements: no call of this module takes less.
+    """
+
+def call_with_an_array(array: _Float64Input, index: int) -> float:
+    """The value of an array, (values,) of float64, at an index from 0 on.
+
+    For measurements: the array is copied, as `compute_gae` copies up to 512 values.
+
+    Raises:
+        IndexError: the array has no such value.
+        TypeError, ValueError: the array has another type or layout, or the index is no whole number from 0 on.
+    """
+
+def call_with_five_arrays(
+    first: _Float64Input,
+    second: _Float64Input,
+    third: _Float64Input,
+    fourth: _Float64Input,
+    fifth: _Float64Input,
+    index: int,
+) -> float:
+    """The sum of the values of five arrays at an index, from left to right.
+
+    For measurements; all else is as of `call_with_an_array`.
+    """
+
+def call_returning_an_array(array: _Float64Input) -> _Float64Array:
+    """A new array with the values of an array, (values,) of float64.
+
+    For measurements; the array is taken as by `call_with_an_array`.
+
+    Raises:
+        ValueError: the array has another type or layout.
+    """

@@ -1,14 +1,18 @@
 //! The ring whose transitions are drawn by priority, over one or several steps.
 
-use numpy::{PyArray1, PyArrayMethods};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use numpy::PyArrayDyn;
 use pyo3::prelude::*;
-use torchforge_data::{NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp};
+use torchforge_data::{
+    Batch, NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Rows, Stamp,
+};
 use torchforge_env::Pcg64;
 
-use super::{Minibatch, Pushed, Widths, count, refused, seed_of};
+use super::{Minibatch, Pushed, Widths, count, refused, seed_of, writeable};
 use crate::DETACH_VALUES;
 use crate::arguments::number;
-use crate::arrays::{check_shape, read};
+use crate::arrays::{check_shape, read, zeros};
 
 /// A ring of the latest transitions, all float32, drawn in proportion to their priorities (Schaul et al., 2016).
 ///
@@ -87,47 +91,44 @@ impl PrioritisedReplayBuffer {
     /// Args:
     ///     batch_size: transitions to draw.
     ///     beta: how far the weights correct the draws, 0 to 1.
+    ///     out: a minibatch to draw into, of as many transitions; what it held is gone.
     ///
     /// Raises:
     ///     MemoryError: there is no memory for so many.
-    ///     ValueError: nothing was pushed yet, every priority is 0, or `beta` is out of its range.
-    #[pyo3(signature = (batch_size, *, beta=None), text_signature = "($self, batch_size, *, beta=0.4)")]
+    ///     ValueError: nothing was pushed yet, every priority is 0, `beta` is out of its range, or `out` is of other
+    ///         sizes or cannot be written. Nothing was drawn.
+    #[pyo3(
+        signature = (batch_size, *, beta=None, out=None),
+        text_signature = "($self, batch_size, *, beta=0.4, out=None)"
+    )]
     fn sample<'py>(
         &mut self,
         py: Python<'py>,
         batch_size: &Bound<'py, PyAny>,
         beta: Option<&Bound<'py, PyAny>>,
+        out: Option<Bound<'py, PrioritisedMinibatch>>,
     ) -> PyResult<Bound<'py, PrioritisedMinibatch>> {
-        let (size, widths) = (count("batch_size", batch_size)?, self.widths);
+        let size = count("batch_size", batch_size)?;
         let beta = beta.map_or(Ok(0.4), |value| number("beta", value))?;
-        let minibatch = Minibatch::new(py, size, widths)?;
-        let drawn = match self.drawn.take() {
-            Some(drawn) if drawn.stamps().len() == size => drawn,
-            _ => PrioritizedBatch::new(size, widths.observation, widths.action).map_err(refused)?,
+        let batch = match out {
+            Some(out) => {
+                out.get().transitions.get().check(size, self.widths)?;
+                out
+            }
+            None => Bound::new(py, PrioritisedMinibatch::new(py, size, self.widths)?)?,
         };
-        let drawn = self.drawn.insert(drawn);
-        let (ring, generator) = (&self.ring, &mut self.generator);
-        let mut sample = || ring.sample(generator, beta, drawn);
-        let few = size.saturating_mul(widths.of_transition()) < DETACH_VALUES;
-        if few { sample() } else { py.detach(sample) }.map_err(refused)?;
-        {
-            let mut values = minibatch.values.bind(py).readwrite();
-            let rows = minibatch.rows(values.as_slice_mut()?);
-            let of = drawn.transitions();
-            rows.observations.copy_from_slice(of.observations());
-            rows.next_observations.copy_from_slice(of.next_observations());
-            rows.actions.copy_from_slice(of.actions());
-            rows.rewards.copy_from_slice(of.rewards());
-            rows.terminations.copy_from_slice(of.terminations());
-            rows.truncations.copy_from_slice(of.truncations());
-        }
-        let drawn = PrioritisedMinibatch {
-            transitions: Py::new(py, minibatch)?,
-            discounts: PyArray1::from_slice(py, drawn.discounts()).unbind(),
-            weights: PyArray1::from_slice(py, drawn.weights()).unbind(),
-            stamps: drawn.stamps().to_vec(),
-        };
-        Bound::new(py, drawn)
+        let of = batch.get();
+        let transitions = of.transitions.get();
+        // Borrowed before the draw: whatever cannot be written is refused while nothing has changed.
+        let mut values = writeable(transitions.values.bind(py))?;
+        let mut discounts = writeable(of.discounts.bind(py))?;
+        let mut weights = writeable(of.weights.bind(py))?;
+        let drawn = self.draw(py, size, beta)?;
+        copy(drawn.transitions(), transitions.rows(values.as_slice_mut()?));
+        discounts.as_slice_mut()?.copy_from_slice(drawn.discounts());
+        weights.as_slice_mut()?.copy_from_slice(drawn.weights());
+        of.stamps().copy_from_slice(drawn.stamps());
+        Ok(batch)
     }
 
     /// Give the transitions of a minibatch the priorities of their new temporal-difference errors, (batch_size,).
@@ -142,8 +143,8 @@ impl PrioritisedReplayBuffer {
         errors: &Bound<'_, PyAny>,
     ) -> PyResult<usize> {
         let errors = read("errors", errors)?;
-        check_shape("errors", &errors, &[minibatch.stamps.len()])?;
-        self.ring.update_priorities(&minibatch.stamps, errors.as_slice()?).map_err(refused)
+        check_shape("errors", &errors, &[minibatch.size()])?;
+        self.ring.update_priorities(&minibatch.stamps(), errors.as_slice()?).map_err(refused)
     }
 
     /// Begin the draws that follow anew.
@@ -163,13 +164,33 @@ impl PrioritisedReplayBuffer {
     }
 }
 
+impl PrioritisedReplayBuffer {
+    /// Draws into memory of the ring's own, which mostly has the size of the last draw.
+    fn draw(&mut self, py: Python<'_>, size: usize, beta: f64) -> PyResult<&PrioritizedBatch<f32>> {
+        let Widths { observation, action } = self.widths;
+        let drawn = match self.drawn.take() {
+            Some(drawn) if drawn.stamps().len() == size => drawn,
+            _ => PrioritizedBatch::new(size, observation, action).map_err(refused)?,
+        };
+        let drawn = self.drawn.insert(drawn);
+        let (ring, generator) = (&self.ring, &mut self.generator);
+        let mut sample = || ring.sample(generator, beta, drawn);
+        let few = size.saturating_mul(self.widths.of_transition()) < DETACH_VALUES;
+        if few { sample() } else { py.detach(sample) }.map_err(refused)?;
+        Ok(drawn)
+    }
+}
+
 /// Transitions that were drawn by priority; `PrioritisedReplayBuffer.update_priorities` takes it.
+///
+/// `PrioritisedReplayBuffer.sample` writes it anew where it is given as `out`.
 #[pyclass(module = "torchforge", frozen)]
 pub(crate) struct PrioritisedMinibatch {
     transitions: Py<Minibatch>,
-    discounts: Py<PyArray1<f32>>,
-    weights: Py<PyArray1<f32>>,
-    stamps: Vec<Stamp>,
+    discounts: Py<PyArrayDyn<f32>>,
+    weights: Py<PyArrayDyn<f32>>,
+    /// A draw into the minibatch changes them, as it does the arrays.
+    stamps: Mutex<Vec<Stamp>>,
 }
 
 #[pymethods]
@@ -182,17 +203,46 @@ impl PrioritisedMinibatch {
 
     /// Gamma to the power of the steps, (batch_size,): by it the next observation's value counts.
     #[getter]
-    fn discounts(&self, py: Python<'_>) -> Py<PyArray1<f32>> {
+    fn discounts(&self, py: Python<'_>) -> Py<PyArrayDyn<f32>> {
         self.discounts.clone_ref(py)
     }
 
     /// Importance weights in 0 to 1, by which each transition's gradient counts, (batch_size,).
     #[getter]
-    fn weights(&self, py: Python<'_>) -> Py<PyArray1<f32>> {
+    fn weights(&self, py: Python<'_>) -> Py<PyArrayDyn<f32>> {
         self.weights.clone_ref(py)
     }
 
     fn __len__(&self) -> usize {
-        self.stamps.len()
+        self.size()
     }
+}
+
+impl PrioritisedMinibatch {
+    fn new(py: Python<'_>, size: usize, widths: Widths) -> PyResult<Self> {
+        Ok(Self {
+            // The largest comes first, and says where there is no memory.
+            transitions: Py::new(py, Minibatch::new(py, size, widths)?)?,
+            discounts: zeros(py, &[size])?.unbind(),
+            weights: zeros(py, &[size])?.unbind(),
+            stamps: Mutex::new(vec![Stamp::default(); size]),
+        })
+    }
+
+    fn size(&self) -> usize {
+        self.transitions.get().size
+    }
+
+    fn stamps(&self) -> MutexGuard<'_, Vec<Stamp>> {
+        self.stamps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn copy(from: &Batch<f32>, to: Rows<'_, f32>) {
+    to.observations.copy_from_slice(from.observations());
+    to.next_observations.copy_from_slice(from.next_observations());
+    to.actions.copy_from_slice(from.actions());
+    to.rewards.copy_from_slice(from.rewards());
+    to.terminations.copy_from_slice(from.terminations());
+    to.truncations.copy_from_slice(from.truncations());
 }
