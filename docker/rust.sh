@@ -2,7 +2,7 @@
 # Cross-compiles the workspace for one kind of image: first the dependencies against stubs, then our crates.
 # No target directory outlives its layer: Cargo trusts modification times, and a cache shared between checkouts could
 # hand out the binary of another one.
-# Usage: rust.sh dependencies|crates core|edge|candle|burn
+# Usage: rust.sh dependencies|crates core|edge|candle|burn|mimalloc|jemalloc
 set -eu
 . /forge/trust.sh
 
@@ -28,7 +28,7 @@ case $2 in
     # One program that needs no file beside it; a module for Python cannot be static.
     edge) export RUSTFLAGS="-C target-feature=+crt-static" ;;
     # Beside the ordinary one: what it takes to compile it, and its size, are its library's own.
-    candle | burn) features="--features torchforge-bench/$2"; program=torchforge-$2 ;;
+    candle | burn | mimalloc | jemalloc) features="--features torchforge-bench/$2"; program=torchforge-$2 ;;
 esac
 
 cd /rust
