@@ -52,7 +52,9 @@ class Parameters(protocol.Repetitions):
         if self.does not in (EPOCH, BATCHES, FIRST):
             raise ValueError(f"'does' must be {EPOCH}, {BATCHES} or {FIRST}")
         if self.does == FIRST and (self.shuffled or self.batch > self.rows):
-            raise ValueError("a first batch must be there, and come as it is stored: the gate compares its rows")
+            raise ValueError(
+                "a first batch must be there, and come as it is stored: the gate compares its rows"
+            )
         if self.does != FIRST and self.calls * self.batch != self.rows:
             raise ValueError("'calls' times 'batch' must be 'rows': a repetition is an epoch")
         if self.row_bytes % _NUMBER_BYTES:

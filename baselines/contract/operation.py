@@ -191,7 +191,8 @@ def _by_hand(
         timed, kept = _repeat(
             operation, nonce, sizes.repetitions, sizes.least_repetitions, sizes.seconds_limit
         )
-    metrics = {"seconds": [elapsed / operation.calls for elapsed in timed], **operation.said(kept)}
+    seconds = [elapsed / operation.calls for elapsed in timed]
+    metrics: dict[str, float | Sequence[float]] = {"seconds": seconds, **operation.said(kept)}
     event = protocol.measurement(case, metrics=metrics, counts=operation.counts)
     protocol.print_measurement(event)
     if (folder := request.output_of(case)) is not None:

@@ -285,7 +285,10 @@ def test_a_contradiction_is_named(change: Callable[[dict[str, Any]], Any], said:
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        ({"batch_p50_seconds": 2e-9, "batch_p99_seconds": 1e-9}, "batch_p50_seconds is 2e-09, and batch_p99_seconds"),
+        (
+            {"batch_p50_seconds": 2e-9, "batch_p99_seconds": 1e-9},
+            "batch_p50_seconds is 2e-09, and batch_p99_seconds",
+        ),
         ({"batch_p999_seconds": 2e-9, "batch_max_seconds": 1e-9}, "batch_p999_seconds is 2e-09"),
         ({"batch_p50_seconds": 2e-9, "batch_max_seconds": 1e-9}, "batch_p50_seconds is 2e-09"),
         ({"batch_max_seconds": 1e3}, "batch_max_seconds is 1000, and seconds is only"),

@@ -216,9 +216,13 @@ fn draws_are_led_by_a_referee_and_are_transitions_of_the_tape() {
 #[test]
 fn every_workload_of_the_pipeline_is_led_by_a_referee() {
     let sizes = r#""row_bytes":8,"warmup":1,"repetitions":3"#;
-    for (does, calls, rows_a_call, workers) in
-        [("epochs", 25, 4, 0), ("epochs", 25, 4, 2), ("files", 2, 100, 0), ("rings", 3, 100, 0), ("minibatches", 5, 4, 0)]
-    {
+    for (does, calls, rows_a_call, workers) in [
+        ("epochs", 25, 4, 0),
+        ("epochs", 25, 4, 2),
+        ("files", 2, 100, 0),
+        ("rings", 3, 100, 0),
+        ("minibatches", 5, 4, 0),
+    ] {
         let folder = folder(&format!("referee-pipeline-{does}-{workers}"));
         bytes_input(&folder, "small", "tape", &[64, 8]);
         let parameters = format!(

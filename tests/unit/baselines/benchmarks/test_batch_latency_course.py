@@ -83,7 +83,9 @@ def clocked(*nanoseconds: int) -> Clocked:
 
 
 @LOADERS
-def test_the_files_are_those_of_an_epoch(tmp_path: Path, make: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_files_are_those_of_an_epoch(
+    tmp_path: Path, make: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     loaders.run(served(tmp_path, BATCHES), make)
     out = tmp_path / "out" / "small"
     assert np.load(out / "delivered.npy").tolist() == np.arange(256).reshape(32, 8).tolist()
@@ -91,7 +93,7 @@ def test_the_files_are_those_of_an_epoch(tmp_path: Path, make: Any, capsys: pyte
     assert len(metrics["seconds"]) == 3
     assert 0 < metrics["batch_p50_seconds"] <= metrics["batch_max_seconds"]
     assert metrics["batch_max_seconds"] <= 32 * sum(metrics["seconds"])
-    assert 0 < metrics["first_batch_seconds"]
+    assert metrics["first_batch_seconds"] > 0
 
 
 @LOADERS
@@ -172,7 +174,11 @@ def test_the_first_batch_of_an_epoch_has_a_figure_of_its_own_and_counts_among_al
 )
 def test_a_percentile_is_said_of_enough_batches_alone(batches: int, shown: list[str]) -> None:
     found = figures_of_batches([clocked(*[10] * batches)])
-    assert {*found} == {"first_batch_seconds", "batch_max_seconds", *(f"batch_{each}_seconds" for each in shown)}
+    assert {*found} == {
+        "first_batch_seconds",
+        "batch_max_seconds",
+        *(f"batch_{each}_seconds" for each in shown),
+    }
 
 
 def test_the_matrix_times_enough_batches_for_every_percentile() -> None:
