@@ -1,5 +1,5 @@
 #!/bin/sh
-# The compilers of C++ for both architectures, on top of the tools. Nothing of it ships.
+# The compilers of C++ for both architectures, and make, on top of the tools. Nothing of it ships.
 set -eu
 
 sh /forge/fetch.sh /forge/cpp.lock /debs > /forge/archives

@@ -2,7 +2,7 @@
 # Cross-compiles the workspace for one kind of image: first the dependencies against stubs, then our crates.
 # No target directory outlives its layer: Cargo trusts modification times, and a cache shared between checkouts could
 # hand out the binary of another one.
-# Usage: rust.sh dependencies|crates core|edge|candle|burn
+# Usage: rust.sh dependencies|crates core|edge|candle|burn|mimalloc|jemalloc
 set -eu
 . /forge/trust.sh
 
@@ -30,7 +30,7 @@ case $2 in
     # Beside the ordinary one: what it takes to compile it, and its size, are its library's own.
     # The feature has no package's name before it: beside one package alone, torchforge-bench/$2 would be a feature of the
     # dependency that this package's own tests have on it.
-    candle | burn) features="--features $2"; program=torchforge-$2 ;;
+    candle | burn | mimalloc | jemalloc) features="--features $2"; program=torchforge-$2 ;;
 esac
 
 cd /rust
@@ -68,8 +68,8 @@ if [ "$1" = crates ]; then
         --prefix none --no-dedupe --format '{p}|{l}' > /forge/tree
     sort -u /forge/tree > "/artefacts/crates/$program"
     case $2 in
-        candle | burn)
-            if ! cut -d' ' -f1 "/artefacts/crates/$program" | grep -q "^$2\(-core\)\{0,1\}$"; then
+        candle | burn | mimalloc | jemalloc)
+            if ! cut -d' ' -f1 "/artefacts/crates/$program" | grep -q "$2"; then
                 echo "$program was compiled without $2: look at its features in docker/rust.sh" >&2
                 exit 1
             fi ;;

@@ -13,11 +13,9 @@ What is compared is which rows came (`delivered.npy`): in their order where rows
 they are shuffled. The order of shuffled rows is each implementation's own, so figures of it are compared (`order.npy`).
 """
 
-import argparse
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,27 +23,39 @@ from numpy.typing import NDArray
 
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
-from baselines.contract.operation import Operation, serve
+from baselines.contract.operation import Operation
 from baselines.inputs.rows import Rows
 
 # Equal parts of an epoch, whose mean rows show how they are shuffled.
 PARTS = 16
 _NUMBER_BYTES = 8
+# What is timed: epochs, the batches of an epoch one by one, or the first batch of a new loader.
+EPOCH, BATCHES, FIRST = "epoch", "batches", "first"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(protocol.Repetitions):
-    """One case: epochs of `calls` batches of `batch` rows, out of `rows` rows of `row_bytes` bytes."""
+    """One case: epochs of `calls` batches of `batch` rows, out of `rows` rows of `row_bytes` bytes.
+
+    Where it `does` no epochs, baselines/benchmarks/batch_latency.py says what a call is.
+    """
 
     rows: int
     row_bytes: int
     batch: int
     shuffled: bool
+    does: str = EPOCH
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.require_positive("rows", "row_bytes", "batch")
-        if self.calls * self.batch != self.rows:
+        if self.does not in (EPOCH, BATCHES, FIRST):
+            raise ValueError(f"'does' must be {EPOCH}, {BATCHES} or {FIRST}")
+        if self.does == FIRST and (self.shuffled or self.batch > self.rows):
+            raise ValueError(
+                "a first batch must be there, and come as it is stored: the gate compares its rows"
+            )
+        if self.does != FIRST and self.calls * self.batch != self.rows:
             raise ValueError("'calls' times 'batch' must be 'rows': a repetition is an epoch")
         if self.row_bytes % _NUMBER_BYTES:
             raise ValueError("'row_bytes' must be a multiple of 8: rows are read as 64-bit words")
@@ -84,23 +94,6 @@ def save(path: Path, rows: Rows, _: Parameters) -> None:
         np.save(file, rows)
 
 
-def run(options: argparse.Namespace, make: Make, store: Store = save) -> None:
-    """Serve every case: write the dataset, and load epochs as the referee says."""
-    with TemporaryDirectory() as folder:
-
-        def operation(
-            request: protocol.Request, case: protocol.Case, sizes: Parameters
-        ) -> Operation[Numbers, Epoch]:
-            tape = protocol.input_file(request, case, "tape.npy", np.load)
-            # Cases with the same rows read the same file.
-            path = Path(folder) / f"{sizes.rows}x{sizes.row_bytes}"
-            if not path.exists():
-                store(path, dataset(tape, sizes.rows), sizes)
-            return course(make(path, sizes), tape, sizes)
-
-        serve(options, Parameters, operation)
-
-
 def course(loader: Loader, tape: Rows, sizes: Parameters) -> Operation[Numbers, Epoch]:
     """The epochs of a case."""
 
@@ -111,19 +104,9 @@ def course(loader: Loader, tape: Rows, sizes: Parameters) -> Operation[Numbers, 
         return weights
 
     def write(weights: Numbers, _: Epoch, folder: Path) -> None:
-        sums, delivered = [], []
         # The same epoch once more, with each row looked at.
         loader.seed(int(weights[0]))
-        for batch in loader.epoch():
-            sums.append(read(batch))
-            delivered.append(rows_of(batch, tape, sizes.rows))
-        found = np.stack(delivered)
-        np.save(folder / "marks.npy", Epoch(weights, sums).marks())
-        np.save(folder / "order.npy", order(found))
-        np.save(
-            folder / "delivered.npy",
-            np.sort(found, axis=None).reshape(found.shape) if sizes.shuffled else found,
-        )
+        write_outputs(folder, weights, loader.epoch(), tape, sizes)
 
     return Operation(
         calls=sizes.calls,
@@ -132,6 +115,23 @@ def course(loader: Loader, tape: Rows, sizes: Parameters) -> Operation[Numbers, 
         digested=lambda epoch: [epoch.marks()],
         write=write,
         counts={"rows": sizes.batch},
+    )
+
+
+def write_outputs(
+    folder: Path, weights: Numbers, batches: Iterable[Rows], tape: Rows, sizes: Parameters
+) -> None:
+    """Write the output files of a repetition that gave these batches."""
+    sums, delivered = [], []
+    for batch in batches:
+        sums.append(read(batch))
+        delivered.append(rows_of(batch, tape, sizes.rows))
+    found = np.stack(delivered)
+    np.save(folder / "marks.npy", Epoch(weights, sums).marks())
+    np.save(folder / "order.npy", order(found))
+    np.save(
+        folder / "delivered.npy",
+        np.sort(found, axis=None).reshape(found.shape) if sizes.shuffled else found,
     )
 
 

@@ -43,6 +43,8 @@ class Operation(Generic[Inputs, Outputs]):
         digested: the arrays of a repetition that the digest covers, as the output files hold them.
         write: writes the output files of a repetition into a folder.
         counts: how much work one call does.
+        figures: what a round says beside the seconds of a call, from the outputs of its repetitions. They are kept for
+            it; None where it says nothing else.
     """
 
     calls: int
@@ -51,6 +53,7 @@ class Operation(Generic[Inputs, Outputs]):
     digested: Callable[[Outputs], Sequence[Array]]
     write: Callable[[Inputs, Outputs, Path], None]
     counts: Mapping[str, int]
+    figures: Callable[[Sequence[Outputs]], Mapping[str, float]] | None = None
 
     def timed(self, nonce: str, repetition: int) -> tuple[float, Inputs, Outputs]:
         """The seconds of one repetition, and what it worked on and gave."""
@@ -58,6 +61,10 @@ class Operation(Generic[Inputs, Outputs]):
         start = time.perf_counter_ns()
         outputs = self.run(inputs)
         return (time.perf_counter_ns() - start) * 1e-9, inputs, outputs
+
+    def said(self, outputs: Sequence[Outputs]) -> Mapping[str, float]:
+        """The figures of repetitions with these outputs."""
+        return self.figures(outputs) if self.figures is not None and outputs else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,13 +124,16 @@ def run_round(operation: Operation[Any, Any], nonce: str, first: int, repetition
     """Time so many repetitions from the first on, on the inputs of a nonce, and make a digest of each."""
     seconds: list[float] = []
     digests: list[str] = []
+    kept: list[Any] = []
     with collector_off():
         for repetition in range(first, first + repetitions):
             elapsed, _, outputs = operation.timed(nonce, repetition)
             seconds.append(elapsed / operation.calls)
             digests.append(digest(operation.digested(outputs)))
+            if operation.figures is not None:
+                kept.append(outputs)
     return Round(
-        metrics={"seconds": seconds},
+        metrics={"seconds": seconds, **operation.said(kept)},
         counts=operation.counts,
         digests=digests,
         timed_seconds=sum(seconds) * operation.calls,
@@ -178,8 +188,11 @@ def _by_hand(
             0,
             None if sizes.seconds_limit is None else sizes.seconds_limit / 2,
         )
-        timed = _repeat(operation, nonce, sizes.repetitions, sizes.least_repetitions, sizes.seconds_limit)
-    metrics = {"seconds": [elapsed / operation.calls for elapsed in timed]}
+        timed, kept = _repeat(
+            operation, nonce, sizes.repetitions, sizes.least_repetitions, sizes.seconds_limit
+        )
+    seconds = [elapsed / operation.calls for elapsed in timed]
+    metrics: dict[str, float | Sequence[float]] = {"seconds": seconds, **operation.said(kept)}
     event = protocol.measurement(case, metrics=metrics, counts=operation.counts)
     protocol.print_measurement(event)
     if (folder := request.output_of(case)) is not None:
@@ -188,11 +201,18 @@ def _by_hand(
 
 def _repeat(
     operation: Operation[Any, Any], nonce: str, most: int, least: int, seconds_limit: float | None
-) -> list[float]:
-    """The seconds of each repetition: ``most``, or fewer once the limit has passed and ``least`` are done."""
+) -> tuple[list[float], list[Any]]:
+    """The seconds of each repetition: ``most``, or fewer once the limit has passed and ``least`` are done.
+
+    Their outputs come with them, where the operation has figures of them.
+    """
     timed: list[float] = []
+    kept: list[Any] = []
     for repetition in range(most):
         if seconds_limit is not None and repetition >= least and sum(timed) > seconds_limit:
             break
-        timed.append(operation.timed(nonce, repetition)[0])
-    return timed
+        elapsed, _, outputs = operation.timed(nonce, repetition)
+        timed.append(elapsed)
+        if operation.figures is not None:
+            kept.append(outputs)
+    return timed, kept

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torchforge
 
-from baselines.benchmarks import loader
+from baselines.benchmarks import loader, loaders
 from baselines.contract import protocol
 from baselines.inputs.rows import Rows
 
@@ -51,7 +51,7 @@ def main() -> None:
     parser = protocol.parser(__doc__)
     parser.add_argument("--workers", type=int, default=0, metavar="N", help="threads that load (default 0)")
     options: argparse.Namespace = parser.parse_args()
-    loader.run(options, partial(Loader, workers=options.workers), store)
+    loaders.run(options, partial(Loader, workers=options.workers), store)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, RandomSampler, SequentialSampler
 
-from baselines.benchmarks import loader
+from baselines.benchmarks import loader, loaders
 from baselines.contract import protocol
 from baselines.inputs.rows import Rows
 
@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("how", choices=("each", "batched"), help="what the dataset is asked for")
     parser.add_argument("--workers", type=int, default=0, metavar="N", help="processes that load (default 0)")
     options: argparse.Namespace = parser.parse_args()
-    loader.run(options, partial(Loader, batched=options.how == "batched", workers=options.workers))
+    loaders.run(options, partial(Loader, batched=options.how == "batched", workers=options.workers))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from baselines.benchmarks import loader
+from baselines.benchmarks import loader, loaders
 from baselines.contract import protocol
 from baselines.inputs.rows import Rows
 
@@ -37,4 +37,4 @@ class Loader:
 
 
 if __name__ == "__main__":
-    loader.run(protocol.parser(__doc__).parse_args(), Loader)
+    loaders.run(protocol.parser(__doc__).parse_args(), Loader)

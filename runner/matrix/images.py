@@ -88,6 +88,8 @@ OURS: Mapping[str, ImageTarget] = MappingProxyType(
             # The training in RLtools is compiled from C++.
             _with_python("peers", more_builders=("cpp",)),
             _with_python("backends"),
+            # mimalloc and jemalloc are compiled from C, one of them by make.
+            _with_python("allocators", more_builders=("cpp",)),
             # torch.compile calls g++ and loads the compiled file.
             _with_python("compile", "compile", executable_tmp=True),
             # This image holds one static program, and no Python.

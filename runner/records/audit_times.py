@@ -1,15 +1,20 @@
 """The times: no figure in seconds is longer than its launch lived, and the gate's word on the headline follows."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from runner.records.contradiction import ROUNDING, Contradiction, Rule, contradiction
 from runner.records.record import Record
-from runner.records.verdicts import times_verdict
+from runner.records.verdicts import calls_of, claimed_seconds, times_verdict
 
 _LONGEST_COMPILATION = 24 * 3600
 _WHOLE, _PARTS = "wall_seconds", ("training_seconds", "initialisation_seconds")
 # Others may be older than the launch: a program's compile_seconds passed when its image was built.
-_OF_THE_LAUNCH = ("seconds", _WHOLE, *_PARTS)
+_SECONDS = "seconds"
+_OF_THE_LAUNCH = (_SECONDS, _WHOLE, *_PARTS)
+# What a launch says of its single batches: each is at most the next.
+_OF_BATCHES = ("batch_p50_seconds", "batch_p99_seconds", "batch_p999_seconds", "batch_max_seconds")
+_FIRST_BATCH = "first_batch_seconds"
 
 
 def judged(record: Record) -> Iterator[Contradiction]:
@@ -71,9 +76,23 @@ def parts(record: Record) -> Iterator[Contradiction]:
         )
 
 
+def batches(record: Record) -> Iterator[Contradiction]:
+    """Percentiles of batches ascend, and no batch took longer than all timed calls together."""
+    timed = claimed_seconds(record.metrics.get(_SECONDS), calls=calls_of(record.parameters)) * ROUNDING
+    for names in (_OF_BATCHES, (_FIRST_BATCH,)):
+        said = [(name, value) for name in names for value in record.values(name)]
+        for (name, value), (larger, most) in pairwise([*said, (_SECONDS, timed)]):
+            if value > most:
+                yield contradiction(
+                    f"{name} is {value:.6g}, and {larger} is only {most:.6g}",
+                    *(f"measurement.metrics.{each}" for each in (name, larger)),
+                )
+
+
 RULES: tuple[Rule, ...] = (
     judged,
     lived,
     parts,
     program,
+    batches,
 )

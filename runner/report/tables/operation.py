@@ -11,6 +11,7 @@ from runner.report.tables.crossing import Crossing, crossing
 from runner.report.tables.failures import Failures, failures
 from runner.report.tables.head import Head
 from runner.report.tables.headline import headline_table
+from runner.report.tables.latency import latency_table
 from runner.report.tables.markdown import Table
 from runner.report.tables.memory import memory_table
 from runner.report.tables.roofline import roofline_table
@@ -28,6 +29,7 @@ class OperationRoom:
     run: bool
     ranked: bool
     times: Table
+    latency: Table
     other_work: tuple[tuple[str, str], ...]
     absent: tuple[tuple[str, str], ...]
     elsewhere: str
@@ -66,6 +68,7 @@ def _room(matrix: Matrix, room: Room, all_rooms: Sequence[Room], roofline: Table
         run=bool(room.records),
         ranked=room.ranked,
         times=headline_table(room, all_rooms, column="time a call", right=True),
+        latency=latency_table(room),
         other_work=texts.other_work(room),
         absent=texts.absent(room),
         elsewhere=", ".join(room.elsewhere),

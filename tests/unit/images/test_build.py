@@ -278,6 +278,7 @@ def served(version: str, checksum: str, *, name: str = "libc6") -> str:
     [
         ("core", ["image"], ["tools"]),
         ("peers", ["image"], ["tools", "cpp"]),
+        ("allocators", ["image"], ["tools", "cpp"]),
         ("edge", [], ["tools"]),
         ("compile", ["image", "compile"], ["tools"]),
     ],

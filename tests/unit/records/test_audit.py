@@ -282,6 +282,30 @@ def test_a_contradiction_is_named(change: Callable[[dict[str, Any]], Any], said:
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (
+            {"batch_p50_seconds": 2e-9, "batch_p99_seconds": 1e-9},
+            "batch_p50_seconds is 2e-09, and batch_p99_seconds",
+        ),
+        ({"batch_p999_seconds": 2e-9, "batch_max_seconds": 1e-9}, "batch_p999_seconds is 2e-09"),
+        ({"batch_p50_seconds": 2e-9, "batch_max_seconds": 1e-9}, "batch_p50_seconds is 2e-09"),
+        ({"batch_max_seconds": 1e3}, "batch_max_seconds is 1000, and seconds is only"),
+        ({"first_batch_seconds": 1e3}, "first_batch_seconds is 1000, and seconds is only"),
+    ],
+)
+def test_batches_that_no_launch_can_have_timed_are_named(said: dict[str, float], why: str) -> None:
+    with pytest.raises(SelfContradiction, match=why):
+        parse_record(changed(lambda data: data["measurement"]["metrics"].update(said)))
+
+
+def test_batches_whose_percentiles_ascend_within_what_was_timed_are_no_contradiction() -> None:
+    names = ("first_batch", "batch_p50", "batch_p99", "batch_p999", "batch_max")
+    said = {f"{name}_seconds": 1e-9 * number for number, name in enumerate(names)}
+    assert parse_record(changed(lambda data: data["measurement"]["metrics"].update(said)))
+
+
 def test_a_return_that_no_episode_can_earn_is_named() -> None:
     with pytest.raises(SelfContradiction, match="episode 3 earned 999 in"):
         parse_record(changed(lambda data: data["episodes"][3].update({"return": 999.0}), kind="dqn"))

@@ -14,7 +14,7 @@ use crate::sac::WIDEST;
 use crate::{Algorithm, Backend, Evaluation, Failure, Replay, Standalone};
 
 pub(crate) const USAGE: &str = "\
-Usage: torchforge gae|grpo|token-kl|buffer-push|buffer-sample|env-step|update|act|nn-act|dqn|ppo|sac
+Usage: torchforge gae|grpo|token-kl|buffer-push|buffer-sample|pipeline|env-step|update|act|nn-act|dqn|ppo|sac
                           --case ID --parameters JSON [--case ID --parameters JSON ...] --seed N
                           --input DIR [--output DIR] [--simd avx512|avx2|neon|portable] [--threads N]
                           [--backend candle|burn] [--referee]
@@ -81,6 +81,8 @@ pub enum Command {
     BufferPush(Arguments),
     /// Minibatches out of a replay buffer.
     BufferSample(Arguments),
+    /// What the data pipeline does while it allocates.
+    Pipeline(Arguments),
     /// Steps of environments.
     EnvStep(Arguments),
     /// Single updates.
@@ -180,6 +182,7 @@ impl Command {
             "buffer-sample" => {
                 Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::BufferSample))
             }
+            "pipeline" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Pipeline)),
             "update" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Update)),
             "env-step" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::EnvStep)),
             "act" => Arguments::parse(parser).map(|found| found.map_or(Self::Help, Self::Act)),
@@ -190,7 +193,7 @@ impl Command {
             "evaluate" => Evaluation::parse(parser).map(|found| found.map_or(Self::Help, Self::Evaluate)),
             "replay" => Replay::parse(parser).map(|found| found.map_or(Self::Help, Self::Replay)),
             _ => Err(Failure::Usage(format!(
-                "there is no benchmark {command:?}; the benchmarks are gae, grpo, token-kl, buffer-push, buffer-sample, env-step, update, act, nn-act, dqn, ppo and sac, see `torchforge --help`"
+                "there is no benchmark {command:?}; the benchmarks are gae, grpo, token-kl, buffer-push, buffer-sample, pipeline, env-step, update, act, nn-act, dqn, ppo and sac, see `torchforge --help`"
             ))),
         }
     }

@@ -40,6 +40,7 @@ mod operation;
 #[cfg(feature = "oracle")]
 mod oracle;
 mod parity;
+mod pipeline;
 mod ppo;
 mod protocol;
 mod replay;
@@ -77,6 +78,7 @@ pub fn run(
         Command::TokenKl(arguments) => token_kl::run(&arguments),
         Command::BufferPush(arguments) => buffer_push::run(&arguments),
         Command::BufferSample(arguments) => buffer_sample::run(&arguments),
+        Command::Pipeline(arguments) => pipeline::run(&arguments),
         Command::EnvStep(arguments) => env_step::run(&arguments),
         Command::Update(arguments) => update::run(&arguments),
         Command::Act(arguments) => act::run(&arguments),

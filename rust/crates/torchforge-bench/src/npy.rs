@@ -67,6 +67,7 @@ macro_rules! number {
 number!(f64, "<f8");
 number!(f32, "<f4");
 number!(u64, "<u8");
+number!(u8, "|u1");
 
 /// The file that `numpy.save` writes for this array.
 pub(crate) fn encode<T: Number>(values: &[T], shape: &[usize]) -> Vec<u8> {
@@ -109,6 +110,7 @@ mod tests {
         }
         assert_eq!(decode::<f32>(&encode(&[0.5_f32, -1.0], &[2]), &[2]).unwrap(), [0.5, -1.0]);
         assert_eq!(decode::<u64>(&encode(&[u64::MAX], &[1]), &[1]).unwrap(), [u64::MAX]);
+        assert_eq!(decode::<u8>(&encode(&[7_u8, 255], &[2]), &[2]).unwrap(), [7, 255]);
     }
 
     #[test]

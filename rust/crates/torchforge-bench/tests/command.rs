@@ -598,6 +598,24 @@ fn a_wrong_argument_is_one_line_and_exit_code_2() {
 }
 
 #[test]
+fn sizes_of_the_pipeline_that_do_not_fit_are_wrong_arguments() {
+    for (sizes, expected) in [
+        (r#""does":"files","rows_a_call":4,"batch":4"#, "rows_a_call must be 8"),
+        (r#""does":"epochs","rows_a_call":4,"batch":4"#, "calls times batch must be rows"),
+        (r#""does":"epochs","rows_a_call":0,"batch":0"#, "batch is 0"),
+        (r#""does":"nothing","rows_a_call":4,"batch":4"#, "unknown variant `nothing`"),
+    ] {
+        let rest = r#""rows":8,"row_bytes":8,"workers":0,"calls":3,"warmup":0,"repetitions":1"#;
+        let parameters = format!("{{{sizes},{rest}}}");
+        let words = ["pipeline", "--case", "a", "--parameters", &parameters, "--seed", "1", "--input", "."];
+        let output = torchforge(&words);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{sizes}: {stderr}");
+        assert!(stderr.contains(expected), "{sizes}: {stderr}");
+    }
+}
+
+#[test]
 fn sizes_that_can_never_be_learnt_from_are_wrong_arguments_and_the_reason_is_true() {
     let refused = |changed: &str, to: &str| {
         let parameters = r#"{"environment":"CartPole-v1","environments":4,"rollout_steps":128,"minibatches":4,
@@ -664,7 +682,7 @@ fn what_the_launch_caps_is_the_best_that_is_chosen_and_must_be_here() {
 
 #[test]
 fn a_benchmark_without_networks_refuses_what_it_would_ignore() {
-    for benchmark in ["env-step", "gae"] {
+    for benchmark in ["env-step", "gae", "pipeline"] {
         for [option, value] in [
             ["--simd", "portable"],
             ["--threads", "2"],

@@ -214,6 +214,42 @@ fn draws_are_led_by_a_referee_and_are_transitions_of_the_tape() {
 }
 
 #[test]
+fn every_workload_of_the_pipeline_is_led_by_a_referee() {
+    let sizes = r#""row_bytes":8,"warmup":1,"repetitions":3"#;
+    for (does, calls, rows_a_call, workers) in [
+        ("epochs", 25, 4, 0),
+        ("epochs", 25, 4, 2),
+        ("files", 2, 100, 0),
+        ("rings", 3, 100, 0),
+        ("minibatches", 5, 4, 0),
+    ] {
+        let folder = folder(&format!("referee-pipeline-{does}-{workers}"));
+        bytes_input(&folder, "small", "tape", &[64, 8]);
+        let parameters = format!(
+            r#"{{"does":"{does}","rows":100,"batch":4,"workers":{workers},"rows_a_call":{rows_a_call},"calls":{calls},{sizes}}}"#
+        );
+        let done =
+            is_led("pipeline", "small", &parameters, &folder, |files| of_arrays(&[&files.join("marks.npy")]));
+        assert_eq!(done["counts"], serde_json::json!({"rows": rows_a_call}), "{does}");
+    }
+}
+
+#[test]
+fn an_epoch_of_the_pipeline_has_the_same_batches_for_any_workers() {
+    let marks = [0, 2].map(|workers| {
+        let folder = folder(&format!("referee-pipeline-workers-{workers}"));
+        bytes_input(&folder, "small", "tape", &[64, 8]);
+        let path = folder.to_str().unwrap();
+        let parameters = format!(
+            r#"{{"does":"epochs","rows":100,"row_bytes":8,"batch":4,"workers":{workers},"rows_a_call":4,"calls":25,"warmup":0,"repetitions":1}}"#
+        );
+        let words = ["pipeline", "--case", "small", "--parameters", &parameters, "--seed", "5", "--input", path];
+        answers(&words, &[go("small", 0xaa, 5, 2)]).remove(0)["digests"].clone()
+    });
+    assert_eq!(marks[0], marks[1]);
+}
+
+#[test]
 fn divergences_are_led_by_a_referee() {
     // Three sequences of f32 end within a word.
     for (k3, batch) in [(false, 1), (true, 3)] {

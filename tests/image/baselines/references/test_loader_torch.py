@@ -1,11 +1,12 @@
 """PyTorch's loader delivers what NumPy's does. Needs PyTorch: runs inside the image."""
 
+import multiprocessing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from baselines.benchmarks import loader
+from baselines.benchmarks import batch_latency, loader
 from baselines.inputs.rows import made
 from baselines.references import loader_torch
 
@@ -42,3 +43,19 @@ def test_shuffled_rows_come_once_each_in_the_order_of_the_seed(delivered) -> Non
     orders = delivered(3, 4, 3, shuffled=True)
     assert [sorted(order) for order in orders] == 3 * [list(range(512))]
     assert orders[0] == orders[2] != orders[1]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_new_loader_ends_its_workers_within_the_call(tmp_path: Path, workers: int) -> None:
+    sizes = loader.Parameters(
+        does="first", rows=512, row_bytes=1024, batch=32, shuffled=False, calls=2, warmup=0, repetitions=1
+    )
+    loader.save(tmp_path / "rows", loader.dataset(TAPE, 512), sizes)
+    operation = batch_latency.first_batch(
+        lambda: loader_torch.Loader(tmp_path / "rows", sizes, batched=True, workers=workers), TAPE, sizes
+    )
+    before = {*multiprocessing.active_children()}
+    _, inputs, outputs = operation.timed("0" * 16, 0)
+    assert {*multiprocessing.active_children()} <= before
+    operation.write(inputs, outputs, tmp_path)
+    assert np.load(tmp_path / "delivered.npy").tolist() == [list(range(32))] * 2

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from baselines.benchmarks import loader
+from baselines.benchmarks import loader, loaders
 from baselines.contract import protocol
 from baselines.contract.numbers import numbers
 from baselines.inputs.rows import TAPE_ROWS, Rows, made, write
@@ -79,7 +79,7 @@ def test_each_row_begins_with_its_number_and_goes_on_as_the_tape() -> None:
 def test_every_row_comes_once_and_the_marks_are_their_definition(
     tmp_path: Path, make: Any, parameters: dict[str, Any]
 ) -> None:
-    loader.run(served(tmp_path, parameters), make)
+    loaders.run(served(tmp_path, parameters), make)
     out = tmp_path / "out" / "small"
     assert np.load(out / "delivered.npy").tolist() == np.arange(256).reshape(32, 8).tolist()
     if not parameters["shuffled"]:
@@ -165,6 +165,9 @@ def test_shuffled_orders_are_within_the_tolerance() -> None:
         ({"calls": 31}, "'calls' times 'batch' must be 'rows'"),
         ({"row_bytes": 20}, "'row_bytes' must be a multiple of 8"),
         ({"rows": 0, "calls": 1}, "'rows' must be at least 1"),
+        ({"does": "nothing"}, "'does' must be epoch, batches or first"),
+        ({"does": "first", "shuffled": True}, "come as it is stored"),
+        ({"does": "first", "batch": 257}, "a first batch must be there"),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(wrong: dict[str, Any], said: str) -> None:

@@ -1,5 +1,6 @@
 """The baselines' side of the referee, as a process that is led by its stdin."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -136,6 +137,41 @@ def test_the_collector_of_cycles_is_off_while_the_clock_runs_and_on_again_after(
     clocked.by_hand(capsys, repetitions=2)
     assert clocked.collecting == [False, False]
     assert operation.gc.isenabled()
+
+
+def counted(figures: Any) -> operation.Operation[Any, int]:
+    """An operation whose repetitions give 1, 2, 3 and so on."""
+    repetitions = itertools.count(1)
+    return operation.Operation(
+        calls=1,
+        inputs=lambda numbers: numbers,
+        run=lambda _: next(repetitions),
+        digested=lambda _: [np.zeros(1)],
+        write=lambda *_: None,
+        counts={"elements": 1},
+        figures=figures,
+    )
+
+
+def test_a_round_says_figures_of_the_outputs_of_all_its_repetitions() -> None:
+    done = operation.run_round(counted(lambda outputs: {"total_elements": float(sum(outputs))}), NONCE, 5, 4)
+    assert done.metrics["total_elements"] == 1 + 2 + 3 + 4
+    assert len(done.metrics["seconds"]) == 4
+
+
+def test_a_round_without_a_repetition_has_no_figure() -> None:
+    done = operation.run_round(counted(lambda outputs: {"first_elements": outputs[0]}), NONCE, 5, 0)
+    assert done.metrics == {"seconds": []}
+
+
+def test_figures_by_hand_are_of_the_timed_repetitions_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    case = {"calls": 1, "warmup": 2, "repetitions": 3}
+    operation.serve(
+        protocol.parser(None).parse_args(["--case", "a", "--parameters", json.dumps(case)]),
+        protocol.Repetitions,
+        lambda *_: counted(lambda outputs: {"first_elements": float(outputs[0])}),
+    )
+    assert json.loads(capsys.readouterr().out)["metrics"]["first_elements"] == 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="page faults are counted as Linux counts them")

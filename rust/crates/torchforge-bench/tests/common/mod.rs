@@ -54,6 +54,14 @@ fn npy_of(kind: &str, values: impl Iterator<Item = u8>, shape: &str) -> Vec<u8> 
     bytes
 }
 
+/// A file of bytes that all differ from their neighbours.
+pub fn bytes_input(folder: &Path, case: &str, name: &str, shape: &[usize; 2]) {
+    fs::create_dir_all(folder.join(case)).unwrap();
+    let bytes = (0..shape[0] * shape[1]).map(|place| (place * 37 % 251) as u8);
+    let file = npy_of("|u1", bytes, &format!("({}, {})", shape[0], shape[1]));
+    fs::write(folder.join(case).join(format!("{name}.npy")), file).unwrap();
+}
+
 pub fn gae_input(folder: &Path, case: &str, shape: &str, len: usize) {
     fs::create_dir_all(folder.join(case)).unwrap();
     let values: Vec<f64> = (0..len).map(|i| (i % 7) as f64 - 3.0).collect();
