@@ -8,6 +8,7 @@ mod draw;
 mod error;
 mod n_step;
 mod prioritized;
+mod priorities;
 mod sequences;
 mod sum_tree;
 
