@@ -5,8 +5,7 @@ use pyo3::prelude::*;
 use torchforge_data::{NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp};
 use torchforge_env::Pcg64;
 
-use super::{Minibatch, Pushed, Widths, count, refused, seed_of};
-use crate::DETACH_VALUES;
+use super::{Minibatch, Pushed, Several, Widths, count, refused, seed_of};
 use crate::arguments::number;
 use crate::arrays::{check_shape, read};
 
@@ -82,6 +81,27 @@ impl PrioritisedReplayBuffer {
         self.ring.push(Pushed::new(given, self.widths)?.transition()?).map_err(refused)
     }
 
+    /// Keep several transitions, one after another, as `push` keeps each.
+    ///
+    /// The arguments are those of `ReplayBuffer.extend`.
+    ///
+    /// Raises:
+    ///     ValueError: an array has another type, layout or shape, the actions hold NaN, or a reward is not finite;
+    ///         nothing was kept.
+    fn extend(
+        &mut self,
+        observations: &Bound<'_, PyAny>,
+        next_observations: &Bound<'_, PyAny>,
+        actions: &Bound<'_, PyAny>,
+        rewards: &Bound<'_, PyAny>,
+        terminated: &Bound<'_, PyAny>,
+        truncated: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let given = [observations, next_observations, actions, rewards, terminated, truncated];
+        let ring = &mut self.ring;
+        Several::new(given, self.widths)?.push(rewards.py(), |transition| ring.push(transition))
+    }
+
     /// Draw transitions, one from each of `batch_size` equal parts of the sum of all priorities.
     ///
     /// Args:
@@ -108,8 +128,7 @@ impl PrioritisedReplayBuffer {
         let drawn = self.drawn.insert(drawn);
         let (ring, generator) = (&self.ring, &mut self.generator);
         let mut sample = || ring.sample(generator, beta, drawn);
-        let few = size.saturating_mul(widths.of_transition()) < DETACH_VALUES;
-        if few { sample() } else { py.detach(sample) }.map_err(refused)?;
+        if widths.are_many(size) { py.detach(sample) } else { sample() }.map_err(refused)?;
         {
             let mut values = minibatch.values.bind(py).readwrite();
             let rows = minibatch.rows(values.as_slice_mut()?);
