@@ -2,7 +2,7 @@
 
     python3 -m baselines.ours.prioritised_torchforge --case ID --parameters JSON ...
 
-Where draws are uniform its alpha is 0, so they still go through the tree: one of each equal part of the ring.
+Where draws are uniform its alpha is 0: one of each equal part of the ring, without a tree.
 """
 
 from typing import Any

@@ -135,7 +135,8 @@ def test_the_wheel_for_arm_runs_the_packages_own_tests_under_emulation(tmp_path:
         pytest.skip("to do first: make wheel MACHINE=aarch64, make images")
     with zipfile.ZipFile(wheels[-1]) as archive:
         archive.extractall(tmp_path / "wheel")
-    tests = [f"test_{name}" for name in ("gae", "post_training", "data", "replay", "prioritised_replay")]
+    names = ("gae", "post_training", "data", "replay", "prioritised_replay", "sequence_replay", "disk_replay")
+    tests = [f"test_{name}" for name in names]
     program = (
         "import sys, unittest, torchforge; print(torchforge.__file__, file=sys.stderr); "
         f"unittest.main(module=None, argv=['tests', *{tests!r}])"

@@ -7,7 +7,9 @@ mod disk;
 mod draw;
 mod error;
 mod n_step;
+mod priorities;
 mod prioritized;
+mod rows;
 mod sequences;
 mod sum_tree;
 
@@ -21,6 +23,7 @@ use draw::index_below;
 pub use error::Error;
 pub use n_step::{NStep, NStepBatch};
 pub use prioritized::{PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp};
+pub use rows::Rows;
 pub use sequences::SequenceReplayBuffer;
 
 /// One step of experience, borrowed from whoever made it.
@@ -105,23 +108,6 @@ pub struct ReplayBuffer<A> {
     capacity: usize,
     next: usize,
     len: usize,
-}
-
-/// Transitions as arrays of somebody's own, borrowed, one slice a field: what a buffer holds, or where a minibatch goes.
-#[derive(Debug)]
-pub struct Rows<'a, A> {
-    /// (rows, observation length).
-    pub observations: &'a mut [f32],
-    /// (rows, observation length).
-    pub next_observations: &'a mut [f32],
-    /// (rows, action length).
-    pub actions: &'a mut [A],
-    /// (rows).
-    pub rewards: &'a mut [f32],
-    /// 1 where the task ended, otherwise 0; (rows).
-    pub terminations: &'a mut [f32],
-    /// 1 where the episode was cut off, otherwise 0; (rows).
-    pub truncations: &'a mut [f32],
 }
 
 impl<A: Copy + Default> ReplayBuffer<A> {
@@ -259,32 +245,13 @@ impl<A: Copy + Default> ReplayBuffer<A> {
     ///
     /// [`Error::Empty`] where nothing was pushed yet, and [`Error::Len`] for a field of another length.
     pub fn sample_into(&self, rng: &mut impl Rng, into: Rows<'_, A>) -> Result<(), Error> {
-        let (size, columns) = (into.rewards.len(), &self.columns);
+        let columns = &self.columns;
         if self.is_empty() {
             return Err(Error::Empty);
         }
-        for (what, values, found) in [
-            ("observations", columns.observation_len, into.observations.len()),
-            ("next observations", columns.observation_len, into.next_observations.len()),
-            ("actions", columns.action_len, into.actions.len()),
-            ("terminations", 1, into.terminations.len()),
-            ("truncations", 1, into.truncations.len()),
-        ] {
-            check_len(what, size * values, found)?;
-        }
-        let rows = (into.observations.chunks_exact_mut(columns.observation_len))
-            .zip(into.next_observations.chunks_exact_mut(columns.observation_len))
-            .zip(into.actions.chunks_exact_mut(columns.action_len))
-            .zip(into.rewards.iter_mut().zip(into.terminations).zip(into.truncations));
-        for (((observation, next_observation), action), ((reward, terminated), truncated)) in rows {
-            let from = index_below(rng, self.len);
-            let values = from * columns.observation_len..(from + 1) * columns.observation_len;
-            copy(observation, &columns.observations[values.clone()]);
-            copy(next_observation, &columns.next_observations[values]);
-            copy(action, &columns.actions[from * columns.action_len..][..columns.action_len]);
-            *reward = columns.rewards[from];
-            *terminated = columns.terminations[from];
-            *truncated = columns.truncations[from];
+        into.check(columns.observation_len, columns.action_len)?;
+        for row in into.each(columns.observation_len, columns.action_len) {
+            columns.copy_to(row, index_below(rng, self.len));
         }
         Ok(())
     }

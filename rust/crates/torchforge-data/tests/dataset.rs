@@ -4,7 +4,9 @@
 mod dataset_files;
 
 use std::fs;
-use std::path::Path;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use dataset_files::{numbered, pixels, schema, scratch, value};
 use proptest::prelude::*;
@@ -252,6 +254,66 @@ fn a_writer_that_is_dropped_leaves_no_file() {
     assert_eq!(fs::read_dir(&*folder).unwrap().count(), 1);
     drop(writer);
     assert_eq!(fs::read_dir(&*folder).unwrap().count(), 0);
+}
+
+/// Where the child process writes its dataset.
+const FILE: &str = "TORCHFORGE_DATA_TEST_DATASET";
+
+/// What is left of the files of killed writers.
+fn partials(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.filter(|path| path.extension().is_some_and(|extension| extension == "partial")).collect()
+}
+
+#[test]
+fn a_writer_that_is_killed_leaves_the_older_file_or_none_and_a_partial_one_that_is_refused() {
+    let Ok(program) = std::env::current_exe() else { return };
+    let folder = scratch("killed");
+    let path = folder.join("rows.arrow");
+    for round in 0..6 {
+        if round == 3 {
+            numbered(&path, 0..10, 4);
+        }
+        let mut child = Command::new(&program)
+            .args(["--exact", "child_that_writes_a_dataset_until_it_is_killed", "--nocapture"])
+            .env(FILE, &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It says when it has appended rows, and goes on meanwhile. With nobody to say it to it would end by itself.
+        let mut lines = BufReader::new(child.stdout.take().unwrap())
+            .lines()
+            .map(Result::unwrap)
+            .filter(|line| line.starts_with("appended "));
+        lines.nth(40 * (round % 3)).expect("the child ended by itself");
+        child.kill().unwrap();
+        child.wait().unwrap();
+
+        if round < 3 {
+            assert!(matches!(MmapDataset::open(&path), Err(DatasetError::Io { action: "opening", .. })));
+        } else {
+            check_rows(&MmapDataset::open(&path).unwrap(), 0..10);
+        }
+        let left = partials(&folder);
+        assert_eq!(left.len(), 1, "{left:?}");
+        let error = MmapDataset::open(&left[0]).unwrap_err();
+        assert!(matches!(error, DatasetError::Truncated { .. }), "{error}");
+        assert!(error.to_string().ends_with("write or copy it again"), "{error}");
+        fs::remove_file(&left[0]).unwrap();
+    }
+}
+
+#[test]
+fn child_that_writes_a_dataset_until_it_is_killed() {
+    // The test above starts it; by itself it has nothing to do.
+    let Some(path) = std::env::var_os(FILE) else { return };
+    let mut writer = DatasetWriter::with_block_rows(path, schema(), 16).unwrap();
+    for number in 0_u32.. {
+        writer.append(&[(&[number]).into(), (&pixels(number)).into(), (&value(number)).into()]).unwrap();
+        if number % 50 == 49 {
+            writeln!(std::io::stdout(), "appended {}", number + 1).unwrap();
+        }
+    }
 }
 
 #[test]

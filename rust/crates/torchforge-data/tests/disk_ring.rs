@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use dataset_files::scratch;
 use proptest::prelude::*;
-use torchforge_data::{Batch, DatasetError, DiskReplayBuffer, Error, Transition};
+use torchforge_data::{Batch, DatasetError, DiskReplayBuffer, Error, Rows, Transition};
 use torchforge_env::Pcg64;
 
 fn push(buffer: &mut DiskReplayBuffer<u16>, number: u32, width: usize) {
@@ -229,6 +229,23 @@ fn what_is_no_ring_is_refused_with_the_place_and_what_was_expected_there() {
     assert!(matches!(refused(&[]), DatasetError::Truncated { len: 0, .. }));
     assert!(matches!(refused(&whole[..5_000]), DatasetError::Truncated { len: 5_000, .. }));
     assert!(matches!(refused(&whole[..whole.len() - 1]), DatasetError::Truncated { .. }));
+}
+
+#[test]
+fn a_field_of_another_length_is_named() {
+    let folder = scratch("ring-fields");
+    let mut buffer = DiskReplayBuffer::create(folder.join("ring"), 20, 1, 3).unwrap();
+    push(&mut buffer, 0, 1);
+    let into = Rows {
+        observations: &mut [0.0; 2],
+        next_observations: &mut [0.0; 2],
+        actions: &mut [0; 6],
+        rewards: &mut [0.0; 2],
+        terminations: &mut [0.0; 3],
+        truncations: &mut [0.0; 2],
+    };
+    let refused = buffer.sample_into(&mut Pcg64::new(1), into);
+    assert_eq!(refused, Err(Error::Len { what: "terminations", expected: 2, found: 3 }));
 }
 
 #[test]

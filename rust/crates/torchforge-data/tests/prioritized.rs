@@ -123,6 +123,34 @@ proptest! {
             prop_assert_eq!(buffer.priorities().collect::<Vec<_>>(), expected);
         }
     }
+
+    #[test]
+    fn an_alpha_of_0_draws_what_a_tree_of_equal_priorities_draws(
+        capacity in 1_usize..40,
+        pushes in 1_u32..100,
+        size in 1_usize..70,
+        seed in any::<u64>(),
+        beta in 0.0_f64..=1.0,
+    ) {
+        let mut equal = buffer(capacity, PriorityOptions { alpha: 0.0, ..PriorityOptions::default() });
+        // Its priorities are those of new transitions, which are 1.
+        let mut tree = buffer(capacity, PriorityOptions::default());
+        for number in 0..pushes {
+            push(&mut equal, number);
+            push(&mut tree, number);
+        }
+        let (one, other) = (sample(&equal, seed, beta, size), sample(&tree, seed, beta, size));
+        prop_assert_eq!(one.transitions().actions(), other.transitions().actions());
+        prop_assert_eq!(one.weights(), other.weights());
+        prop_assert_eq!(one.stamps(), other.stamps());
+
+        // Errors change nothing, whatever they are.
+        equal.update_priorities(one.stamps(), &vec![seed as f32; size]).unwrap();
+        let again = sample(&equal, seed, beta, size);
+        prop_assert_eq!(again.stamps(), one.stamps());
+        prop_assert!(equal.priorities().all(|priority| priority == 1.0));
+        prop_assert_eq!(equal.priorities().len(), equal.len());
+    }
 }
 
 #[test]
@@ -268,4 +296,11 @@ fn a_misused_buffer_says_what_is_wrong() {
     assert!(matches!(buffer.resume_at(&[1.0], 1, 0.5), Err(Error::Option { .. })));
     assert!(matches!(buffer.resume_at(&[2.0], 1, 1.0), Err(Error::Priority { row: 0, .. })));
     assert!(matches!(buffer.resume_at(&[1.0], 0, 1.0), Err(Error::Position { .. })));
+
+    let mut equal = self::buffer(2, PriorityOptions { alpha: 0.0, epsilon: 0.0 });
+    assert!(matches!(equal.resume_at(&[1.0], 1, 2.0), Err(Error::Option { what: "highest priority", .. })));
+    assert!(matches!(equal.resume_at(&[1.0, 0.5], 0, 1.0), Err(Error::Priority { row: 1, .. })));
+    assert!(equal.is_empty());
+    equal.resume_at(&[1.0], 1, 1.0).unwrap();
+    assert_eq!(equal.len(), 1);
 }

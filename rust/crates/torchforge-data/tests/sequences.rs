@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use torchforge_data::{Batch, Error, SequenceReplayBuffer, Transition};
+use torchforge_data::{Batch, Error, Rows, SequenceReplayBuffer, Transition};
 use torchforge_env::Pcg64;
 
 fn push(buffer: &mut SequenceReplayBuffer<u32>, number: usize, ends: bool) {
@@ -94,4 +94,14 @@ fn a_misused_buffer_says_what_is_wrong() {
         buffer.sample(&mut Pcg64::new(1), &mut batch).unwrap_err(),
         Error::Sequences { size: 4, length: 3 }
     );
+    let into = Rows {
+        observations: &mut [0.0; 3],
+        next_observations: &mut [0.0; 3],
+        actions: &mut [0; 4],
+        rewards: &mut [0.0; 3],
+        terminations: &mut [0.0; 3],
+        truncations: &mut [0.0; 3],
+    };
+    let refused = buffer.sample_into(&mut Pcg64::new(1), into);
+    assert_eq!(refused, Err(Error::Len { what: "actions", expected: 3, found: 4 }));
 }

@@ -128,6 +128,19 @@ pub(crate) fn several<'py, const N: usize>(
     Ok(array::from_fn(|place| tuple.get_item(place).expect("as many as were counted")))
 }
 
+/// The same memory as bytes. To NumPy any byte but 0 is true, and one may come from a view; a `bool` is 0 or 1.
+pub(crate) fn as_bytes<'py>(flags: &Bound<'py, PyArrayDyn<bool>>) -> PyResult<Bound<'py, PyArrayDyn<u8>>> {
+    Ok(flags.call_method1("view", ("uint8",))?.cast_into()?)
+}
+
+/// A copy of `n` flags.
+pub(crate) fn flags(name: &str, value: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<bool>> {
+    let bytes = as_bytes(&input::<bool>(name, value)?)?;
+    let bytes = read::<u8>(name, bytes.as_any())?;
+    check_shape(name, &bytes, &[n])?;
+    Ok(bytes.as_slice()?.iter().map(|&byte| byte != 0).collect())
+}
+
 /// An error where an array has another shape.
 pub(crate) fn check_shape<T: Element>(
     name: &str,

@@ -396,10 +396,12 @@ fn is<T: Element>(value: &Bound<'_, PyAny>) -> bool {
 }
 
 /// As an error of the operating system where it was one.
-fn refused(error: DatasetError) -> PyErr {
+pub(crate) fn refused(error: DatasetError) -> PyErr {
     let said = error.to_string();
     match error {
-        DatasetError::Io { .. } | DatasetError::Shrunk { .. } => PyOSError::new_err(said),
+        DatasetError::Io { .. } | DatasetError::Locked { .. } | DatasetError::Shrunk { .. } => {
+            PyOSError::new_err(said)
+        }
         DatasetError::Superseded | DatasetError::Panicked { .. } | DatasetError::Thread { .. } => {
             PyRuntimeError::new_err(said)
         }

@@ -46,7 +46,10 @@ mod _torchforge {
     #[pymodule_export]
     use crate::post_training::{group_advantages, token_kl, token_kl_k1, token_kl_k2, token_kl_k3};
     #[pymodule_export]
-    use crate::replay::{Minibatch, PrioritisedMinibatch, PrioritisedReplayBuffer, ReplayBuffer};
+    use crate::replay::{
+        DiskReplayBuffer, Minibatch, PrioritisedMinibatch, PrioritisedReplayBuffer, ReplayBuffer,
+        SequenceReplayBuffer,
+    };
     #[pymodule_export]
     use crate::trainer::{Policy, Trainer};
     #[pymodule_export]

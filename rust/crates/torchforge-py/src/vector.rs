@@ -10,7 +10,7 @@ use torchforge_env::{
 };
 
 use crate::arguments::{seeds, shown, whole, words};
-use crate::arrays::{cast, check_numbers, check_shape, index, input, read, several, write, zeros};
+use crate::arrays::{as_bytes, cast, check_numbers, check_shape, flags, index, read, several, write, zeros};
 use crate::environment::{error, limit, named};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;
@@ -413,19 +413,6 @@ impl Rollout<'_> {
         }
         Ok(())
     }
-}
-
-/// The same memory as bytes. To NumPy any byte but 0 is true, and one may come from a view; a `bool` is 0 or 1.
-fn as_bytes<'py>(flags: &Bound<'py, PyArrayDyn<bool>>) -> PyResult<Filled<'py, u8>> {
-    Ok(flags.call_method1("view", ("uint8",))?.cast_into()?)
-}
-
-/// A copy of `n` flags.
-fn flags(name: &str, value: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<bool>> {
-    let bytes = as_bytes(&input::<bool>(name, value)?)?;
-    let bytes = read::<u8>(name, bytes.as_any())?;
-    check_shape(name, &bytes, &[n])?;
-    Ok(bytes.as_slice()?.iter().map(|&byte| byte != 0).collect())
 }
 
 /// A copy of (rows, values) for Python.

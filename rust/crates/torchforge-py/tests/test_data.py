@@ -2,13 +2,14 @@
 
 import os
 import pickle
+import sys
 import tempfile
 import threading
 import unittest
 from pathlib import Path
 
 import numpy as np
-from torchforge.data import DataLoader, MmapDataset, write_dataset
+from torchforge.data import _MOST_BLOCKS, DataLoader, MmapDataset, write_dataset
 
 try:
     import torch
@@ -201,6 +202,30 @@ class Data(unittest.TestCase):
         self.assertEqual([int(row["action"]) for row in self.dataset], list(range(ROWS)))
         for number in (np.uint8(39), np.int16(-1)):
             self.assertEqual(dataset[number]["action"], wanted["action"][number])
+
+    def test_threads_read_rows_of_more_blocks_than_are_kept(self):
+        rows = 1500
+        write_dataset(self.path, {"number": np.arange(rows)}, block_rows=1)
+        dataset, faults = MmapDataset(self.path), []
+
+        def read(first):
+            try:
+                for row in [*range(first, rows), *range(first)] * 8:
+                    if dataset[row]["number"] != row:
+                        faults.append(f"row {row} has another number")
+            except (KeyError, RuntimeError) as error:
+                faults.append(repr(error))
+
+        # Threads take turns as often as they can.
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1e-6)
+        threads = [threading.Thread(target=read, args=(100 * number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(faults, [])
+        self.assertEqual(len(dataset._blocks), _MOST_BLOCKS)
 
     def test_what_is_written_into_a_row_never_reaches_the_file(self):
         before = self.path.read_bytes()

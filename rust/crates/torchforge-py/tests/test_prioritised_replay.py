@@ -47,6 +47,16 @@ class PrioritisedReplayBuffer(unittest.TestCase):
         np.testing.assert_array_equal(drawn.discounts, np.full(64, 0.99, np.float32))
         np.testing.assert_array_equal(drawn.weights, np.ones(64, np.float32))
 
+    def test_many_at_once_are_kept_as_one_by_one(self):
+        numbers = np.arange(12, dtype=np.float32)
+        rows = np.repeat(numbers[:, None], WIDTH, axis=1)
+        many = torchforge.PrioritisedReplayBuffer(8, WIDTH, steps=3)
+        many.extend(rows, rows + 0.5, -numbers[:, None], numbers, numbers == 6, np.zeros(12, np.bool_))
+        one = filled(pushes=12, ends=(6,), steps=3)
+        found, wanted = many.sample(64), one.sample(64)
+        np.testing.assert_array_equal(found.transitions.values, wanted.transitions.values)
+        np.testing.assert_array_equal(found.discounts, wanted.discounts)
+
     def test_draws_and_weights_follow_the_errors(self):
         errors = np.arange(1, 9)
         buffer = with_errors(filled(alpha=0.6, epsilon=0.0), -errors)
@@ -62,7 +72,15 @@ class PrioritisedReplayBuffer(unittest.TestCase):
 
     def test_an_alpha_of_0_draws_uniformly(self):
         buffer = with_errors(filled(alpha=0.0), np.arange(1, 9))
-        self.assertEqual(np.bincount(rows_of(buffer.sample(64))).tolist(), [8] * 8)
+        drawn = buffer.sample(64)
+        self.assertEqual(np.bincount(rows_of(drawn)).tolist(), [8] * 8)
+        np.testing.assert_array_equal(drawn.weights, np.ones(64, np.float32))
+
+    def test_an_alpha_of_0_draws_the_rows_that_equal_priorities_draw(self):
+        for pushes in (1, 5, 8, 20):
+            uniform, equal = (filled(pushes=pushes, alpha=alpha, seed=7) for alpha in (0.0, 0.6))
+            for size in (1, 3, 64):
+                self.assertEqual(rows_of(uniform.sample(size)).tolist(), rows_of(equal.sample(size)).tolist())
 
     def test_a_drawn_transition_spans_steps_up_to_the_end_of_its_episode_or_the_newest(self):
         # The ring holds 4 to 11, and row 0 of its memory is transition 8.

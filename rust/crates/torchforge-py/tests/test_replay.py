@@ -19,6 +19,14 @@ def filled(capacity=100, pushes=100, **options):
     return buffer
 
 
+def several(rows):
+    """The arguments of `extend` that are as so many calls of `push` in `filled`."""
+    numbers = np.arange(rows, dtype=np.float32)
+    observations = np.repeat(numbers[:, None], WIDTH, axis=1)
+    flags = numbers % 3 == 0, numbers % 3 == 1
+    return [observations, observations + 1, -numbers[:, None], numbers / 2, *flags]
+
+
 class ReplayBuffer(unittest.TestCase):
     def test_what_is_drawn_was_pushed_whole(self):
         drawn = filled().sample(64)
@@ -34,6 +42,35 @@ class ReplayBuffer(unittest.TestCase):
         fields = ("observations", "next_observations", "actions", "rewards", "terminated", "truncated")
         whole = np.concatenate([getattr(drawn, field).ravel() for field in fields])
         np.testing.assert_array_equal(drawn.values, whole)
+
+    def test_many_at_once_are_kept_as_one_by_one(self):
+        # With 6,000 other threads may run.
+        for rows, capacity in ((0, 10), (14, 10), (14, 20), (6000, 5000)):
+            many, one = torchforge.ReplayBuffer(capacity, WIDTH), filled(capacity, rows)
+            many.extend(*several(rows))
+            self.assertEqual(len(many), len(one))
+            for found, wanted in zip(many.rows(0, len(many)), one.rows(0, len(one)), strict=True):
+                np.testing.assert_array_equal(found, wanted)
+
+    def test_many_of_which_one_does_not_fit_are_all_refused(self):
+        buffer, good = filled(capacity=10, pushes=2), several(4)
+        several_flags = np.array([0, 1, 2, 255], np.uint8).view(np.bool_)
+        for place, wrong, said in (
+            (0, good[0][:3], r"observations has shape \[3, 3\] and must have \[4, 3\]"),
+            (1, good[1][0], r"next_observations has shape \[3\] and must have \[4, 3\]"),
+            (1, good[1].astype(np.float64), "next_observations is not a NumPy array of float32"),
+            (2, good[2][:, 0], r"actions has shape \[4\] and must have \[4, 1\]"),
+            (2, np.array([[0], [0], [np.nan], [0]], np.float32), r"actions\[2, 0\] is nan"),
+            (3, np.array([0, 0, 0, np.inf], np.float32), r"rewards\[3\] is inf and must be a finite number"),
+            (3, good[0], r"rewards has shape \[4, 3\] and must have \[12\]"),
+            (4, good[4].astype(np.uint8), "terminated is not a NumPy array of bool"),
+            (5, good[5][:3], r"truncated has shape \[3\] and must have \[4\]"),
+        ):
+            with self.assertRaisesRegex(ValueError, said):
+                buffer.extend(*good[:place], wrong, *good[place + 1 :])
+        self.assertEqual(len(buffer), 2)
+        buffer.extend(*good[:4], several_flags, several_flags)
+        self.assertEqual(buffer.rows(2, 6)[4].tolist(), [0, 1, 1, 1], "any byte but 0 is true")
 
     def test_a_full_ring_keeps_the_latest(self):
         buffer = filled(capacity=10, pushes=14)

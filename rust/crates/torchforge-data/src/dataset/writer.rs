@@ -12,7 +12,8 @@ const BLOCK_BYTES: usize = 4 << 20;
 /// Writes a dataset as an Arrow file, block after block.
 ///
 /// The file gets its name when it is whole: until [`finish`](Self::finish) it lies beside it under another one, which is
-/// removed when the writer is dropped. Whoever has an older file of that name open keeps it.
+/// removed when the writer is dropped. Whoever has an older file of that name open keeps it. A process that is killed leaves
+/// `NAME.PID.partial`, and opening such a file is an error unless it is whole.
 ///
 /// ```
 /// use torchforge_data::{Column, Dataset, DatasetWriter, ElementType, MmapDataset, Schema};

@@ -1,6 +1,7 @@
 //! Memory of transitions, and of whatever else has a value for each of them.
 
 use super::copy::copy;
+use super::rows::Row;
 use super::{Error, Rows};
 
 /// One array per field, so that a minibatch is copied from, and into, contiguous memory.
@@ -93,13 +94,20 @@ impl<A: Copy + Default> Columns<A> {
         }
     }
 
-    /// Copies the transition in row `from` of another storage.
+    /// Copies the transition in row `from` to where somebody else has it.
     #[inline]
-    pub fn copy_row(&mut self, row: usize, other: &Self, from: usize) {
-        self.copy_span(row, other, from, from, other.rewards[from]);
+    pub fn copy_to(&self, into: Row<'_, A>, from: usize) {
+        let values = from * self.observation_len..(from + 1) * self.observation_len;
+        copy(into.observation, &self.observations[values.clone()]);
+        copy(into.next_observation, &self.next_observations[values]);
+        copy(into.action, &self.actions[from * self.action_len..][..self.action_len]);
+        *into.reward = self.rewards[from];
+        *into.terminated = self.terminations[from];
+        *into.truncated = self.truncations[from];
     }
 
-    /// Copies the transition that leads from the beginning of row `from` to the end of row `last`, and earns `reward`.
+    /// Copies the transition that leads from the beginning of row `from` of another storage to the end of its row `last`, and
+    /// earns `reward`.
     #[inline]
     pub fn copy_span(&mut self, row: usize, other: &Self, from: usize, last: usize, reward: f32) {
         let (width, action_len) = (self.observation_len, self.action_len);

@@ -12,7 +12,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use rand_core::Rng;
 
-use super::{Batch, Error, Transition, check_len, draw};
+use super::{Batch, Error, Rows, Transition, check_len, draw};
 use crate::dataset::mapping::MutableMapping;
 use crate::dataset::named;
 use crate::{DatasetError, Value};
@@ -175,12 +175,27 @@ impl<A: Value + Default> DiskReplayBuffer<A> {
         }
         check_len("a batch's observation", self.header.observation_len, batch.columns.observation_len)?;
         check_len("a batch's action", self.header.action_len, batch.columns.action_len)?;
+        self.sample_into(rng, batch.columns.rows(batch.size()))
+    }
+
+    /// Fills arrays of the caller's own with as many transitions as there are rewards, drawn as
+    /// [`sample`](Self::sample) draws them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Empty`] before the first push, [`Error::Len`] for a field of another length.
+    pub fn sample_into(&self, rng: &mut impl Rng, into: Rows<'_, A>) -> Result<(), Error> {
+        if self.is_empty() {
+            return Err(Error::Empty);
+        }
+        let FileHeader { observation_len, action_len, block_rows, .. } = self.header;
+        into.check(observation_len, action_len)?;
         let oldest = self.block - self.whole as u64;
-        for into in 0..batch.size() {
+        for into in into.each(observation_len, action_len) {
             let from = draw::index_below(rng, self.len());
-            let block = oldest + (from / self.header.block_rows) as u64;
-            let row = self.row(self.place(block), from % self.header.block_rows);
-            self.layout.read(&self.mapping.bytes()[row], &mut batch.columns, into);
+            let block = oldest + (from / block_rows) as u64;
+            let row = self.row(self.place(block), from % block_rows);
+            self.layout.read(&self.mapping.bytes()[row], into);
         }
         Ok(())
     }

@@ -59,9 +59,10 @@ pub enum Error {
         /// The error.
         value: f32,
     },
-    /// A stored priority is negative, no number, or above the highest.
+    /// A stored priority is negative, no number, or above the highest; or it is not 1 where alpha is 0.
     #[error(
-        "the priority of row {row} is {value}: give a number of at least 0 that is not above the highest"
+        "the priority of row {row} is {value}: give a number of at least 0 that is not above the highest, \
+             and 1 where alpha is 0"
     )]
     Priority {
         /// The row that it belongs to.

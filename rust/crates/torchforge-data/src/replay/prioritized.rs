@@ -2,7 +2,7 @@
 
 use rand_core::Rng;
 
-use super::sum_tree::SumTree;
+use super::priorities::Priorities;
 use super::{Batch, Error, NStep, NStepBatch, ReplayBuffer, Rows, Transition, columns, draw};
 
 /// No priority is above this, because errors are `f32`: sums of priorities stay finite.
@@ -11,7 +11,8 @@ const HIGHEST_PRIORITY: f64 = 1e39;
 /// How temporal-difference errors become priorities.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PriorityOptions {
-    /// The exponent, 0 to 1: 0 draws uniformly, 1 in proportion to the errors.
+    /// The exponent, 0 to 1: 0 draws uniformly, 1 in proportion to the errors. With 0 every priority is 1, so that neither
+    /// sums of them are kept nor searched.
     pub alpha: f64,
     /// What is added to the size of each error, 0 to 1, so that a transition without one is drawn again. With 0 it never
     /// is.
@@ -113,7 +114,7 @@ impl<A: Copy + Default> PrioritizedBatch<A> {
 #[derive(Debug, Clone)]
 pub struct PrioritizedReplayBuffer<A> {
     ring: ReplayBuffer<A>,
-    tree: SumTree,
+    priorities: Priorities,
     options: PriorityOptions,
     n_step: NStep,
     /// Transitions ever stored. The number of a transition, modulo the capacity, is its row.
@@ -139,7 +140,8 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
             check_share(what, value)?;
         }
         let ring = ReplayBuffer::new(capacity, observation_len, action_len)?;
-        Ok(Self { ring, tree: SumTree::new(capacity)?, options, n_step, stored: 0, highest: 1.0 })
+        let priorities = Priorities::new(capacity, options.alpha)?;
+        Ok(Self { ring, priorities, options, n_step, stored: 0, highest: 1.0 })
     }
 
     /// Transitions held now.
@@ -175,7 +177,7 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
     pub fn push(&mut self, transition: Transition<'_, A>) -> Result<(), Error> {
         let row = self.ring.next_row();
         self.ring.push(transition)?;
-        self.tree.set(row, self.highest);
+        self.priorities.set(row, self.highest);
         self.stored += 1;
         Ok(())
     }
@@ -198,7 +200,7 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
     ) -> Result<(), Error> {
         check_share("beta", beta)?;
         self.ring.check_batch(&batch.windows.transitions)?;
-        let (total, least) = (self.tree.total(), self.tree.least());
+        let (held, total) = (self.len(), self.priorities.total(self.len()));
         if total <= 0.0 {
             return Err(Error::NoPriority);
         }
@@ -206,12 +208,12 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
         for (place, target) in batch.targets.iter_mut().enumerate() {
             *target = (place as f64 + draw::unit(rng)) * part;
         }
-        self.tree.find(&mut batch.targets, &mut batch.rows);
+        self.priorities.find(held, &mut batch.targets, &mut batch.rows);
         for (place, &row) in batch.rows.iter().enumerate() {
             self.ring.copy_window(self.n_step, row, &mut batch.windows, place);
-            batch.weights[place] = (least / self.tree.get(row)).powf(beta) as f32;
             batch.stamps[place] = Stamp(self.stored - 1 - self.ring.age(row) as u64);
         }
+        self.priorities.weigh(&batch.rows, beta, &mut batch.weights);
         Ok(())
     }
 
@@ -237,14 +239,15 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
             }
             let priority = (f64::from(error.abs()) + self.options.epsilon).powf(self.options.alpha);
             self.highest = self.highest.max(priority);
-            self.tree.set((number % self.capacity() as u64) as usize, priority);
+            let row = (number % self.capacity() as u64) as usize;
+            self.priorities.set(row, priority);
         }
         Ok(stale)
     }
 
     /// The priorities of the rows held now, in the order of memory.
     pub fn priorities(&self) -> impl ExactSizeIterator<Item = f64> {
-        (0..self.len()).map(|row| self.tree.get(row))
+        (0..self.len()).map(|row| self.priorities.get(row))
     }
 
     /// The highest priority that a transition had so far, at least 1: the next one's.
@@ -263,17 +266,22 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
     /// # Errors
     ///
     /// [`Error::Position`] and [`Error::Priority`] where no buffer of this capacity can be filled like this;
-    /// [`Error::Option`] for a highest priority outside of 1 to 1e39. The buffer is then as it was.
+    /// [`Error::Option`] for a highest priority outside of 1 to 1e39. Where alpha is 0 each of them must be 1. The buffer is
+    /// then as it was.
     pub fn resume_at(&mut self, priorities: &[f64], next: usize, highest: f64) -> Result<(), Error> {
-        if !(1.0..=HIGHEST_PRIORITY).contains(&highest) {
-            return Err(Error::Option { what: "highest priority", value: highest, allowed: "1 to 1e39" });
+        let (least, most, allowed) = match self.priorities {
+            Priorities::Equal => (1.0, 1.0, "1, as alpha is 0"),
+            Priorities::Tree(_) => (0.0, HIGHEST_PRIORITY, "1 to 1e39"),
+        };
+        if !(1.0..=most).contains(&highest) {
+            return Err(Error::Option { what: "highest priority", value: highest, allowed });
         }
-        if let Some(row) = priorities.iter().position(|priority| !(0.0..=highest).contains(priority)) {
+        if let Some(row) = priorities.iter().position(|priority| !(least..=highest).contains(priority)) {
             return Err(Error::Priority { row, value: priorities[row] });
         }
         self.ring.resume_at(priorities.len(), next)?;
         for row in 0..self.capacity() {
-            self.tree.set(row, priorities.get(row).copied().unwrap_or(0.0));
+            self.priorities.set(row, priorities.get(row).copied().unwrap_or(0.0));
         }
         self.stored = if self.len() < self.capacity() { next } else { self.capacity() + next } as u64;
         self.highest = highest;

@@ -96,22 +96,43 @@ impl<A: Copy + Default> SequenceReplayBuffer<A> {
     /// [`Error::Empty`] and [`Error::NoSequence`] before there is a whole sequence.
     pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch<A>) -> Result<(), Error> {
         self.ring.check_batch(batch)?;
-        let (size, length, capacity) = (batch.size(), self.length, self.capacity());
-        if size % length != 0 {
+        self.sample_into(rng, batch.columns.rows(batch.size()))
+    }
+
+    /// Fills arrays of the caller's own with as many transitions as there are rewards, drawn as
+    /// [`sample`](Self::sample) draws them.
+    ///
+    /// # Errors
+    ///
+    /// As of [`sample`](Self::sample); [`Error::Len`] for a field of another length.
+    pub fn sample_into(&self, rng: &mut impl Rng, into: Rows<'_, A>) -> Result<(), Error> {
+        let (columns, length, capacity) = (&self.ring.columns, self.length, self.capacity());
+        let size = into.rewards.len();
+        if self.is_empty() {
+            return Err(Error::Empty);
+        }
+        into.check(columns.observation_len, columns.action_len)?;
+        if !size.is_multiple_of(length) {
             return Err(Error::Sequences { size, length });
         }
         if self.starts.is_empty() {
             return Err(Error::NoSequence { length });
         }
-        for sequence in 0..size / length {
+        let mut rows = into.each(columns.observation_len, columns.action_len);
+        for _ in 0..size / length {
             let start = self.starts[index_below(rng, self.starts.len())];
             let mut from = (start % capacity as u64) as usize;
-            for row in sequence * length..(sequence + 1) * length {
-                batch.columns.copy_row(row, &self.ring.columns, from);
+            for row in rows.by_ref().take(length) {
+                columns.copy_to(row, from);
                 from = if from + 1 == capacity { 0 } else { from + 1 };
             }
         }
         Ok(())
+    }
+
+    /// Steps of a sequence.
+    pub fn length(&self) -> usize {
+        self.length
     }
 
     /// The rows held now.

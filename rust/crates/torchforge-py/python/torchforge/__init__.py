@@ -4,11 +4,13 @@ This package needs NumPy alone. `torchforge.envs` needs Gymnasium and registers 
 """
 
 from torchforge._torchforge import (
+    DiskReplayBuffer,
     Environment,
     Minibatch,
     PrioritisedMinibatch,
     PrioritisedReplayBuffer,
     ReplayBuffer,
+    SequenceReplayBuffer,
     VectorEnvironment,
     __version__,
     compute_gae,
@@ -26,12 +28,14 @@ from torchforge.data import DataLoader, MmapDataset, write_dataset
 
 __all__ = [
     "DataLoader",
+    "DiskReplayBuffer",
     "Environment",
     "Minibatch",
     "MmapDataset",
     "PrioritisedMinibatch",
     "PrioritisedReplayBuffer",
     "ReplayBuffer",
+    "SequenceReplayBuffer",
     "VectorEnvironment",
     "__version__",
     "compute_gae",

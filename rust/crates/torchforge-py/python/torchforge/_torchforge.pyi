@@ -1,5 +1,6 @@
 """Fast, exactly reproducible reinforcement learning, written in Rust."""
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar, final, overload
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from torchforge._dlpack import SupportsDLPack
 
 __all__ = [
+    "DiskReplayBuffer",
     "Environment",
     "MappedFiles",
     "Minibatch",
@@ -18,6 +20,7 @@ __all__ = [
     "ReplayBuffer",
     "RowBatches",
     "RowLoader",
+    "SequenceReplayBuffer",
     "Trainer",
     "VectorEnvironment",
     "__version__",
@@ -459,7 +462,7 @@ def dqn_in(make: Callable[[str], Any], words: Sequence[str], age: float) -> int:
 class Minibatch:
     """Transitions that were drawn: float32 arrays, which are views into one block of memory.
 
-    Row i of every field belongs to the same transition. `ReplayBuffer.sample` writes it anew where it is given as `out`.
+    Row i of every field belongs to the same transition. A buffer's `sample` writes it anew where it is given as `out`.
     PyTorch takes the arrays without a copy: `torch.from_numpy(minibatch.observations)`.
     """
 
@@ -547,6 +550,32 @@ class ReplayBuffer:
                 nothing was kept. Observations are not searched for NaN, which takes long for images.
         """
 
+    def extend(
+        self,
+        observations: _Float32Input,
+        next_observations: _Float32Input,
+        actions: _Float32Input,
+        rewards: _Float32Input,
+        terminated: NDArray[numpy.bool_] | SupportsDLPack,
+        truncated: NDArray[numpy.bool_] | SupportsDLPack,
+    ) -> None:
+        """Keep several transitions, one after another, as `push` keeps each.
+
+        Args:
+            observations: (n, observation_len).
+            next_observations: (n, observation_len).
+            actions: (n, action_len).
+            rewards: (n,).
+            terminated: booleans, (n,).
+            truncated: booleans, (n,).
+
+        Other threads of Python run while many are kept, and may not change the arrays.
+
+        Raises:
+            ValueError: an array has another type, layout or shape, the actions hold NaN, or a reward is not finite;
+                nothing was kept.
+        """
+
     def sample(self, batch_size: int, *, out: Minibatch | None = None) -> Minibatch:
         """Draw transitions; into `out`, if it is given, without taking memory.
 
@@ -626,6 +655,24 @@ class PrioritisedReplayBuffer:
                 nothing was kept. Observations are not searched for NaN, which takes long for images.
         """
 
+    def extend(
+        self,
+        observations: _Float32Input,
+        next_observations: _Float32Input,
+        actions: _Float32Input,
+        rewards: _Float32Input,
+        terminated: NDArray[numpy.bool_] | SupportsDLPack,
+        truncated: NDArray[numpy.bool_] | SupportsDLPack,
+    ) -> None:
+        """Keep several transitions, one after another, as `push` keeps each.
+
+        The arguments are those of `ReplayBuffer.extend`.
+
+        Raises:
+            ValueError: an array has another type, layout or shape, the actions hold NaN, or a reward is not finite;
+                nothing was kept.
+        """
+
     def sample(
         self, batch_size: int, *, beta: float = 0.4, out: PrioritisedMinibatch | None = None
     ) -> PrioritisedMinibatch:
@@ -676,6 +723,225 @@ class PrioritisedMinibatch:
         """Importance weights in 0 to 1, by which each transition's gradient counts, (batch_size,)."""
 
     def __len__(self) -> int: ...
+
+@final
+class SequenceReplayBuffer:
+    """A ring of the latest transitions of one environment, all float32, drawn as sequences of steps.
+
+    The steps of a sequence are consecutive and of one episode. Sequences are drawn uniformly with replacement. All memory
+    is taken when the ring is made. Draws with the same seed are the same on every machine.
+    """
+
+    def __new__(
+        cls, capacity: int, observation_len: int, action_len: int = 1, *, length: int, seed: int = 0
+    ) -> SequenceReplayBuffer:
+        """An empty ring.
+
+        Args:
+            capacity: transitions that it holds at most.
+            observation_len: values in an observation.
+            action_len: values in an action.
+            length: steps of a sequence.
+            seed: begins the generator that draws.
+
+        Raises:
+            ValueError: a number is out of its range, or there is no memory for so much.
+        """
+
+    @property
+    def capacity(self) -> int:
+        """Transitions held at most."""
+
+    @property
+    def length(self) -> int:
+        """Steps of a sequence."""
+
+    @property
+    def sequences(self) -> int:
+        """Sequences that can be drawn now."""
+
+    def push(
+        self,
+        observation: _Float32Input,
+        next_observation: _Float32Input,
+        action: float | _Float32Input,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+    ) -> None:
+        """Keep the next step of the environment, in place of the oldest where the ring is full.
+
+        The arguments are those of `ReplayBuffer.push`. An episode goes on until a step is terminated or truncated.
+
+        Raises:
+            TypeError: a number or a flag is none.
+            ValueError: an array has another type, layout or shape, the action holds NaN, or a number is not finite;
+                nothing was kept. Observations are not searched for NaN, which takes long for images.
+        """
+
+    def extend(
+        self,
+        observations: _Float32Input,
+        next_observations: _Float32Input,
+        actions: _Float32Input,
+        rewards: _Float32Input,
+        terminated: NDArray[numpy.bool_] | SupportsDLPack,
+        truncated: NDArray[numpy.bool_] | SupportsDLPack,
+    ) -> None:
+        """Keep several steps of the environment, one after another, as `push` keeps each.
+
+        The arguments are those of `ReplayBuffer.extend`.
+
+        Raises:
+            ValueError: an array has another type, layout or shape, the actions hold NaN, or a reward is not finite;
+                nothing was kept.
+        """
+
+    def sample(self, batch_size: int, *, out: Minibatch | None = None) -> Minibatch:
+        """Draw sequences; into `out`, if it is given, without taking memory.
+
+        `batch_size` counts transitions, so it is a multiple of `length`. Sequences follow one another, each with its
+        steps in turn: `minibatch.observations.reshape(-1, length, observation_len)` is a view with one sequence a row.
+        Only the last step of a sequence can end an episode.
+
+        Raises:
+            MemoryError: there is no memory for so many.
+            ValueError: `batch_size` is no multiple of `length`, no episode has so many steps yet, or `out` is of other
+                sizes.
+        """
+
+    def seed(self, seed: int) -> None:
+        """Begin the draws that follow anew."""
+
+    def __len__(self) -> int: ...
+
+@final
+class DiskReplayBuffer:
+    """A ring of the latest transitions in a file, all float32, drawn uniformly with replacement.
+
+    It outlives its process; made by `create` and `open`. Transitions are written in blocks, each of which is sealed when
+    it is full. A process that is killed loses at most the block that was not sealed. A machine that loses its power may
+    lose more: `flush` where that matters. Close the ring, or use it in a `with` statement, which seals what was pushed.
+
+    One ring at a time has the file open. The file must not be made shorter meanwhile: that would end the process. Draws
+    with the same seed are the same on every machine.
+    """
+
+    @staticmethod
+    def create(
+        path: str | os.PathLike[str],
+        capacity: int,
+        observation_len: int,
+        action_len: int = 1,
+        *,
+        seed: int = 0,
+    ) -> DiskReplayBuffer:
+        """Make a file for at least the latest `capacity` transitions, and open it. A file of that name is replaced.
+
+        All of the disk's room is taken at once. Other threads of Python run meanwhile.
+
+        Args:
+            path: of the file.
+            capacity: transitions that it holds at least. Up to two blocks more may be held.
+            observation_len: values in an observation.
+            action_len: values in an action.
+            seed: begins the generator that draws.
+
+        Raises:
+            OSError: the file cannot be made, as where the disk is full.
+            ValueError: a number is out of its range, or no file could hold so much.
+        """
+
+    @staticmethod
+    def open(path: str | os.PathLike[str], *, seed: int = 0) -> DiskReplayBuffer:
+        """Open a file that `create` made, with all transitions that were sealed. None of them is read.
+
+        Raises:
+            OSError: the file cannot be opened, or another ring has it open.
+            ValueError: it is no whole file of such a ring; the message names the offset and what was expected there.
+        """
+
+    @property
+    def capacity(self) -> int:
+        """Transitions that are held at least, once so many were pushed. Up to two blocks more may be."""
+
+    @property
+    def block_rows(self) -> int:
+        """Transitions of a block: the last so many may be lost with the process."""
+
+    def push(
+        self,
+        observation: _Float32Input,
+        next_observation: _Float32Input,
+        action: float | _Float32Input,
+        reward: float,
+        terminated: bool,
+        truncated: bool,
+    ) -> None:
+        """Keep one transition. The first of a block replaces the oldest block where the ring is full.
+
+        The arguments are those of `ReplayBuffer.push`.
+
+        Raises:
+            TypeError: a number or a flag is none.
+            ValueError: an array has another type, layout or shape, the action holds NaN, or a number is not finite;
+                nothing was kept. Observations are not searched for NaN, which takes long for images.
+        """
+
+    def extend(
+        self,
+        observations: _Float32Input,
+        next_observations: _Float32Input,
+        actions: _Float32Input,
+        rewards: _Float32Input,
+        terminated: NDArray[numpy.bool_] | SupportsDLPack,
+        truncated: NDArray[numpy.bool_] | SupportsDLPack,
+    ) -> None:
+        """Keep several transitions, one after another, as `push` keeps each.
+
+        The arguments are those of `ReplayBuffer.extend`.
+
+        Raises:
+            ValueError: an array has another type, layout or shape, the actions hold NaN, or a reward is not finite;
+                nothing was kept.
+        """
+
+    def sample(self, batch_size: int, *, out: Minibatch | None = None) -> Minibatch:
+        """Draw transitions; into `out`, if it is given, without taking memory.
+
+        Other threads of Python run meanwhile, because rows may have to come from the disk.
+
+        Raises:
+            MemoryError: there is no memory for so many.
+            ValueError: nothing was pushed yet, or `out` is of other sizes.
+        """
+
+    def seed(self, seed: int) -> None:
+        """Begin the draws that follow anew."""
+
+    def seal(self) -> None:
+        """Seal what was pushed, so that a killed process does not lose it."""
+
+    def flush(self) -> None:
+        """Seal what was pushed, and wait until all is on the disk.
+
+        Raises:
+            OSError: the disk fails.
+        """
+
+    def verify(self) -> None:
+        """Read all sealed transitions, and compare each block with its checksum.
+
+        Raises:
+            ValueError: a block differs from its checksum.
+        """
+
+    def close(self) -> None:
+        """Seal what was pushed, and let another ring open the file. This one holds nothing any more."""
+
+    def __len__(self) -> int: ...
+    def __enter__(self) -> DiskReplayBuffer: ...
+    def __exit__(self, kind: object, error: object, traceback: object) -> None: ...
 
 @final
 class MappedFiles:

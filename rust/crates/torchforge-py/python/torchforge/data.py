@@ -15,6 +15,7 @@ from functools import partial
 from mmap import ACCESS_COPY, mmap
 from operator import index
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -75,6 +76,8 @@ class MmapDataset:
         self._bytes = [] if positioned else [_mapped(path) for path in several]
         self._firsts: list[int] = []
         self._blocks: dict[int, _Block] = {}
+        # Held where a block is kept in the place of another: two threads may not give up the same one.
+        self._keeping = Lock()
 
     def verify(self) -> int:
         """Read all rows, and return how many blocks were compared with their checksum.
@@ -121,9 +124,12 @@ class MmapDataset:
         number = bisect_right(self._firsts, row) - 1
         block = self._blocks.get(number)
         if block is None:
-            if len(self._blocks) == _MOST_BLOCKS:
-                del self._blocks[next(iter(self._blocks))]
-            block = self._blocks[number] = self._block(self._firsts[number])
+            made = self._block(self._firsts[number])
+            with self._keeping:
+                # Another thread may have kept the same block meanwhile.
+                block = self._blocks.setdefault(number, made)
+                if len(self._blocks) > _MOST_BLOCKS:
+                    del self._blocks[next(iter(self._blocks))]
         return block
 
     def _block(self, first: int) -> "_Block":

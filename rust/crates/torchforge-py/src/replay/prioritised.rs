@@ -9,8 +9,8 @@ use torchforge_data::{
 };
 use torchforge_env::Pcg64;
 
-use super::{Minibatch, Pushed, Widths, count, refused, seed_of, writeable};
-use crate::DETACH_VALUES;
+use super::minibatch::writeable;
+use super::{Minibatch, Pushed, Several, Widths, count, refused, seed_of};
 use crate::arguments::number;
 use crate::arrays::{check_shape, read, zeros};
 
@@ -84,6 +84,27 @@ impl PrioritisedReplayBuffer {
     ) -> PyResult<()> {
         let given = [observation, next_observation, action, reward, terminated, truncated];
         self.ring.push(Pushed::new(given, self.widths)?.transition()?).map_err(refused)
+    }
+
+    /// Keep several transitions, one after another, as `push` keeps each.
+    ///
+    /// The arguments are those of `ReplayBuffer.extend`.
+    ///
+    /// Raises:
+    ///     ValueError: an array has another type, layout or shape, the actions hold NaN, or a reward is not finite;
+    ///         nothing was kept.
+    fn extend(
+        &mut self,
+        observations: &Bound<'_, PyAny>,
+        next_observations: &Bound<'_, PyAny>,
+        actions: &Bound<'_, PyAny>,
+        rewards: &Bound<'_, PyAny>,
+        terminated: &Bound<'_, PyAny>,
+        truncated: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let given = [observations, next_observations, actions, rewards, terminated, truncated];
+        let ring = &mut self.ring;
+        Several::new(given, self.widths)?.push(rewards.py(), |transition| ring.push(transition))
     }
 
     /// Draw transitions, one from each of `batch_size` equal parts of the sum of all priorities.
@@ -175,8 +196,7 @@ impl PrioritisedReplayBuffer {
         let drawn = self.drawn.insert(drawn);
         let (ring, generator) = (&self.ring, &mut self.generator);
         let mut sample = || ring.sample(generator, beta, drawn);
-        let few = size.saturating_mul(self.widths.of_transition()) < DETACH_VALUES;
-        if few { sample() } else { py.detach(sample) }.map_err(refused)?;
+        if self.widths.are_many(size) { py.detach(sample) } else { sample() }.map_err(refused)?;
         Ok(drawn)
     }
 }

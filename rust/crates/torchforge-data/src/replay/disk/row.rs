@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::super::Transition;
-use super::super::columns::Columns;
+use super::super::rows::Row;
 use crate::Value;
 
 /// The step is the last of its task.
@@ -51,18 +51,14 @@ impl RowLayout {
         row[self.flags..self.flags + 4].copy_from_slice(&flags.to_le_bytes());
     }
 
-    pub fn read<A: Value>(&self, row: &[u8], columns: &mut Columns<A>, into: usize) {
-        let (width, action_len) = (columns.observation_len, columns.action_len);
-        columns.actions[into * action_len..][..action_len]
-            .copy_from_slice(bytemuck::cast_slice(&row[self.action.clone()]));
-        columns.observations[into * width..][..width]
-            .copy_from_slice(bytemuck::cast_slice(&row[self.observation.clone()]));
-        columns.next_observations[into * width..][..width]
-            .copy_from_slice(bytemuck::cast_slice(&row[self.next_observation.clone()]));
+    pub fn read<A: Value>(&self, row: &[u8], into: Row<'_, A>) {
+        into.action.copy_from_slice(bytemuck::cast_slice(&row[self.action.clone()]));
+        into.observation.copy_from_slice(bytemuck::cast_slice(&row[self.observation.clone()]));
+        into.next_observation.copy_from_slice(bytemuck::cast_slice(&row[self.next_observation.clone()]));
         let word = |start: usize| row[start..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
         let flag = |flag| f32::from(u8::from(word(self.flags) & flag != 0));
-        columns.rewards[into] = f32::from_bits(word(self.reward));
-        columns.terminations[into] = flag(TERMINATED);
-        columns.truncations[into] = flag(TRUNCATED);
+        *into.reward = f32::from_bits(word(self.reward));
+        *into.terminated = flag(TERMINATED);
+        *into.truncated = flag(TRUNCATED);
     }
 }

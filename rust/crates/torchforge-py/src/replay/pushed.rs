@@ -1,0 +1,147 @@
+//! What a ring is given: one transition, or several of them.
+
+use numpy::{PyArrayDyn, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use torchforge_data::{Error, Transition};
+
+use super::{Widths, refused};
+use crate::arguments::{flag, single};
+use crate::arrays::{check_numbers, check_shape, flags, index, read};
+
+/// The arguments of `push`.
+pub(super) struct Pushed<'py> {
+    observation: PyReadonlyArrayDyn<'py, f32>,
+    next_observation: PyReadonlyArrayDyn<'py, f32>,
+    action: Action<'py>,
+    reward: f32,
+    terminated: bool,
+    truncated: bool,
+}
+
+impl<'py> Pushed<'py> {
+    /// In the order of `push`.
+    pub(super) fn new(given: [&Bound<'py, PyAny>; 6], widths: Widths) -> PyResult<Self> {
+        let [observation, next_observation, action, reward, terminated, truncated] = given;
+        Ok(Self {
+            observation: row("observation", observation, widths.observation)?,
+            next_observation: row("next_observation", next_observation, widths.observation)?,
+            action: Action::new(action, widths.action)?,
+            reward: single("reward", reward)?,
+            terminated: flag("terminated", terminated)?,
+            truncated: flag("truncated", truncated)?,
+        })
+    }
+
+    pub(super) fn transition(&self) -> PyResult<Transition<'_, f32>> {
+        Ok(Transition {
+            observation: self.observation.as_slice()?,
+            next_observation: self.next_observation.as_slice()?,
+            action: self.action.values()?,
+            reward: self.reward,
+            terminated: self.terminated,
+            truncated: self.truncated,
+        })
+    }
+}
+
+/// The arguments of `extend`.
+pub(super) struct Several<'py> {
+    observations: PyReadonlyArrayDyn<'py, f32>,
+    next_observations: PyReadonlyArrayDyn<'py, f32>,
+    actions: PyReadonlyArrayDyn<'py, f32>,
+    rewards: PyReadonlyArrayDyn<'py, f32>,
+    terminated: Vec<bool>,
+    truncated: Vec<bool>,
+    widths: Widths,
+}
+
+impl<'py> Several<'py> {
+    /// In the order of `extend`. There are as many of each as there are rewards.
+    pub(super) fn new(given: [&Bound<'py, PyAny>; 6], widths: Widths) -> PyResult<Self> {
+        let [observations, next_observations, actions, rewards, terminated, truncated] = given;
+        let rewards: PyReadonlyArrayDyn<'py, f32> = read("rewards", rewards)?;
+        let count = rewards.len();
+        check_shape("rewards", &rewards, &[count])?;
+        if let Some(place) = rewards.as_slice()?.iter().position(|reward| !reward.is_finite()) {
+            return Err(PyValueError::new_err(format!(
+                "rewards{} is {} and must be a finite number",
+                index(place, &[count]),
+                rewards.as_slice()?[place]
+            )));
+        }
+        let matrix = |name: &str, value: &Bound<'py, PyAny>, width: usize| -> PyResult<_> {
+            let array: PyReadonlyArrayDyn<'py, f32> = read(name, value)?;
+            check_shape(name, &array, &[count, width])?;
+            Ok(array)
+        };
+        let actions = matrix("actions", actions, widths.action)?;
+        check_numbers("actions", actions.as_slice()?, &[count, widths.action])?;
+        Ok(Self {
+            observations: matrix("observations", observations, widths.observation)?,
+            next_observations: matrix("next_observations", next_observations, widths.observation)?,
+            actions,
+            rewards,
+            terminated: flags("terminated", terminated, count)?,
+            truncated: flags("truncated", truncated, count)?,
+            widths,
+        })
+    }
+
+    /// Hands each to `push`. Other Python threads run meanwhile where there are many.
+    pub(super) fn push(
+        &self,
+        py: Python<'_>,
+        mut push: impl FnMut(Transition<'_, f32>) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let (observations, next_observations) =
+            (self.observations.as_slice()?, self.next_observations.as_slice()?);
+        let (actions, rewards) = (self.actions.as_slice()?, self.rewards.as_slice()?);
+        let (terminated, truncated) = (&self.terminated, &self.truncated);
+        let Widths { observation, action } = self.widths;
+        let mut all = || {
+            (0..rewards.len()).try_for_each(|row| {
+                push(Transition {
+                    observation: &observations[row * observation..][..observation],
+                    next_observation: &next_observations[row * observation..][..observation],
+                    action: &actions[row * action..][..action],
+                    reward: rewards[row],
+                    terminated: terminated[row],
+                    truncated: truncated[row],
+                })
+            })
+        };
+        if self.widths.are_many(rewards.len()) { py.detach(all) } else { all() }.map_err(refused)
+    }
+}
+
+/// An argument as so many values. Observations are not searched for NaN: for an image that takes a third of the copying.
+fn row<'py>(name: &str, value: &Bound<'py, PyAny>, width: usize) -> PyResult<PyReadonlyArrayDyn<'py, f32>> {
+    let array = read(name, value)?;
+    check_shape(name, &array, &[width])?;
+    Ok(array)
+}
+
+/// An action as it was given.
+enum Action<'py> {
+    Number([f32; 1]),
+    Array(PyReadonlyArrayDyn<'py, f32>),
+}
+
+impl<'py> Action<'py> {
+    fn new(value: &Bound<'py, PyAny>, width: usize) -> PyResult<Self> {
+        if width == 1 && !value.is_instance_of::<PyArrayDyn<f32>>() && value.extract::<f64>().is_ok() {
+            return Ok(Self::Number([single("action", value)?]));
+        }
+        let array = row("action", value, width)?;
+        check_numbers("action", array.as_slice()?, &[width])?;
+        Ok(Self::Array(array))
+    }
+
+    fn values(&self) -> PyResult<&[f32]> {
+        match self {
+            Self::Number(number) => Ok(number),
+            Self::Array(array) => Ok(array.as_slice()?),
+        }
+    }
+}
