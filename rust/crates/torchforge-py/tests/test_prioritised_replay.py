@@ -180,7 +180,7 @@ class PrioritisedReplayBuffer(unittest.TestCase):
             (4, {"out": wide.sample(4)}, ValueError, r"of 4 \+ 1 values and must be of 4 of 3 \+ 1"),
             (4, {"out": frozen}, ValueError, "out cannot be written"),
             (4, {"out": out, "beta": 2.0}, ValueError, "beta"),
-            (4, {"out": out.transitions}, TypeError, "out"),
+            (4, {"out": out.transitions}, TypeError, "PrioritisedMinibatch"),
         ):
             with self.assertRaisesRegex(kind, said):
                 buffer.sample(given, **options)
