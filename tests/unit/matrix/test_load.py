@@ -61,7 +61,7 @@ def test_sides_are_said_and_not_guessed_from_names(tmp_path):
 
 def test_all_faults_are_reported_together_each_with_line_key_and_suggestion(tmp_path):
     text = (
-        SHIPPED.replace("image: peers, platforms: [amd64]", "image: pears, platforms: [amd46]", 1)
+        SHIPPED.replace("image: peers, emulated:", "image: pears, platforms: [amd46], emulated:", 1)
         .replace("rust: 1.96.0", "rust: 1.96", 1)
         .replace("title: DQN", "titel: DQN on CartPole-v1", 1)
     )
