@@ -22,7 +22,7 @@ from runner.report.tables import units
 from runner.report.tables.plots.ratio import Ratio, ratio_plot
 from runner.report.tables.selection import Room, Row, rooms
 from runner.report.tables.warnings import is_loaded
-from tools import library_rows, operation_rows
+from tools import operation_rows
 
 ROOT = Path(__file__).parents[1]
 README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results.md"
@@ -57,8 +57,6 @@ def _row(line: str) -> str:
         return _marked(found) if found["peer"] else _rewritten(found)
     if found := operation_rows.ROW.fullmatch(line):
         return _of_operation(found)
-    if found := library_rows.ROW.fullmatch(line):
-        return _of_libraries(found)
     return line
 
 
@@ -66,12 +64,6 @@ def _of_operation(found: re.Match[str]) -> str:
     room = _room(ROOT / found["folder"], found["benchmark"], found["profile"])
     loaded = _load(row for both in operation_rows.compared(room) for row in both)
     return f"| {found['link']} | {found['machine']}{loaded} | {' | '.join(operation_rows.figures(room))} |"
-
-
-def _of_libraries(found: re.Match[str]) -> str:
-    room = _room(ROOT / found["folder"], found["benchmark"], found["profile"])
-    loaded = _load(library_rows.timed_rows(room))
-    return f"| {found['link']} | {found['machine']}{loaded} | {' | '.join(library_rows.figures(room))} |"
 
 
 def _marked(found: re.Match[str]) -> str:
