@@ -21,6 +21,7 @@ export RUSTC_WRAPPER=/forge/rustc.sh
 program=torchforge
 packages="-p torchforge-bench"
 features=
+library=
 case $2 in
     # In one go: each alone would have features of its own among the dependencies, and all our crates compiled twice.
     # With the oracle, which this image's tests hold against PyTorch.
@@ -30,7 +31,7 @@ case $2 in
     # Beside the ordinary one: what it takes to compile it, and its size, are its library's own.
     # The feature has no package's name before it: beside one package alone, torchforge-bench/$2 would be a feature of the
     # dependency that this package's own tests have on it.
-    candle | burn | mimalloc | jemalloc) features="--features $2"; program=torchforge-$2 ;;
+    candle | burn | mimalloc | jemalloc) library=$2; features="--features $2"; program=torchforge-$2 ;;
 esac
 
 cd /rust
@@ -67,13 +68,10 @@ if [ "$1" = crates ]; then
     cargo tree --quiet --locked --offline --target "$target" --edges normal,no-proc-macro $packages $features \
         --prefix none --no-dedupe --format '{p}|{l}' > /forge/tree
     sort -u /forge/tree > "/artefacts/crates/$program"
-    case $2 in
-        candle | burn | mimalloc | jemalloc)
-            if ! cut -d' ' -f1 "/artefacts/crates/$program" | grep -q "$2"; then
-                echo "$program was compiled without $2: look at its features in docker/rust.sh" >&2
-                exit 1
-            fi ;;
-    esac
+    if [ -n "$library" ] && ! cut -d' ' -f1 "/artefacts/crates/$program" | grep -q "$library"; then
+        echo "$program was compiled without $library: look at its features in docker/rust.sh" >&2
+        exit 1
+    fi
     # And their notices, which must go where the binaries go. A crate without one has its licence in the bill alone.
     cut -d'|' -f1 "/artefacts/crates/$program" | while read -r name version _; do
         sources=/root/.cargo/registry/src/*/"$name-${version#v}"

@@ -10,7 +10,7 @@ _LONGEST_KEY = 200
 _LONGEST_MESSAGE = 400
 # Longer words are not compared: a misspelt word is shorter, and comparing long texts is slow.
 _LONGEST_WORD = 100
-_MOST_WORDS = 5000
+_MOST_WORDS = 1000
 _MOST_LISTED = 20
 
 

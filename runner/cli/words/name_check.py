@@ -31,12 +31,13 @@ def check_names(options: Options, matrix: Matrix) -> None:
         for implementation in benchmark.implementations
         for case in benchmark.cases
     ]
-    shorter = {"/".join(name[:parts]) for name in names for parts in (1, 2, 3)}
     for pattern in options.only:
         selection = Selection(profile=options.profile, only=(pattern,))
         if not any(selection.takes(*name) for name in names):
+            # Only names with as many parts: all together would be more than are compared.
+            alike = {"/".join(name[: pattern.count("/") + 1]) for name in names}
             raise UsageError(
-                what=f"--only {pattern} selects nothing{did_you_mean(pattern, shorter, listed=known)}",
+                what=f"--only {pattern} selects nothing{did_you_mean(pattern, alike, listed=known)}",
                 why="no benchmark, implementation and case of the matrix have such names",
                 fix="see forge-bench list",
             )

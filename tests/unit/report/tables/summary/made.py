@@ -35,7 +35,7 @@ def timed(
         **changes,
     }
     return [
-        make_record(benchmark=benchmark, case=case, implementation=implementation, seed=seed, **made)  # type: ignore[arg-type]
+        make_record(benchmark=benchmark, case=case, implementation=implementation, seed=seed, **made)  # type: ignore[arg-type]  # each of its own type
         for seed in seeds
     ]
 
