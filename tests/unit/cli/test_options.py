@@ -131,7 +131,10 @@ def test_an_only_that_is_like_no_name_gets_a_short_answer(capsys: pytest.Capture
     assert main(["plan", "--executor", "local", "--only", "zzz"]) == 2
     said = capsys.readouterr().err
     assert len(said) < 400
-    assert "--only zzz selects nothing; known: act, allocators, batch-latency, buffer-push, buffer-sample" in said
+    assert (
+        "--only zzz selects nothing; known: act, allocators, batch-latency, buffer-push, buffer-sample"
+        in said
+    )
     assert "see forge-bench list" in said
 
 
