@@ -7,7 +7,7 @@ option is one recommendation of that report. Networks, constants and draws are t
 
 By hand, from the repository's root:
 
-    uv run --project baselines python -m baselines.ours.phases_ppo_torchforge [--phases] [--arrays] [--preallocated]
+    uv run --project baselines python -m baselines.ours.phases_ppo_torchforge [--phases] [--arrays] [--fused]
 """
 
 # ruff: noqa: E402 - the clock is read before the imports that take seconds.
@@ -57,6 +57,7 @@ ENVIRONMENT, ACTING, CONVERSION, STORING, EPISODES, ADVANTAGES, MINIBATCHES, UPD
 OPTIONS = phases.OPTION | {
     "arrays": "hand actions over as arrays, without a list in between",
     "preallocated": "write a rollout into arrays that were made before",
+    "fused": "actor and critic in one forward pass while collecting, their hidden layers stacked once a rollout",
     "compiled": "actor and critic by torch.compile; needs g++ and the headers of Python and PyTorch",
 }
 
@@ -205,11 +206,48 @@ class Episodes:
                 self.ends[index].append(self._steps)
 
 
-def actor_and_draw(agent: nn.ModuleDict, seen: Tensor) -> tuple[Tensor, Tensor]:
-    """Drawn actions (n,) and their log-probabilities (n,)."""
-    distribution = Categorical(logits=agent["actor"](seen))
+Act = Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
+"""From observations (n, ...): drawn actions (n,), their log-probabilities (n,), and values (n,)."""
+
+
+def draw(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """Drawn actions (n,) and their log-probabilities (n,), of logits (n, actions)."""
+    distribution = Categorical(logits=logits)
     actions = distribution.sample()
     return actions, distribution.log_prob(actions)
+
+
+def apart(agent: nn.ModuleDict) -> Act:
+    """Ask the actor, then the critic."""
+
+    def act(seen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        actions, log_probabilities = draw(agent["actor"](seen))
+        return actions, log_probabilities, agent["critic"](seen).view(-1)
+
+    return act
+
+
+def together(agent: nn.ModuleDict) -> Act:
+    """Ask both in one pass, as they are now: each hidden layer of both is one call, and the heads stay apart.
+
+    The weights are copied, so an update of the agent needs a new function. Results are those of `apart` up to rounding.
+    """
+    critic, actor = agent["critic"], agent["actor"]
+    # Both see the same observations, so their first layers are one layer of twice the width.
+    first_weight = torch.cat([critic[0].weight, actor[0].weight]).detach()
+    first_bias = torch.cat([critic[0].bias, actor[0].bias]).detach()
+    # (2, inputs, outputs) and (2, 1, outputs): the critic, then the actor.
+    second_weight = torch.stack([critic[2].weight.T, actor[2].weight.T]).detach()
+    second_bias = torch.stack([critic[2].bias, actor[2].bias]).detach()[:, None]
+
+    def act(seen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        hidden = nn.functional.linear(seen, first_weight, first_bias).tanh()
+        of_both = hidden.view(len(seen), 2, -1).transpose(0, 1)
+        of_critic, of_actor = torch.baddbmm(second_bias, of_both, second_weight).tanh()
+        actions, log_probabilities = draw(actor[4](of_actor))
+        return actions, log_probabilities, critic[4](of_critic).view(-1)
+
+    return act
 
 
 def through_a_list(actions: Tensor) -> NDArray[np.int64]:
@@ -245,6 +283,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     watching: MakeWatch,
     convert: Callable[[Tensor], NDArray[np.int64]],
     preallocated: bool,
+    acting: Callable[[nn.ModuleDict], Act],
     compiled: bool,
 ) -> Trained:
     """Train an agent; every count is taken beside the call that it counts.
@@ -255,6 +294,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
         watching: makes the watch.
         convert: gives the environments the actions, (n,).
         preallocated: whether a rollout is written into arrays that were made before.
+        acting: says once a rollout how the agent is asked.
         compiled: whether the networks are compiled.
     """
     count, steps = parameters.environments, parameters.rollout_steps
@@ -290,11 +330,11 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
         ended_at(OTHER)
 
         # Act.
+        act = acting(agent)
         for step in range(steps):
             environment_steps += count
             with torch.no_grad():
-                actions, log_probabilities = actor_and_draw(agent, seen)
-                values = agent["critic"](seen).view(-1)
+                actions, log_probabilities, values = act(seen)
             ended_at(ACTING)
             taken = convert(actions)
             ended_at(CONVERSION)
@@ -407,8 +447,7 @@ def compiling(parameters: Parameters) -> float:
     agent = ppo.make_agent(int(np.prod(shape)), int(getattr(space, "n", 1)))
     compile_networks(agent)
     with torch.no_grad():
-        actor_and_draw(agent, torch.zeros(parameters.environments, *shape))
-        agent["critic"](torch.zeros(parameters.environments, *shape))
+        apart(agent)(torch.zeros(parameters.environments, *shape))
     rows = parameters.rollout_rows // parameters.minibatches
     numbers = [torch.linspace(0.0, 1.0, rows) for _ in range(4)]
     batch = Minibatch(torch.zeros(rows, *shape), torch.zeros(rows, dtype=torch.int64), *numbers)
@@ -425,6 +464,7 @@ def chosen(words: frozenset[str]) -> Variant[Parameters]:
             watching=phases.watch_of(words),
             convert=as_array if "arrays" in words else through_a_list,
             preallocated="preallocated" in words,
+            acting=together if "fused" in words else apart,
             compiled=compiled,
         ),
         parity=partial(parity, compiled=compiled),
