@@ -7,7 +7,7 @@ Networks, constants and the order of updates are the reference's (`baselines/ref
 
 By hand, from the repository's root:
 
-    uv run --project baselines python -m baselines.ours.phases_sac_torchforge [--phases] [--foreach] [--steps 20000]
+    uv run --project baselines python -m baselines.ours.phases_sac_torchforge [--phases] [--foreach] [--compiled]
 """
 
 # ruff: noqa: E402 - the clock is read before the imports that take seconds.
@@ -15,6 +15,7 @@ By hand, from the repository's root:
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 FIRST_LINE = time.perf_counter()
 
@@ -23,18 +24,21 @@ import numpy as np
 import torch
 import torchforge
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from baselines.benchmarks import phases, training
 from baselines.benchmarks import sac as work
 from baselines.benchmarks.action_log import ActionLog
-from baselines.benchmarks.phases import Layer, MakeWatch, Phase
+from baselines.benchmarks.phases import Layer, MakeWatch, Phase, Unwatched
 from baselines.benchmarks.sac import Parameters
 from baselines.benchmarks.training import Trained, Variant
 from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
 from baselines.references import sac
 from baselines.references.replay_buffer import Batch, Truncations
+from baselines.references.sac import Bounds
+from baselines.tuned import sac as tuned
+from baselines.tuned.compiling import seconds_of
 
 PHASES = (
     Phase("environment", Layer.RUST),
@@ -65,9 +69,13 @@ PHASES = (
     OTHER,
 ) = range(len(PHASES))
 
-OPTIONS = phases.OPTION | {"foreach": "move all targets by one call of PyTorch's foreach functions"}
+OPTIONS = phases.OPTION | {
+    "foreach": "move all targets by one call of PyTorch's foreach functions",
+    "compiled": "each kind of update as one program of torch.compile; needs g++ and the headers of Python and PyTorch",
+}
 
 Move = Callable[[nn.ModuleDict], None]
+Ended = Callable[[int], None]
 
 
 def move_by_foreach(networks: nn.ModuleDict) -> None:
@@ -89,8 +97,71 @@ def batch_of(minibatch: torchforge.Minibatch) -> Batch:
     )
 
 
+class Updates(Protocol):
+    """Updates of the networks and the temperature, with a border after each phase."""
+
+    log_alpha: Tensor
+
+    def critics(self, batch: Batch, ended: Ended) -> None:
+        """One gradient step of both critics."""
+
+    def policy(self, observations: Tensor, ended: Ended) -> int:
+        """Gradient steps of the actor, each with one of the temperature; how many."""
+
+
+class Eager:
+    """The functions of the reference."""
+
+    def __init__(self, networks: nn.ModuleDict, bounds: Bounds) -> None:
+        self._networks, self._bounds = networks, bounds
+        self._temperature = sac.Temperature(torch.zeros(1), work.target_entropy(bounds.scale.numel()))
+        self._optimizers = sac.make_optimizers(networks, self._temperature)
+        self.log_alpha = self._temperature.log_alpha
+
+    def critics(self, batch: Batch, ended: Ended) -> None:
+        """One gradient step of both critics."""
+        wanted = sac.wanted_of(self._networks, self._bounds, batch, self._temperature.alpha)
+        ended(TARGETS)
+        sac.fit_critics(self._networks, self._optimizers.critics, batch, wanted)
+        ended(CRITICS)
+
+    def policy(self, observations: Tensor, ended: Ended) -> int:
+        """Gradient steps of the actor, each with one of the temperature; how many."""
+        networks, bounds, temperature = self._networks, self._bounds, self._temperature
+        for _ in range(work.POLICY_FREQUENCY):
+            sac.update_actor(networks, bounds, self._optimizers.actor, observations, temperature.alpha)
+            ended(ACTOR)
+            sac.update_temperature(networks, bounds, self._optimizers.temperature, observations, temperature)
+            ended(TEMPERATURE)
+        return work.POLICY_FREQUENCY
+
+
+class Compiled:
+    """The programs of the tuned trainer. One makes targets and critics; one makes all steps of actor and temperature."""
+
+    def __init__(self, networks: nn.ModuleDict, bounds: Bounds) -> None:
+        self.log_alpha = torch.zeros(1)
+        self._learner = tuned.CompiledLearner(networks, self.log_alpha, bounds)
+
+    def critics(self, batch: Batch, ended: Ended) -> None:
+        """One gradient step of both critics."""
+        self._learner.update_critics(batch, torch.randn(batch.actions.shape))
+        ended(CRITICS)
+
+    def policy(self, observations: Tensor, ended: Ended) -> int:
+        """Gradient steps of the actor, each with one of the temperature; how many."""
+        shape = (len(observations), self._learner.bounds.scale.numel())
+        noises = [(torch.randn(shape), torch.randn(shape)) for _ in range(work.POLICY_FREQUENCY)]
+        rounds = self._learner.update_policy(observations, noises)
+        ended(ACTOR)
+        return len(rounds)
+
+
+MakeUpdates = Callable[[nn.ModuleDict, Bounds], Updates]
+
+
 def train(  # noqa: PLR0915 - one loop, and a border is a statement
-    parameters: Parameters, seed: int, *, watching: MakeWatch, move: Move
+    parameters: Parameters, seed: int, *, watching: MakeWatch, make_updates: MakeUpdates, move: Move
 ) -> Trained:
     """Train an actor; every count is taken beside the call that it counts.
 
@@ -98,6 +169,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
         parameters: the case's.
         seed: of the environment, its action space and the buffer's draws; that of networks and noise is PyTorch's own.
         watching: makes the watch.
+        make_updates: makes the updates of networks.
         move: moves the targets.
     """
     environment = torchforge.make(parameters.environment)
@@ -110,8 +182,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     width, action_width = int(np.prod(observation_shape)), int(np.prod(space.shape))
     networks = sac.make_networks(width, action_width, parameters.hidden)
     bounds = sac.bounds_of(space)
-    temperature = sac.Temperature(torch.zeros(1), work.target_entropy(action_width))
-    optimizers = sac.make_optimizers(networks, temperature)
+    updates = make_updates(networks, bounds)
     buffer = torchforge.ReplayBuffer(work.BUFFER_SIZE, width, action_width, seed=seed)
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
     environment_steps = gradient_steps = 0
@@ -175,23 +246,14 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
             ended(SAMPLING)
             batch = batch_of(minibatch)
             ended(CONVERSION)
-            wanted = sac.wanted_of(networks, bounds, batch, temperature.alpha)
-            ended(TARGETS)
-            sac.fit_critics(networks, optimizers.critics, batch, wanted)
-            ended(CRITICS)
+            updates.critics(batch, ended)
             gradient_steps += 1
             trace.update_steps.append(step)
             trace.buffer_rows.append(len(buffer))
             trace.batch_rows.append(len(batch.actions))
             if step % work.POLICY_FREQUENCY == 0:
-                for _ in range(work.POLICY_FREQUENCY):
-                    given = batch.observations
-                    ended(OTHER)
-                    sac.update_actor(networks, bounds, optimizers.actor, given, temperature.alpha)
-                    ended(ACTOR)
-                    trace.policy_steps.append(step)
-                    sac.update_temperature(networks, bounds, optimizers.temperature, given, temperature)
-                    ended(TEMPERATURE)
+                ended(OTHER)
+                trace.policy_steps += [step] * updates.policy(batch.observations, ended)
             ended(OTHER)
             if step % work.TARGET_NETWORK_FREQUENCY == 0:
                 move(networks)
@@ -209,7 +271,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
         environment_steps=environment_steps,
         gradient_steps=gradient_steps,
         episodes=episodes,
-        weights=networks.state_dict() | {"log_alpha": temperature.log_alpha},
+        weights=networks.state_dict() | {"log_alpha": updates.log_alpha},
         trace=trace.tensors() | truncated.tensors() | initial,
         logs=[ActionLog.of(space, np.array(taken), ends, seed)],
         further_metrics=watch.metrics(),
@@ -217,12 +279,48 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     )
 
 
+def compiling(parameters: Parameters) -> float:
+    """Compile what the training calls, with networks and a minibatch to throw away; the seconds."""
+    with gym.make(parameters.environment) as one:
+        width = int(np.prod(one.observation_space.shape or ()))
+        space = one.action_space
+    if not isinstance(space, gym.spaces.Box):
+        protocol.refuse(f"this SAC needs continuous actions, not {space}; name another environment")
+    action_width = int(np.prod(space.shape))
+    networks = sac.make_networks(width, action_width, parameters.hidden)
+    updates = Compiled(networks, sac.bounds_of(space))
+    # A program is of the shapes that it was made with, so the minibatch comes from a buffer too.
+    buffer = torchforge.ReplayBuffer(1, width, action_width)
+    buffer.push(
+        np.zeros(width, np.float32),
+        np.zeros(width, np.float32),
+        np.zeros(action_width, np.float32),
+        0.0,
+        False,
+        False,
+    )
+    batch = batch_of(buffer.sample(parameters.batch))
+
+    def update() -> None:
+        updates.critics(batch, Unwatched.ended)
+        updates.policy(batch.observations, Unwatched.ended)
+
+    return seconds_of(update)
+
+
 def chosen(words: frozenset[str]) -> Variant[Parameters]:
     """The training with these options."""
+    compiled = "compiled" in words
     move = move_by_foreach if "foreach" in words else sac.move_targets
     return Variant(
-        train=partial(train, watching=phases.watch_of(words), move=move),
-        parity=partial(sac.parity, move=move),
+        train=partial(
+            train,
+            watching=phases.watch_of(words),
+            make_updates=Compiled if compiled else Eager,
+            move=move,
+        ),
+        parity=tuned.COMPILED.parity if compiled else partial(sac.parity, move=move),
+        compiling=compiling if compiled else None,
         library=PYTORCH,
     )
 
