@@ -4,6 +4,7 @@ Needs the extension module and torch: runs inside the image.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.inputs.parity import ppo_arrays, sac_arrays
 from baselines.ours import phases_ppo_torchforge, phases_sac_torchforge
 from baselines.references import ppo, sac
+from baselines.tuned import sac as tuned_sac
 
 PPO = ppo.Parameters(
     environment="CartPole-v1",
@@ -49,7 +51,10 @@ def variant(words: frozenset[str]) -> Variant[Any]:
     return phases_ppo_torchforge.chosen(words)
 
 
-@pytest.mark.parametrize("words", OPTIONS, ids=lambda words: "-".join(sorted(words)) or "none")
+FUSED = frozenset({"fused"})
+
+
+@pytest.mark.parametrize("words", [*OPTIONS, FUSED], ids=lambda words: "-".join(sorted(words)) or "none")
 def test_ppo_plays_the_references_first_rollout_and_logs_what_the_reference_logs(
     words: frozenset[str],
 ) -> None:
@@ -74,6 +79,47 @@ def test_every_option_of_ppo_learns_the_same_weights() -> None:
         assert other.episodes == first.episodes
         for name, weight in first.weights.items():
             assert torch.equal(weight, other.weights[name]), name
+
+
+def test_actor_and_critic_in_one_pass_say_what_they_say_apart() -> None:
+    torch.manual_seed(3)
+    agent = ppo.make_agent(4, 3)
+    with torch.no_grad():
+        # After training no bias is 0, and the actor has preferences.
+        for parameter in agent.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape))
+        for rows in (1, 8, 1000):
+            seen = torch.randn(rows, 4)
+            said = []
+            for acting in (phases_ppo_torchforge.apart, phases_ppo_torchforge.together):
+                torch.manual_seed(5)
+                said.append(acting(agent)(seen))
+            for one, other in zip(*said, strict=True):
+                assert (one.shape, one.dtype) == (other.shape, other.dtype)
+            (actions, *numbers), (same_actions, *same_numbers) = said
+            assert torch.equal(actions, same_actions)
+            for one, other in zip(numbers, same_numbers, strict=True):
+                assert torch.allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_actor_and_critic_in_one_pass_act_by_the_newest_weights() -> None:
+    plain, fused = (trained(variant(words).train, PPO) for words in (frozenset[str](), FUSED))
+    # Of the second rollout too, which an agent of the first one's weights would play otherwise.
+    assert plain.episodes == fused.episodes
+    for name, weight in plain.weights.items():
+        assert torch.allclose(weight, fused.weights[name], rtol=1e-3, atol=1e-5), name
+
+
+def test_32_environments_are_played_as_the_reference_plays_them() -> None:
+    parameters = replace(PPO, environments=32, rollout_steps=32)
+    one, other = trained(ppo.train, parameters), trained(variant(frozenset()).train, parameters)
+    of_first = [
+        [each for each in found.episodes if each.step < parameters.rollout_rows] for found in (one, other)
+    ]
+    assert of_first[0] == of_first[1]
+    assert len(other.logs) == 32
+    for name, fact in one.trace.items():
+        assert torch.equal(fact, other.trace[name]), name
 
 
 def test_a_compiled_ppo_compiles_all_before_its_training(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,6 +173,32 @@ def test_foreach_moves_the_targets_as_the_loop_does() -> None:
     for name in loop:
         if "_target" in name:
             assert torch.allclose(loop[name], foreach[name], rtol=1e-5, atol=1e-7), name
+
+
+def test_a_compiled_sac_compiles_all_before_its_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._dynamo.utils import counters  # noqa: PLC0415 (as above)
+
+    # As above: another backend, of functions that were decorated at their import.
+    for name in ("compiled_critics", "compiled_policy"):
+        function = getattr(tuned_sac, name)._torchdynamo_orig_callable
+        again = torch.compile(function, fullgraph=True, dynamic=False, backend="aot_eager")
+        monkeypatch.setattr(tuned_sac, name, again)
+    compiled = phases_sac_torchforge.chosen(frozenset({"compiled"}))
+    assert compiled.compiling is not None
+    before = counters["stats"]["unique_graphs"]
+    compiled.compiling(SAC)
+    graphs = counters["stats"]["unique_graphs"]
+    assert graphs == before + 2
+    found = trained(compiled.train, SAC)
+    assert counters["stats"]["unique_graphs"] == graphs
+    plain = trained(phases_sac_torchforge.chosen(frozenset()).train, SAC)
+    assert [each[:2] for each in found.episodes] == [each[:2] for each in plain.episodes]
+    assert (found.environment_steps, found.gradient_steps) == (240, plain.gradient_steps)
+    for name, fact in plain.trace.items():
+        assert torch.equal(fact, found.trace[name]), name
+    assert found.weights.keys() == plain.weights.keys()
+    for name, weight in plain.weights.items():
+        assert torch.dist(weight, found.weights[name]) <= 1e-3 * weight.norm(), name
 
 
 @pytest.mark.parametrize(
