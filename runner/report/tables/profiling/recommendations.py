@@ -1,7 +1,8 @@
 """What another profiling report recommends and estimates, beside what was measured here.
 
-A recommendation is measured where the matrix has a variant that follows it. Where none can, the phases that it could make
-shorter bound what it is worth.
+A recommendation is measured where the matrix has a variant that follows it. A variant of other work is a case of its own,
+which has no ratio to the base: both figures are shown. Where no variant can follow, the phases that it could make shorter
+bound what it is worth.
 """
 
 import json
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.figures.statistics import LEAST_PROCESSES, Interval
+from runner.report.tables import units
 from runner.report.tables.markdown import Table
 from runner.report.tables.profiling.measured import Profiled
 from runner.report.tables.selection import Room, Row
@@ -33,7 +35,9 @@ class Recommendation:
         benchmark: which one has the variant or the phases.
         base: the implementation without the change.
         variant: the implementation with it.
-        profiled: the instrumented implementation whose phases bound the effect.
+        variant_case: the case that the variant is measured in, whose work differs; that of the base where it is None. The
+            base is measured in the benchmark's first case.
+        profiled: the instrumented implementation whose phases bound the effect of the change alone.
         phases: those that it could make shorter.
         why: why nothing is measured.
         remark: what differs from that report's own trainer.
@@ -46,6 +50,7 @@ class Recommendation:
     benchmark: str | None = None
     base: str | None = None
     variant: str | None = None
+    variant_case: str | None = None
     profiled: str | None = None
     phases: tuple[str, ...] = ()
     why: str | None = None
@@ -89,23 +94,49 @@ def recommendation_table(rooms: Mapping[str, Room | None], found: Mapping[str, S
 def _measured(
     recommendation: Recommendation, room: Room | None, found: Sequence[Profiled]
 ) -> tuple[str, str, str]:
+    bound = _bound(recommendation, found)
     if recommendation.variant is None:
-        return _bound(recommendation, found), NOTHING, recommendation.why or ""
+        return _joined(NOT_MEASURED, bound), NOTHING, recommendation.why or ""
     remark = recommendation.remark or f"{recommendation.variant} against {recommendation.base}"
-    rows = [_row(room, name) for name in (recommendation.base, recommendation.variant)]
-    ratio = room.ratio(rows[0], rows[1]) if room is not None and rows[1] is not None else None
-    if ratio is None:
-        return NOT_MEASURED, NOTHING, remark
-    return saved(ratio), str(ratio.n), remark
+    effect = None if room is None else _effect(recommendation, room)
+    text, n = effect or (NOT_MEASURED, NOTHING)
+    return _joined(text, bound), n, remark
+
+
+def _effect(recommendation: Recommendation, room: Room) -> tuple[str, str] | None:
+    """What the variant saves, and the number of processes; None where it or the base has no figure here."""
+    first = next(iter(room.benchmark.cases))
+    base = _row(room, first, recommendation.base)
+    variant = _row(room, recommendation.variant_case or first, recommendation.variant)
+    if base is None or variant is None:
+        return None
+    if recommendation.variant_case is not None:
+        return _beside(room, base, variant)
+    ratio = room.ratio(base, variant)
+    return None if ratio is None else (saved(ratio), str(ratio.n))
+
+
+def _beside(room: Room, base: Row, variant: Row) -> tuple[str, str] | None:
+    """The times of different work, and the smaller number of processes. Their nonces differ, so they have no ratio."""
+    metric = room.benchmark.headline
+    mine, other = (row.figure(metric) if row.judged else None for row in (variant, base))
+    if mine is None or other is None:
+        return None
+    text = f"{units.figure(mine, metric)} instead of {units.figure(other, metric)}: not ranked"
+    return text, str(min(mine.n, other.n))
 
 
 def _bound(recommendation: Recommendation, found: Sequence[Profiled]) -> str:
-    """What the phases allow at most, where they are known."""
+    """What the phases allow at most; empty where they are unknown."""
     wanted = [each for each in found if each.row.implementation.name == recommendation.profiled]
     if not wanted:
-        return NOT_MEASURED
+        return ""
     share = wanted[0].share_of(*recommendation.phases)
-    return f"{NOT_MEASURED}; at most {100 * share:.1f} %: {', '.join(recommendation.phases)}"
+    return f"at most {100 * share:.1f} %: {', '.join(recommendation.phases)}"
+
+
+def _joined(text: str, bound: str) -> str:
+    return f"{text}; {bound}" if bound else text
 
 
 def saved(ratio: Interval) -> str:
@@ -120,6 +151,5 @@ def _saved(times: float) -> float:
     return 100 * (1 - 1 / times)
 
 
-def _row(room: Room | None, name: str | None) -> Row | None:
-    rows = () if room is None else room.rows
-    return next((row for row in rows if row.implementation.name == name), None)
+def _row(room: Room, case: str, name: str | None) -> Row | None:
+    return next((row for row in room.of_case(case) if row.implementation.name == name), None)

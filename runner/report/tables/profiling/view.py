@@ -137,9 +137,15 @@ def _section(matrix: Matrix, room: Room, rows: Sequence[Profiled], *, drawn: boo
 
 
 def _totals(room: Room, rows: Sequence[Profiled]) -> Table:
-    """The uninstrumented runs, from start to end."""
+    """The uninstrumented runs of the cases that are divided, from start to end."""
     instrumented = {each.row.implementation.name for each in rows}
-    shown = [row for row in room.rows if row.passed and row.implementation.name not in instrumented]
+    cases = dict.fromkeys(each.row.case.name for each in rows)
+    shown = [
+        row
+        for case in cases
+        for row in room.of_case(case)
+        if row.passed and row.implementation.name not in instrumented
+    ]
     return Table(
         headers=("implementation", "from start to result", "initialisation", "training", "steps/s", "n"),
         rows=tuple(

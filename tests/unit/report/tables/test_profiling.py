@@ -46,10 +46,15 @@ BENCHMARK = """
     returns: {episodes: 3}
     cases:
       CartPole-v1: {environments: 8, rollout_steps: 128}
+      32-environments: {environments: 32, rollout_steps: 32}
     profiles:
       smoke: {native: {iterations: 2}, emulated: {iterations: 1}}
       quick: {native: {iterations: 4}, emulated: {iterations: 1}}
 """
+CASES = {
+    "CartPole-v1": {"environments": 8, "rollout_steps": 128},
+    "32-environments": {"environments": 32, "rollout_steps": 32},
+}
 SHARES = {
     ("pytorch", "update"): 0.45,
     ("pytorch", "acting"): 0.35,
@@ -65,7 +70,12 @@ def matrix(tmp_path_factory: pytest.TempPathFactory) -> Matrix:
 
 
 def record(
-    name: str, seconds: float, seed: int = 1, shares: Mapping[tuple[str, str], float] | None = None
+    name: str,
+    seconds: float,
+    seed: int = 1,
+    shares: Mapping[tuple[str, str], float] | None = None,
+    *,
+    case: str = "CartPole-v1",
 ) -> Record:
     counts = {"environment_steps": 4096, "gradient_steps": 32}
     metrics = {"wall_seconds": seconds + 1, "initialisation_seconds": 1.0, "training_seconds": seconds}
@@ -76,10 +86,10 @@ def record(
         counts |= {"crossings_environment_step": 512, "crossings_advantages": 4}
     made = make_record(
         benchmark=NAME,
-        case="CartPole-v1",
+        case=case,
         implementation=name,
         seed=seed,
-        parameters={"environments": 8, "rollout_steps": 128, "iterations": 4},
+        parameters={**CASES[case], "iterations": 4},
         metrics=metrics,
         counts=counts,
         determinism="machine",
@@ -203,6 +213,22 @@ def test_a_recommendation_has_its_estimate_beside_the_measured_effect(matrix: Ma
     )
 
 
+def test_a_variant_of_other_work_has_both_times_and_no_ratio(matrix: Matrix) -> None:
+    other = [
+        record("torchforge", times(1.5, seed, 1)[0], seed, case="32-environments") for seed in range(1, 5)
+    ]
+    page = page_of(matrix, [*records(), *other])
+    line = next(line for line in page.splitlines() if "32 environments or more" in line)
+    assert re.search(
+        r"\| 1\.5\d s \(.*\) instead of 2\.0\d s \(.*\): not ranked +\| +4 \| work differs:", line
+    )
+    # Totals are those of the training that is divided.
+    assert "| torchforge        | 3.0" in page
+    assert "| torchforge        | 2.5" not in page
+    alone = next(line for line in page_of(matrix, records()).splitlines() if "32 environments or" in line)
+    assert f"| {NOT_MEASURED} " in alone
+
+
 def test_an_effect_of_too_few_processes_says_so(matrix: Matrix) -> None:
     few = [each for each in records() if each.cell.seed <= 2]
     rows = [line for line in page_of(matrix, few).splitlines() if line.startswith("|")]
@@ -218,6 +244,11 @@ def test_all_eleven_recommendations_are_there_and_name_what_the_matrix_has() -> 
         named = [name for name in (each.base, each.variant, each.profiled) if name is not None]
         assert set(named) <= set(benchmarks[each.benchmark].implementations if each.benchmark else ()), each
         assert (each.variant is None) != (each.why is None)
+        if each.benchmark is not None and each.variant_case is not None:
+            found_in = benchmarks[each.benchmark]
+            assert each.variant_case in list(found_in.cases)[1:]
+            assert each.variant_case not in found_in.implementations[str(each.variant)].without
+            assert str(each.remark).startswith("work differs: ")
 
 
 def test_every_instrumented_run_of_the_matrix_divides_one_that_is_there_and_is_unranked() -> None:
