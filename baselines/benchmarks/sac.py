@@ -50,18 +50,6 @@ class Parameters(training.Case):
             raise ValueError("'steps', 'batch' and 'hidden' must be at least 1, 'learning_starts' at least 0")
 
 
-@dataclass(frozen=True, kw_only=True)
-class VectorParameters(Parameters):
-    """A case whose environments may step together. As many rounds of updates follow: one for each environment's step."""
-
-    environments: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.environments < 1 or self.steps % self.environments:
-            raise ValueError(f"'environments' must be at least 1 and divide the {self.steps} 'steps'")
-
-
 def target_entropy(actions: int) -> float:
     """What the temperature holds the entropy near: one nat below that of a unit interval for each action."""
     return -float(actions)

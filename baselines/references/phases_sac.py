@@ -1,7 +1,7 @@
 """`phases-sac` by plain PyTorch, instrumented: the loop of `baselines/references/sac.py` with a border after each phase.
 
-Uninstrumented it is that file itself, with one environment. The statements, their order and every random draw are that
-file's, and a test holds the final weights of both to be the same bytes.
+Uninstrumented it is that file itself. The statements, their order and every random draw are that file's, and a test holds
+the final weights of both to be the same bytes.
 
 By hand, from the repository's root:
 

@@ -4,7 +4,6 @@ Our own code after the algorithm of CleanRL's sac_continuous_action.py at commit
 the number of steps and the start of learning. Random draws have CleanRL's order: with the same seed and the same PyTorch
 it plays CleanRL's episodes, one by one. It leaves out CleanRL's logging (TensorBoard, prints) and the mean action, which
 CleanRL computes and never uses. It adds a list of the episodes. All other work is CleanRL's, acting with autograd too.
-With several environments it adds updates: after each step of all of them as many rounds as there are environments.
 
 By hand, from the repository's root:
 
@@ -46,9 +45,9 @@ from baselines.benchmarks.sac import (
     STEPS_BETWEEN_PROGRESS,
     TARGET_NETWORK_FREQUENCY,
     TAU,
+    Parameters,
     target_entropy,
 )
-from baselines.benchmarks.sac import VectorParameters as Parameters
 from baselines.benchmarks.training import Trained, Variant
 from baselines.contract import protocol
 from baselines.references.replay_buffer import Batch, ReplayBuffer, Truncations
@@ -78,15 +77,15 @@ class Optimizers(NamedTuple):
     temperature: torch.optim.Adam
 
 
-def make_environments(name: str, seed: int, count: int = 1) -> VectorEnv[Any, Any, Any]:
-    """A vector whose environments begin the next episode in the step that ends the last."""
+def make_environments(name: str, seed: int) -> VectorEnv[Any, Any, Any]:
+    """One environment as a vector of one, beginning the next episode in the step that ends the last."""
 
     def make() -> gym.Env[Any, Any]:
         environment = gym.wrappers.RecordEpisodeStatistics(Logged(gym.make(name)))
         environment.action_space.seed(seed)
         return environment
 
-    return SyncVectorEnv([make] * count, autoreset_mode=AutoresetMode.SAME_STEP)
+    return SyncVectorEnv([make], autoreset_mode=AutoresetMode.SAME_STEP)
 
 
 def action_space_of(environments: VectorEnv[Any, Any, Any]) -> gym.spaces.Box:
@@ -302,18 +301,14 @@ def initial_bounds(networks: nn.ModuleDict) -> dict[str, Tensor]:
     }
 
 
-def train(  # noqa: PLR0915 - one loop, from top to bottom
-    parameters: Parameters, seed: int
-) -> Trained:
+def train(parameters: Parameters, seed: int) -> Trained:
     """Train an actor; every count is taken beside the call that it counts.
 
     Args:
         parameters: the case's.
-        seed: of the first environment, the next ones counting on, and of the action space; that of networks and noise is
-            PyTorch's own.
+        seed: of the environment and its action space; that of networks and noise is PyTorch's own.
     """
-    count = parameters.environments
-    environments = make_environments(parameters.environment, seed, count)
+    environments = make_environments(parameters.environment, seed)
     space = action_space_of(environments)
     observation_shape = tuple(environments.single_observation_space.shape or ())
     networks = make_networks(int(np.prod(observation_shape)), int(np.prod(space.shape)), parameters.hidden)
@@ -330,34 +325,24 @@ def train(  # noqa: PLR0915 - one loop, from top to bottom
     observations, _ = environments.reset(seed=seed)
     started = time.perf_counter()
     for step in range(parameters.steps):
-        # All environments step together, in the step of the first. Updates follow in the steps of each.
-        if step % count == 0:
-            # Act: at random until learning starts, then as the actor does.
-            if step < parameters.learning_starts:
-                actions = np.array([space.sample() for _ in range(count)])
-            else:
-                drawn, _ = sample(networks["actor"], bounds, torch.Tensor(observations))
-                actions = drawn.detach().numpy()
-            next_observations, rewards, terminations, truncations, infos = environments.step(actions)
-            environment_steps += count
+        # Act: at random until learning starts, then as the actor does.
+        if step < parameters.learning_starts:
+            actions = np.array([space.sample()])
+        else:
+            drawn, _ = sample(networks["actor"], bounds, torch.Tensor(observations))
+            actions = drawn.detach().numpy()
+        next_observations, rewards, terminations, truncations, infos = environments.step(actions)
+        environment_steps += 1
 
-            # Remember. After a truncation the environment has begun anew and keeps its last observation apart.
-            episodes += training.episodes_of(infos, step)
-            real_next_observations = next_observations.copy()
-            for index in np.flatnonzero(truncations).tolist():
-                real_next_observations[index] = infos["final_obs"][index]
-            for index in range(count):
-                one = slice(index, index + 1)
-                buffer.add(
-                    observations[one],
-                    real_next_observations[one],
-                    actions[one],
-                    rewards[one],
-                    terminations[one],
-                )
-                if truncations[index] and not terminations[index]:
-                    truncated.note(buffer.latest(), infos["final_obs"][index])
-            observations = next_observations
+        # Remember. After a truncation the environment has begun anew and keeps its last observation apart.
+        episodes += training.episodes_of(infos, step)
+        real_next_observations = next_observations.copy()
+        if truncations[0]:
+            real_next_observations[0] = infos["final_obs"][0]
+        buffer.add(observations, real_next_observations, actions, rewards, terminations)
+        if truncations[0] and not terminations[0]:
+            truncated.note(buffer.latest(), infos["final_obs"][0])
+        observations = next_observations
 
         # Learn.
         if step > parameters.learning_starts:

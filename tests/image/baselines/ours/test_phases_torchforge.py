@@ -161,32 +161,6 @@ def test_sac_takes_the_references_steps_and_plays_its_random_episode() -> None:
     assert np.array_equal(theirs["0.resets"], mine["0.resets"])
 
 
-def test_sac_steps_several_environments_as_the_reference_does_and_keeps_what_it_keeps() -> None:
-    # All four are cut off in their 200th step, and learning starts after the next one.
-    parameters = replace(SAC, environments=4, learning_starts=804, steps=820)
-    one, other = (
-        trained(train, parameters) for train in (sac.train, phases_sac_torchforge.chosen(frozenset()).train)
-    )
-    assert [each[:2] for each in one.episodes] == [(796, 200), (797, 200), (798, 200), (799, 200)]
-    for mine, theirs in zip(other.episodes, one.episodes, strict=True):
-        assert mine[:2] == theirs[:2]
-        assert mine.value == pytest.approx(theirs.value, rel=1e-12)
-    assert (one.environment_steps, one.gradient_steps) == (820, 15)
-    assert (other.environment_steps, other.gradient_steps) == (820, 15)
-    # Four rounds of updates follow each step of all.
-    assert other.trace["update_steps"].tolist() == list(range(805, 820))
-    assert other.trace["buffer_rows"].tolist() == [808] * 3 + [812] * 4 + [816] * 4 + [820] * 4
-    for name, fact in one.trace.items():
-        assert torch.equal(fact, other.trace[name]), name
-    logs = [arrays_of(each.logs) for each in (one, other)]
-    assert len(other.logs) == 4
-    for name in logs[0]:
-        if name.endswith("actions"):
-            assert np.array_equal(logs[0][name][:201], logs[1][name][:201])
-        else:
-            assert np.array_equal(logs[0][name], logs[1][name])
-
-
 def test_compiled_networks_of_sac_learn_what_the_plain_ones_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
     given = {name: torch.from_numpy(array) for name, array in sac_arrays(42).items()}
@@ -252,13 +226,8 @@ def test_a_compiled_sac_compiles_all_before_its_training(monkeypatch: pytest.Mon
             SAC,
             {"environment_step": 240, "environment_reset": 1, "push": 240, "sample": 39},
         ),
-        (
-            phases_sac_torchforge,
-            replace(SAC, environments=4),
-            {"environment_step": 60, "extend": 60, "sample": 39},
-        ),
     ],
-    ids=["ppo", "sac", "sac-together"],
+    ids=["ppo", "sac"],
 )
 def test_phases_are_the_whole_loop_and_crossings_are_counted(
     module: Any, parameters: Any, crossings: dict[str, int]

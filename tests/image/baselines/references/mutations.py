@@ -186,14 +186,6 @@ MUTATIONS = [
     Mutation(SAC, "learning starts", "step > parameters", "step >= parameters", "gradient_steps"),
     Mutation(
         SAC,
-        "updates in the steps of each",
-        "if step > parameters.learning_starts:",
-        "if step > parameters.learning_starts and step % count == 0:",
-        "gradient_steps",
-        {"environments": 3},
-    ),
-    Mutation(
-        SAC,
         "policy's rate",
         "POLICY_LEARNING_RATE = 3e-4",
         "POLICY_LEARNING_RATE = 3.3e-4",
@@ -262,20 +254,8 @@ MUTATIONS = [
         "update.safetensors",
     ),
     Mutation(SAC, "squared errors", "mse_loss", "smooth_l1_loss", "update.safetensors"),
-    Mutation(
-        SAC,
-        "bootstrap when cut off",
-        "                    terminations[one],\n",
-        "                    terminations[one] | truncations[one],\n",
-        "truncations_stored_as_ends",
-    ),
-    Mutation(
-        SAC,
-        "the real last observation",
-        'real_next_observations[index] = infos["final_obs"][index]',
-        "pass",
-        "last_observation_error",
-    ),
+    Mutation(SAC, "bootstrap when cut off", _STORE, _STORE_ENDS, "truncations_stored_as_ends"),
+    Mutation(SAC, "the real last observation", _LAST, "pass", "last_observation_error"),
     Mutation(
         SAC, "no bootstrap after the end", "(1 - batch.terminations.flatten())", "1.0", "update.safetensors"
     ),

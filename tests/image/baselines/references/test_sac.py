@@ -47,30 +47,6 @@ def test_the_trace_says_what_was_done_at_which_step() -> None:
     assert len([name for name in trace if name.startswith("initial.")]) == 4 + 3 + 3
 
 
-def test_environments_step_together_and_updates_follow_in_the_steps_of_each() -> None:
-    run = trained(1, environments=4)
-    assert (run.environment_steps, run.gradient_steps) == (48, 7)
-    trace = {name: each.tolist() for name, each in run.trace.items()}
-    assert trace["update_steps"] == trace["target_steps"] == [41, 42, 43, 44, 45, 46, 47]
-    assert trace["policy_steps"] == [42, 42, 44, 44, 46, 46]
-    assert trace["buffer_rows"] == [44] * 3 + [48] * 4
-    assert len(run.logs) == 4
-
-
-def test_each_of_several_environments_keeps_its_own_last_observation() -> None:
-    run = trained(1, environments=4, steps=804, learning_starts=804)
-    assert [episode[:2] for episode in run.episodes] == [(796, 200), (797, 200), (798, 200), (799, 200)]
-    assert len({episode.value for episode in run.episodes}) == 4
-    assert run.trace["truncations_stored_as_ends"].tolist() == [0]
-    assert run.trace["last_observation_error"].tolist() == [0.0]
-
-
-@pytest.mark.parametrize("environments", [0, 5])
-def test_the_steps_must_be_those_of_whole_rounds(environments: int) -> None:
-    with pytest.raises(ValueError, match="must be at least 1 and divide the 48 'steps'"):
-        trained(1, environments=environments)
-
-
 def test_it_plays_any_task_of_continuous_actions() -> None:
     weights = trained(1, environment="MountainCarContinuous-v0").weights
     assert weights["actor.fc1.weight"].shape == (256, 2)
