@@ -386,8 +386,16 @@ class Trainer:
         """DQN in one environment, from these weights or from fresh ones."""
 
     @staticmethod
+    def is_continuous(environment: Any) -> bool:
+        """Whether an environment's actions are continuous.
+
+        Raises:
+            ValueError: there is no environment of that name.
+        """
+
+    @staticmethod
     def ppo(environments: list[Any], seed: int, options: dict[str, Any], weights: bytes | None) -> Trainer:
-        """PPO in several environments, from these weights or from fresh ones."""
+        """PPO in several environments, from these weights or from fresh ones. Their actions are of one kind."""
 
     @staticmethod
     def sac(environment: Any, seed: int, options: dict[str, Any], weights: bytes | None) -> Trainer:
