@@ -122,5 +122,7 @@ def connection_broke(why: str) -> DockerUnavailable:
 
 
 def in_one_line(error: Exception) -> str:
-    """A short text of an error of the daemon or of the connection."""
-    return " ".join(str(error).split())[:300]
+    """A short text of an error of the daemon, in its own words, or of the connection."""
+    # The SDK's text begins with the request's address, which leaves no room for the reason.
+    said = error.explanation if isinstance(error, APIError) and error.explanation else error
+    return " ".join(str(said).split())[:300]

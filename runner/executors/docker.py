@@ -221,11 +221,12 @@ def _run(
     limits: AppliedLimits,
     stdin: ContainerStdin | None,
 ) -> LaunchResult:
-    # The streams are attached before the start, because the daemon keeps no log and no byte may be missed.
-    chunks = container.attach(stdout=True, stderr=True, stream=True, logs=False, demux=True)
-    output = Output(chunks, Streams(request.on_line), name=request.name)
-    started = time.monotonic()
+    # The streams are attached before the start, because the daemon keeps no log and no byte may be missed. Podman makes a
+    # container's processes ready then, and refuses what Docker refuses at the start.
     try:
+        chunks = container.attach(stdout=True, stderr=True, stream=True, logs=False, demux=True)
+        output = Output(chunks, Streams(request.on_line), name=request.name)
+        started = time.monotonic()
         container.start()
     except APIError as error:
         return _refused(error, limits)

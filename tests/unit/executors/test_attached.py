@@ -27,6 +27,7 @@ class Daemon:
         stream: Exception | None = None,
         witness: Exception | None = None,
         asked_again: Exception | None = None,
+        attach: Exception | None = None,
         start: Exception | None = None,
         exit_code: int = 0,
     ) -> None:
@@ -34,11 +35,17 @@ class Daemon:
         self.stream = stream
         self.witness = witness
         self.asked_again = asked_again
+        self.refuses_attach = attach
         self.refuses_start = start
         self.attrs = {"State": {"ExitCode": exit_code, "Status": "exited", "OOMKilled": False}, "Mounts": []}
         self.removed = False
 
     def attach(self, **_: Any) -> Iterator[Chunk]:
+        if self.refuses_attach is not None:
+            raise self.refuses_attach
+        return self._stream()
+
+    def _stream(self) -> Iterator[Chunk]:
         yield from self.chunks
         if self.stream is not None:
             raise self.stream
@@ -140,3 +147,13 @@ def test_a_program_that_the_daemon_cannot_start_is_a_failed_cell(monkeypatch):
     result = launch(monkeypatch, Daemon(start=APIError('exec: "nothing": executable file not found')))
     assert result.failure is not None
     assert result.failure.kind is FailureKind.NOT_STARTED
+
+
+def test_what_podman_refuses_when_its_streams_are_attached_is_a_failed_cell_with_its_own_words(monkeypatch):
+    refused = APIError(
+        "409 Client Error: " + "a long address/" * 30, explanation="runc: rlimit type 7: not permitted"
+    )
+    result = launch(monkeypatch, Daemon(attach=refused))
+    assert result.failure is not None
+    assert result.failure.kind is FailureKind.NOT_STARTED
+    assert result.failure.detail == "runc: rlimit type 7: not permitted"

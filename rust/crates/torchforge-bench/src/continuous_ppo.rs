@@ -1,21 +1,15 @@
 //! PPO where actions are continuous: trainings for people alone, because no benchmark has one.
 
 use torchforge_env::{ActionSpace, ContinuousEnvironment, Environment, VectorEnv};
-use torchforge_nn::{
-    Activation, Error, Mlp, NormalPpo, PpoLossOptions, SimdPath, TensorReader, TensorWriter,
-};
+use torchforge_nn::{Error, NormalNetworks, NormalPpo, PpoLossOptions, SimdPath, TensorReader, TensorWriter};
 use torchforge_rl::{NormalPpoPolicy, ObservationStatistics, Ppo, PpoOptions, TrainingError, cleanrl};
 
 use crate::backend::Kernels;
 use crate::ppo::WriteNetworks;
 use crate::training::Made;
 
-/// CleanRL's names of its networks and of the logarithms of the deviations, which are (1, action length).
-const ACTOR: &str = "actor_mean.";
-const CRITIC: &str = "critic.";
+/// CleanRL's name of what only such networks have.
 pub(crate) const LOG_DEVIATIONS: &str = "actor_logstd";
-/// Gymnasium's names of what observations are normalised by.
-pub(crate) const STATISTICS: [&str; 2] = ["obs_rms.mean", "obs_rms.var"];
 
 /// A fresh agent.
 pub(crate) fn agent(
@@ -38,10 +32,7 @@ pub(crate) fn agent(
 
 impl WriteNetworks for NormalPpo {
     fn write_networks(&self, tensors: &mut TensorWriter) -> Result<(), Error> {
-        self.actor().write(ACTOR, self.actor().parameters(), tensors);
-        let log_deviations = self.log_deviations();
-        tensors.push_all(LOG_DEVIATIONS.into(), vec![1, log_deviations.len()], log_deviations);
-        self.critic().write(CRITIC, self.critic().parameters(), tensors);
+        self.write(tensors);
         Ok(())
     }
 }
@@ -54,14 +45,11 @@ pub(crate) fn policy(
 ) -> Result<NormalPpoPolicy<NormalPpo>, TrainingError> {
     let (width, actions) = (environment.observation_len(), environment.action_space());
     let [actor, critic] = cleanrl::ppo_sizes(width, actions.width());
-    let network = |sizes: [usize; 4], name| Mlp::read(&sizes, Activation::Tanh, name, given);
-    let (actor, critic) = (network(actor, ACTOR)?, network(critic, CRITIC)?);
-    let log_deviations = given.f32(LOG_DEVIATIONS, &[1, actions.width()])?;
-    let [mean, variance] = STATISTICS.map(|name| given.f32(name, &[width]));
+    let NormalNetworks { actor, log_deviations, critic } = NormalNetworks::read(&actor, &critic, given)?;
     let (loss, adam) = (cleanrl::ppo_continuous_loss(), cleanrl::ppo_adam());
     // Nothing is learnt, but of less than two rows no update could be.
     let networks =
         NormalPpo::with_log_deviations(actor, &log_deviations, critic, 1, 2, loss, adam)?.on_path(path)?;
-    let statistics = ObservationStatistics::from_moments(mean?, variance?);
+    let statistics = ObservationStatistics::read(given, width)?;
     NormalPpoPolicy::deterministic(networks, actions.clone(), statistics)
 }

@@ -13,7 +13,7 @@ use crate::environment::discrete;
 use crate::metrics::Metric;
 use crate::parity::PpoParity;
 use crate::training::{self, Agent, Made, Training, only_case, unmade};
-use crate::{Arguments, Backend, Case, Failure, continuous_ppo};
+use crate::{Arguments, Backend, Case, Failure};
 
 /// A case's keys of matrix.yaml, the profile's among them.
 #[derive(Debug, Clone, Deserialize)]
@@ -173,10 +173,8 @@ where
     fn write_weights(&self, tensors: &mut TensorWriter) -> Result<(), Error> {
         self.networks().write_networks(tensors)?;
         // Without them what was learnt from normalised observations is worth nothing.
-        for statistics in self.observation_statistics() {
-            let [mean, variance] = continuous_ppo::STATISTICS;
-            tensors.push_vector(mean, statistics.mean());
-            tensors.push_vector(variance, statistics.variance());
+        if let Some(statistics) = self.observation_statistics().next() {
+            statistics.write(tensors);
         }
         Ok(())
     }

@@ -539,15 +539,8 @@ fn the_library_trains_to_the_bytes_of_the_command() {
         ppo.iterate(&mut Vec::new()).unwrap();
     }
     let mut tensors = TensorWriter::new();
-    let networks = ppo.networks();
-    for (name, network) in [("actor_mean.", networks.actor()), ("critic.", networks.critic())] {
-        network.write(name, network.parameters(), &mut tensors);
-    }
-    tensors.push("actor_logstd".into(), vec![1, 1], networks.log_deviations().iter().copied());
-    for statistics in ppo.observation_statistics() {
-        tensors.push_vector("obs_rms.mean", statistics.mean());
-        tensors.push_vector("obs_rms.var", statistics.variance());
-    }
+    ppo.networks().write(&mut tensors);
+    ppo.observation_statistics().for_each(|statistics| statistics.write(&mut tensors));
     assert!(tensors.into_bytes() == weights(&[&PENDULUM_PPO[..], &["--steps", "4096"]].concat()));
 
     let options = SacOptions { steps: 1_010, ..SacOptions::default() };

@@ -63,7 +63,7 @@ fn load(path: &std::path::Path) -> Result<(), Box<dyn Error>> {
 fn replay(path: &std::path::Path) -> Result<(), Box<dyn Error>> {
     let dataset = MmapDataset::open(path)?;
     let mut buffer =
-        PrioritizedReplayBuffer::new(STEPS, 2, 1, PriorityOptions::default(), NStep::new(3, 0.99)?)?;
+        PrioritizedReplayBuffer::<u32>::new(STEPS, 2, 1, PriorityOptions::default(), NStep::new(3, 0.99)?)?;
     for row in 0..STEPS - 1 {
         let (item, next) = (dataset.item(row)?, dataset.item(row + 1)?);
         buffer.push(Transition {

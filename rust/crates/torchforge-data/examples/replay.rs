@@ -9,7 +9,7 @@ fn main() -> Result<(), Error> {
     let mut place = 0.0;
     for _ in 0..5000 {
         let action = u32::from(rng.unit() < 0.5);
-        let next = place + if action == 1 { 1.0 } else { -1.0 };
+        let next: f32 = place + if action == 1 { 1.0 } else { -1.0 };
         buffer.push(Transition {
             observation: &[place],
             next_observation: &[next],

@@ -203,6 +203,44 @@ fn child_that_pushes_until_it_is_killed() {
 }
 
 #[test]
+fn a_ring_of_bytes_is_opened_as_one_alone_and_takes_a_byte_a_value() {
+    let folder = scratch("ring-bytes");
+    let (path, floats) = (folder.join("ring"), folder.join("floats"));
+    const WIDTH: usize = 28_224;
+    let frame = |number: u8| -> Vec<u8> { (0..WIDTH).map(|place| number ^ place as u8).collect() };
+    let mut buffer = DiskReplayBuffer::<u16, u8>::create(&path, 20, WIDTH, 3).unwrap();
+    for number in 0..15 {
+        buffer
+            .push(Transition {
+                observation: &frame(number),
+                next_observation: &frame(number + 1),
+                action: &[u16::from(number); 3],
+                reward: f32::from(number),
+                terminated: false,
+                truncated: true,
+            })
+            .unwrap();
+    }
+    drop(buffer);
+    drop(DiskReplayBuffer::<u16>::create(&floats, 20, WIDTH, 3).unwrap());
+    let len = |path| fs::metadata(path).unwrap().len();
+    assert!(len(&path) * 3 < len(&floats), "{} and {} bytes", len(&path), len(&floats));
+
+    let error = DiskReplayBuffer::<u16>::open(&path).unwrap_err();
+    assert!(error.to_string().contains("observation"), "{error}");
+    let buffer = DiskReplayBuffer::<u16, u8>::open(&path).unwrap();
+    let mut batch = Batch::new(64, WIDTH, 3).unwrap();
+    buffer.sample(&mut Pcg64::new(1), &mut batch).unwrap();
+    for (row, &reward) in batch.rewards().iter().enumerate() {
+        let number = reward as u8;
+        assert_eq!(batch.observations()[row * WIDTH..][..WIDTH], frame(number));
+        assert_eq!(batch.next_observations()[row * WIDTH..][..WIDTH], frame(number + 1));
+        assert_eq!(batch.actions()[3 * row..][..3], [u16::from(number); 3]);
+        assert_eq!(batch.truncations()[row], 1.0);
+    }
+}
+
+#[test]
 fn what_is_no_ring_is_refused_with_the_place_and_what_was_expected_there() {
     let folder = scratch("ring-refused");
     let path = folder.join("ring");
@@ -224,8 +262,8 @@ fn what_is_no_ring_is_refused_with_the_place_and_what_was_expected_there() {
         refused(&bytes)
     };
     assert!(matches!(changed(0, b'X'), DatasetError::Foreign { .. }));
-    assert!(matches!(changed(8, 9), DatasetError::Version { offset: 8, expected: 1, found: 9, .. }));
-    assert!(matches!(changed(17, 1), DatasetError::Corrupt { offset: 56, .. }));
+    assert!(matches!(changed(8, 9), DatasetError::Version { offset: 8, expected: 2, found: 9, .. }));
+    assert!(matches!(changed(17, 1), DatasetError::Corrupt { offset: 64, .. }));
     assert!(matches!(refused(&[]), DatasetError::Truncated { len: 0, .. }));
     assert!(matches!(refused(&whole[..5_000]), DatasetError::Truncated { len: 5_000, .. }));
     assert!(matches!(refused(&whole[..whole.len() - 1]), DatasetError::Truncated { .. }));

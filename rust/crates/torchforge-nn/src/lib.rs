@@ -69,8 +69,8 @@ pub use kernels::{Adam, AdamOptions, fill_standard_normal};
 pub use mlp::{Activation, Mlp};
 pub use post_training::{LogProbability, group_advantages, token_kl, token_kl_k1, token_kl_k2, token_kl_k3};
 pub use ppo::{
-    Categorical, CategoricalPolicy, DensePpo, Evaluation, Normal, NormalPolicy, NormalPpo, PolicyShift,
-    PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
+    Categorical, CategoricalPolicy, DensePpo, Evaluation, Normal, NormalNetworks, NormalPolicy, NormalPpo,
+    PolicyShift, PpoLoss, PpoLossOptions, PpoMinibatch, PpoUpdate,
 };
 pub use sac::{
     ActionRange, CriticLoss, DenseSac, PolicyLoss, PolicyNoise, SacLossOptions, SacMinibatch, SacNetworks,

@@ -2,11 +2,15 @@
 
 mod disk;
 mod minibatch;
+mod observations;
 mod prioritised;
 mod pushed;
 mod sequences;
 
-use numpy::{PyArray1, PyArrayMethods};
+use std::fmt;
+use std::ops::Range;
+
+use numpy::{Element, PyArray1, PyArrayDescr, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -18,16 +22,18 @@ use crate::arguments::whole;
 pub(crate) use disk::DiskReplayBuffer;
 pub(crate) use minibatch::Minibatch;
 use minibatch::filled;
+use observations::{Observation, ObservationType, Typed, typed};
 pub(crate) use prioritised::{PrioritisedMinibatch, PrioritisedReplayBuffer};
 use pushed::{Pushed, Several};
 pub(crate) use sequences::SequenceReplayBuffer;
 
-/// A ring of the latest transitions, all float32, drawn uniformly with replacement.
+/// A ring of the latest transitions, drawn uniformly with replacement.
 ///
-/// All memory is taken when it is made. Draws with the same seed are the same on every machine.
+/// All values are float32; observations can be uint8. All memory is taken when it is made. Draws with the same seed are
+/// the same on every machine.
 #[pyclass(module = "torchforge")]
 pub(crate) struct ReplayBuffer {
-    ring: torchforge_data::ReplayBuffer<f32>,
+    ring: Typed<torchforge_data::ReplayBuffer<f32>, torchforge_data::ReplayBuffer<f32, u8>>,
     generator: Pcg64,
     widths: Widths,
 }
@@ -37,9 +43,19 @@ pub(crate) struct ReplayBuffer {
 struct Widths {
     observation: usize,
     action: usize,
+    /// The type of an observation's values.
+    of: ObservationType,
 }
 
 impl Widths {
+    /// Values that lie before a transition's action in a minibatch's block of float32.
+    fn before_actions(self) -> usize {
+        match self.of {
+            ObservationType::Float32 => 2 * self.observation,
+            ObservationType::Uint8 => 0,
+        }
+    }
+
     /// Values of a transition in all its fields: two observations, an action, a reward and two flags.
     fn of_transition(self) -> usize {
         2 * self.observation + self.action + 3
@@ -51,25 +67,38 @@ impl Widths {
     }
 }
 
+impl fmt::Display for Widths {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = if self.of == ObservationType::Uint8 { " (uint8)" } else { "" };
+        write!(formatter, "{}{bytes} + {} values", self.observation, self.action)
+    }
+}
+
 #[pymethods]
 impl ReplayBuffer {
     #[new]
     #[pyo3(
-        signature = (capacity, observation_len, action_len=None, *, seed=None),
-        text_signature = "(capacity, observation_len, action_len=1, *, seed=0)"
+        signature = (capacity, observation_len, action_len=None, *, observation_dtype=None, seed=None),
+        text_signature = "(capacity, observation_len, action_len=1, *, observation_dtype='float32', seed=0)"
     )]
     fn new(
         capacity: &Bound<'_, PyAny>,
         observation_len: &Bound<'_, PyAny>,
         action_len: Option<&Bound<'_, PyAny>>,
+        observation_dtype: Option<&Bound<'_, PyAny>>,
         seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let capacity = count("capacity", capacity)?;
         let observation = count("observation_len", observation_len)?;
         let action = action_len.map_or(Ok(1), |value| count("action_len", value))?;
-        let ring = torchforge_data::ReplayBuffer::new(capacity, observation, action).map_err(refused)?;
+        let of = ObservationType::of(observation_dtype)?;
         let generator = Pcg64::new(seed.map_or(Ok(0), seed_of)?);
-        Ok(Self { ring, generator, widths: Widths { observation, action } })
+        let ring = Typed::made(
+            of,
+            || torchforge_data::ReplayBuffer::new(capacity, observation, action),
+            || torchforge_data::ReplayBuffer::new(capacity, observation, action),
+        );
+        Ok(Self { ring: ring.map_err(refused)?, generator, widths: Widths { observation, action, of } })
     }
 
     /// Keep one transition, in place of the oldest where the ring is full.
@@ -96,7 +125,8 @@ impl ReplayBuffer {
         truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let given = [observation, next_observation, action, reward, terminated, truncated];
-        self.ring.push(Pushed::new(given, self.widths)?.transition()?).map_err(refused)
+        typed!(&mut self.ring, ring => ring.push(Pushed::new(given, self.widths)?.transition()?))
+            .map_err(refused)
     }
 
     /// Keep several transitions, one after another, as `push` keeps each.
@@ -124,8 +154,8 @@ impl ReplayBuffer {
         truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let given = [observations, next_observations, actions, rewards, terminated, truncated];
-        let ring = &mut self.ring;
-        Several::new(given, self.widths)?.push(rewards.py(), |transition| ring.push(transition))
+        let (py, widths) = (rewards.py(), self.widths);
+        typed!(&mut self.ring, ring => Several::new(given, widths)?.push(py, |transition| ring.push(transition)))
     }
 
     /// Draw transitions; into `out`, if it is given, without taking memory.
@@ -141,9 +171,10 @@ impl ReplayBuffer {
         out: Option<Bound<'py, Minibatch>>,
     ) -> PyResult<Bound<'py, Minibatch>> {
         let (size, widths) = (count("batch_size", batch_size)?, self.widths);
-        let (ring, generator) = (&self.ring, &mut self.generator);
-        let draw = |rows: Rows<'_, f32>| ring.sample_into(generator, rows);
-        filled(py, (size, widths), out, widths.are_many(size), draw)
+        let generator = &mut self.generator;
+        typed!(&self.ring, ring => {
+            filled(py, (size, widths), out, widths.are_many(size), |rows| ring.sample_into(generator, rows))
+        })
     }
 
     /// Begin the draws that follow anew.
@@ -159,35 +190,59 @@ impl ReplayBuffer {
         start: &Bound<'py, PyAny>,
         stop: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let start = whole("start", start, 0..=self.ring.len())?;
-        let stop = whole("stop", stop, start..=self.ring.len())?;
-        let (Widths { observation, action }, rows) = (self.widths, self.ring.rows_mut());
-        let matrix = |values: &[f32], width: usize| {
-            PyArray1::from_slice(py, &values[start * width..stop * width]).reshape([stop - start, width])
-        };
-        let vector = |values: &[f32]| PyArray1::from_slice(py, &values[start..stop]);
-        PyTuple::new(
-            py,
-            [
-                matrix(rows.observations, observation)?.into_any(),
-                matrix(rows.next_observations, observation)?.into_any(),
-                matrix(rows.actions, action)?.into_any(),
-                vector(rows.rewards).into_any(),
-                vector(rows.terminations).into_any(),
-                vector(rows.truncations).into_any(),
-            ],
-        )
+        let start = whole("start", start, 0..=self.__len__())?;
+        let stop = whole("stop", stop, start..=self.__len__())?;
+        let widths = self.widths;
+        typed!(&mut self.ring, ring => copies(py, ring.rows_mut(), widths, start..stop))
+    }
+
+    /// The type of an observation's values.
+    #[getter]
+    fn observation_dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
+        self.widths.of.dtype(py)
     }
 
     /// Transitions held at most.
     #[getter]
     fn capacity(&self) -> usize {
-        self.ring.capacity()
+        typed!(&self.ring, ring => ring.capacity())
     }
 
     fn __len__(&self) -> usize {
-        self.ring.len()
+        typed!(&self.ring, ring => ring.len())
     }
+}
+
+/// Copies of some rows, a field each.
+fn copies<'py, O: Observation>(
+    py: Python<'py>,
+    rows: Rows<'_, f32, O>,
+    widths: Widths,
+    range: Range<usize>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let vector = |values: &[f32]| PyArray1::from_slice(py, &values[range.clone()]);
+    PyTuple::new(
+        py,
+        [
+            matrix(py, rows.observations, widths.observation, &range)?,
+            matrix(py, rows.next_observations, widths.observation, &range)?,
+            matrix(py, rows.actions, widths.action, &range)?,
+            vector(rows.rewards).into_any(),
+            vector(rows.terminations).into_any(),
+            vector(rows.truncations).into_any(),
+        ],
+    )
+}
+
+/// A copy of some rows, each of so many values.
+fn matrix<'py, T: Element + Copy>(
+    py: Python<'py>,
+    values: &[T],
+    width: usize,
+    range: &Range<usize>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let values = PyArray1::from_slice(py, &values[range.start * width..range.end * width]);
+    Ok(values.reshape([range.len(), width])?.into_any())
 }
 
 /// A number of things, at least one.

@@ -10,16 +10,17 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use torchforge_env::{
-    ActionSpace as _, AnyEnvironment, AutoresetMode, Continuous, ContinuousEnvironment, Discrete,
+    ActionSpace, AnyEnvironment, AutoresetMode, Continuous, ContinuousEnvironment, Discrete,
     DiscreteEnvironment, Environment as _, VectorEnv,
 };
 use torchforge_nn::{
-    Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Mlp, PpoLossOptions, SacLossOptions, SacNetworks,
-    Temperature, TensorReader, TensorWriter,
+    Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Mlp, NormalNetworks, NormalPpo, PpoLossOptions,
+    SacLossOptions, SacNetworks, Temperature, TensorReader, TensorWriter,
 };
 use torchforge_rl::{
-    Dqn, DqnOptions, DqnPolicy, Episode, GaeOptions, Policy as _, Ppo, PpoOptions, PpoPolicy, Sac,
-    SacOptions, SacPolicy, State, TrainingError, cleanrl, load_checkpoint, save_checkpoint,
+    Dqn, DqnOptions, DqnPolicy, Episode, GaeOptions, NormalPpoPolicy, ObservationStatistics, Policy as _,
+    Ppo, PpoActor, PpoOptions, PpoPolicy, Sac, SacOptions, SacPolicy, State, TrainingError, cleanrl,
+    load_checkpoint, save_checkpoint,
 };
 
 use crate::arrays::{check_shape, read};
@@ -29,6 +30,7 @@ use crate::gymnasium::{Gymnasium, Raised};
 enum Agent {
     Dqn(Box<Dqn<DiscreteEnvironment, DenseDqn>>),
     Ppo(Box<Ppo<DiscreteEnvironment, DensePpo>>),
+    ContinuousPpo(Box<Ppo<ContinuousEnvironment, NormalPpo>>),
     Sac(Box<Sac<ContinuousEnvironment, DenseSac>>),
 }
 
@@ -86,7 +88,19 @@ impl Trainer {
         })
     }
 
-    /// PPO in several environments, from these weights or from fresh ones.
+    /// Whether an environment's actions are continuous.
+    ///
+    /// Raises:
+    ///     ValueError: there is no environment of that name.
+    #[staticmethod]
+    fn is_continuous(environment: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match environment.cast::<PyString>() {
+            Ok(id) => Ok(matches!(named(&id.to_string(), Limit::Registered)?, AnyEnvironment::Continuous(_))),
+            Err(_) => environment.getattr("action_space")?.hasattr("low"),
+        }
+    }
+
+    /// PPO in several environments, from these weights or from fresh ones. Their actions are of one kind.
     #[staticmethod]
     fn ppo(
         py: Python<'_>,
@@ -96,8 +110,7 @@ impl Trainer {
         weights: Option<&[u8]>,
     ) -> PyResult<Self> {
         let raised = Raised::default();
-        let environments: Vec<_> =
-            environments.iter().map(|each| discrete(each, &raised)).collect::<PyResult<_>>()?;
+        let continuous = environments.first().map(Self::is_continuous).transpose()?.unwrap_or(false);
         let loss = PpoLossOptions {
             clip: option(options, "clip")?,
             entropy_weight: option(options, "entropy_weight")?,
@@ -116,18 +129,37 @@ impl Trainer {
             anneal_learning_rate: option(options, "anneal_learning_rate")?,
             target_kl: option(options, "target_kl")?,
             gae: GaeOptions { gamma: option(options, "gamma")?, lambda: option(options, "gae_lambda")? },
+            normalise: continuous && option(options, "normalise")?,
             ..PpoOptions::default()
         };
         let count = environments.len();
-        let environments =
-            VectorEnv::new(environments, AutoresetMode::SameStep).map_err(crate::environment::error)?;
+        let adam = AdamOptions { learning_rate: options.learning_rate, ..cleanrl::ppo_adam() };
+        if continuous {
+            let environments = together(&environments, |each| self::continuous(each, &raised))?;
+            let (len, space) = (environments.observation_len(), environments.action_space().clone());
+            return Self::made(py, raised, len, Space::Continuous(space.clone()), || {
+                let (networks, statistics) = match weights {
+                    Some(weights) => continuous_ppo_networks(weights, len, space.width())?,
+                    None => {
+                        let [actor, critic] = cleanrl::ppo_networks(len, space.width(), seed)?;
+                        (NormalNetworks { actor, log_deviations: vec![0.0; space.width()], critic }, None)
+                    }
+                };
+                let NormalNetworks { actor, log_deviations, critic } = networks;
+                let batch = options.minibatch_rows(count)?;
+                let networks =
+                    NormalPpo::with_log_deviations(actor, &log_deviations, critic, count, batch, loss, adam)?;
+                Ppo::with_statistics(environments, networks, options, seed, statistics.as_ref())
+                    .map(|agent| Agent::ContinuousPpo(Box::new(agent)))
+            });
+        }
+        let environments = together(&environments, |each| discrete(each, &raised))?;
         let (len, actions) = (environments.observation_len(), environments.action_space().count as usize);
         Self::made(py, raised, len, Space::Discrete(actions), || {
             let [actor, critic] = match weights {
                 Some(weights) => ppo_networks(weights, len, actions)?,
                 None => cleanrl::ppo_networks(len, actions, seed)?,
             };
-            let adam = AdamOptions { learning_rate: options.learning_rate, ..cleanrl::ppo_adam() };
             let networks = DensePpo::new(actor, critic, count, options.minibatch_rows(count)?, loss, adam)?;
             Ppo::new(environments, networks, options, seed).map(|agent| Agent::Ppo(Box::new(agent)))
         })
@@ -187,13 +219,8 @@ impl Trainer {
             Agent::Sac(agent) => {
                 (0..steps).try_for_each(|_| agent.step().map(|ended| episodes.extend(ended)))
             }
-            Agent::Ppo(agent) => {
-                let last = agent.environment_steps().saturating_add(steps);
-                while agent.environment_steps() < last {
-                    agent.iterate(&mut episodes)?;
-                }
-                Ok(())
-            }
+            Agent::Ppo(agent) => iterated(agent, steps, &mut episodes),
+            Agent::ContinuousPpo(agent) => iterated(agent, steps, &mut episodes),
         });
         done.map_err(|error| stopped(error, &self.raised))?;
         Ok(episodes
@@ -208,6 +235,7 @@ impl Trainer {
         match self.agent() {
             Agent::Dqn(agent) => agent.environment_steps(),
             Agent::Ppo(agent) => agent.environment_steps(),
+            Agent::ContinuousPpo(agent) => agent.environment_steps(),
             Agent::Sac(agent) => agent.environment_steps(),
         }
     }
@@ -218,6 +246,7 @@ impl Trainer {
         match self.agent() {
             Agent::Dqn(agent) => agent.gradient_steps(),
             Agent::Ppo(agent) => agent.gradient_steps(),
+            Agent::ContinuousPpo(agent) => agent.gradient_steps(),
             Agent::Sac(agent) => agent.gradient_steps(),
         }
     }
@@ -228,6 +257,7 @@ impl Trainer {
         match self.agent() {
             Agent::Dqn(agent) => agent.last_loss(),
             Agent::Ppo(agent) => agent.last_loss().map(|loss| loss.total),
+            Agent::ContinuousPpo(agent) => agent.last_loss().map(|loss| loss.total),
             Agent::Sac(agent) => agent.last_critic_loss().map(|loss| loss.sum),
         }
     }
@@ -245,6 +275,13 @@ impl Trainer {
                 actor.write("actor.", actor.parameters(), &mut tensors);
                 critic.write("critic.", critic.parameters(), &mut tensors);
             }
+            Agent::ContinuousPpo(agent) => {
+                agent.networks().write(&mut tensors);
+                // Each environment has its own; they differ little, because each sees the same task.
+                if let Some(statistics) = agent.observation_statistics().next() {
+                    statistics.write(&mut tensors);
+                }
+            }
             Agent::Sac(agent) => agent.networks().write("", &mut tensors),
         }
         PyBytes::new(py, &tensors.into_bytes())
@@ -257,6 +294,9 @@ impl Trainer {
         let acting = match (&self.actions, self.agent.get_mut().unwrap_or_else(PoisonError::into_inner)) {
             (Space::Discrete(actions), Agent::Ppo(_)) => Acting::ppo(weights, len, *actions, seed),
             (Space::Discrete(actions), _) => Acting::dqn(weights, len, *actions, epsilon, seed),
+            (Space::Continuous(space), Agent::ContinuousPpo(_)) => {
+                Acting::continuous_ppo(weights, len, space, seed)
+            }
             (Space::Continuous(space), _) => Acting::sac(weights, len, space, seed),
         };
         Ok(Policy { acting: Mutex::new(acted(acting)?), observation_len: len })
@@ -315,6 +355,7 @@ impl Trainer {
         match self.agent() {
             Agent::Dqn(agent) => agent.as_mut(),
             Agent::Ppo(agent) => agent.as_mut(),
+            Agent::ContinuousPpo(agent) => agent.as_mut(),
             Agent::Sac(agent) => agent.as_mut(),
         }
     }
@@ -337,6 +378,7 @@ struct Both<P> {
 enum Acting {
     Dqn(Box<Both<DqnPolicy<DenseDqn>>>),
     Ppo(Box<Both<PpoPolicy<DensePpo>>>),
+    ContinuousPpo(Box<Both<NormalPpoPolicy<NormalPpo>>>),
     Sac(Box<Both<SacPolicy<DenseSac>>>),
 }
 
@@ -367,6 +409,27 @@ impl Acting {
         Ok(Self::Ppo(Box::new(Both {
             deterministic: PpoPolicy::deterministic(networks()?)?,
             stochastic: PpoPolicy::deterministic(networks()?)?.stochastic(seed),
+        })))
+    }
+
+    /// PPO's where actions are continuous: the mean, or an action drawn.
+    fn continuous_ppo(
+        weights: &[u8],
+        observation_len: usize,
+        space: &Continuous,
+        seed: u64,
+    ) -> Result<Self, TrainingError> {
+        let policy = || -> Result<_, TrainingError> {
+            let (networks, statistics) = continuous_ppo_networks(weights, observation_len, space.width())?;
+            let NormalNetworks { actor, log_deviations, critic } = networks;
+            let (loss, adam) = (PpoLossOptions::default(), AdamOptions::default());
+            // Nothing is learnt, but of less than two rows no update could be.
+            let networks = NormalPpo::with_log_deviations(actor, &log_deviations, critic, 1, 2, loss, adam)?;
+            NormalPpoPolicy::deterministic(networks, space.clone(), statistics)
+        };
+        Ok(Self::ContinuousPpo(Box::new(Both {
+            deterministic: policy()?,
+            stochastic: policy()?.stochastic(seed),
         })))
     }
 
@@ -415,15 +478,44 @@ impl Policy {
                 let actions = observations.map(|each| policy.act(each).map(|&action| i64::from(action)));
                 Ok(PyArray1::from_vec(py, acted(actions.collect())?).into_any())
             }
-            Acting::Sac(both) => {
-                let policy = both.choose(deterministic);
-                let actions = observations.map(|each| policy.act(each).map(<[f32]>::to_vec));
-                let actions: Vec<Vec<f32>> = acted(actions.collect())?;
-                let array = PyArray2::from_vec2(py, &actions);
-                Ok(array.map_err(|error| PyValueError::new_err(error.to_string()))?.into_any())
-            }
+            Acting::ContinuousPpo(both) => matrix(py, both.choose(deterministic), observations),
+            Acting::Sac(both) => matrix(py, both.choose(deterministic), observations),
         }
     }
+}
+
+/// A row of numbers for each observation.
+fn matrix<'a, 'py>(
+    py: Python<'py>,
+    policy: &mut impl torchforge_rl::Policy<Action = [f32]>,
+    observations: impl Iterator<Item = &'a [f32]>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let actions = observations.map(|each| policy.act(each).map(<[f32]>::to_vec));
+    let actions: Vec<Vec<f32>> = acted(actions.collect())?;
+    let array = PyArray2::from_vec2(py, &actions);
+    Ok(array.map_err(|error| PyValueError::new_err(error.to_string()))?.into_any())
+}
+
+/// Whole iterations that hold so many steps.
+fn iterated<E, P>(agent: &mut Ppo<E, P>, steps: u64, episodes: &mut Vec<Episode>) -> Result<(), TrainingError>
+where
+    E: torchforge_env::Environment<ActionSpace: ActionSpace<Value: Copy + Default>>,
+    P: PpoActor<E::ActionSpace>,
+{
+    let last = agent.environment_steps().saturating_add(steps);
+    while agent.environment_steps() < last {
+        agent.iterate(episodes)?;
+    }
+    Ok(())
+}
+
+/// Environments that are stepped together, as PPO needs them.
+fn together<E: torchforge_env::Environment>(
+    given: &[Bound<'_, PyAny>],
+    one: impl Fn(&Bound<'_, PyAny>) -> PyResult<E>,
+) -> PyResult<VectorEnv<E>> {
+    let environments = given.iter().map(one).collect::<PyResult<Vec<_>>>()?;
+    VectorEnv::new(environments, AutoresetMode::SameStep).map_err(crate::environment::error)
 }
 
 impl<P> Both<P> {
@@ -484,6 +576,17 @@ fn ppo_networks(weights: &[u8], observation_len: usize, actions: usize) -> Resul
     let [actor, critic] = cleanrl::ppo_sizes(observation_len, actions);
     let network = |sizes: [usize; 4], name| Mlp::read(&sizes, Activation::Tanh, name, &tensors);
     Ok([network(actor, "actor.")?, network(critic, "critic.")?])
+}
+
+fn continuous_ppo_networks(
+    weights: &[u8],
+    observation_len: usize,
+    width: usize,
+) -> Result<(NormalNetworks, Option<ObservationStatistics>), TrainingError> {
+    let tensors = TensorReader::new(weights)?;
+    let [actor, critic] = cleanrl::ppo_sizes(observation_len, width);
+    let networks = NormalNetworks::read(&actor, &critic, &tensors)?;
+    Ok((networks, ObservationStatistics::read(&tensors, observation_len)?))
 }
 
 fn sac_networks(weights: &[u8], observation_len: usize, width: usize) -> Result<SacNetworks, TrainingError> {

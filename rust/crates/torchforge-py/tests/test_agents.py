@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import signal
 import tempfile
 import threading
@@ -192,6 +193,100 @@ class Keeping(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "cannot take down its state"):
             trained(DQN, gymnasium.make("CartPole-v1")).save_checkpoint(self.path)
         self.assertEqual(weights(agent), before)
+
+
+SMALL_CONTINUOUS_PPO = {"rollout_steps": 16, "minibatches": 4, "num_envs": 2}
+
+
+class ContinuousPPO(unittest.TestCase):
+    ROWS = np.random.default_rng(1).standard_normal((9, 3)).astype(np.float32)
+
+    def made(self, env="Pendulum-v1", seed=1, **more):
+        return PPO(env, seed=seed, **{**SMALL_CONTINUOUS_PPO, **more})
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / "kept"
+
+    def kept(self, agent):
+        """The tensors that `save` writes, by their names."""
+        file = weights(agent)
+        start = 8 + int.from_bytes(file[:8], "little")
+        header = json.loads(file[8:start])
+        dtypes = {"F32": np.float32, "F64": np.float64}
+        return {
+            name: np.frombuffer(
+                file[start + of["data_offsets"][0] : start + of["data_offsets"][1]], dtypes[of["dtype"]]
+            )
+            for name, of in header.items()
+            if name != "__metadata__"
+        }
+
+    def test_a_seed_gives_the_same_bytes_in_our_environment_and_in_gymnasiums(self):
+        first = weights(self.made().learn(96))
+        self.assertEqual(weights(self.made(lambda: gymnasium.make("Pendulum-v1")).learn(96)), first)
+        self.assertNotEqual(weights(self.made()), first)
+
+    def test_its_constants_are_those_of_cleanrls_continuous_file(self):
+        seen = []
+        PPO("Pendulum-v1", seed=1, epochs=1).learn(2048, callback=seen.append)
+        self.assertEqual([each.environment_steps for each in seen], [2048], "one environment, one iteration")
+        self.assertEqual(seen[0].gradient_steps, 32)
+
+    def test_actions_lie_within_their_bounds(self):
+        agent = self.made().learn(96)
+        for deterministic in (True, False):
+            actions = agent.predict(1000 * self.ROWS, deterministic=deterministic)
+            self.assertEqual((actions.shape, actions.dtype), ((9, 1), np.float32))
+            self.assertLessEqual(np.abs(actions).max(), 2)
+        drawn = agent.predict(np.zeros((50, 3), np.float32), deterministic=False)
+        self.assertGreater(len(np.unique(drawn)), 10)
+
+    def test_observations_are_normalised_by_what_was_seen(self):
+        agent = self.made().learn(96)
+        kept = self.kept(agent)
+        count, mean, variance = (kept[f"obs_rms.{name}"] for name in ("count", "mean", "var"))
+        # 48 steps of the first environment and its reset, after Gymnasium's first count.
+        np.testing.assert_allclose(count, 49 + 1e-4)
+        plain = self.made(normalise=False).learn(96)
+        self.assertNotIn("obs_rms.mean", self.kept(plain))
+        normalised = ((self.ROWS - mean) / np.sqrt(variance + 1e-8)).astype(np.float32)
+        hidden = np.clip(normalised, -10, 10)
+        for layer in (0, 2, 4):
+            weight = kept[f"actor_mean.{layer}.weight"].reshape(-1, hidden.shape[1])
+            hidden = hidden @ weight.T + kept[f"actor_mean.{layer}.bias"]
+            hidden = np.tanh(hidden) if layer < 4 else hidden
+        np.testing.assert_allclose(agent.predict(self.ROWS), np.clip(hidden, -2, 2), rtol=1e-4, atol=1e-6)
+
+    def test_saved_networks_predict_alike_and_are_learnt_with_from_the_same_statistics(self):
+        for normalise in (True, False):
+            agent = self.made(normalise=normalise).learn(96)
+            agent.save(self.path)
+            again = PPO.load(self.path, "Pendulum-v1", seed=2, normalise=normalise, **SMALL_CONTINUOUS_PPO)
+            with self.subTest(normalise=normalise):
+                self.assertEqual(again.predict(self.ROWS).tolist(), agent.predict(self.ROWS).tolist())
+                again.learn(96)
+                self.assertNotEqual(weights(again), weights(agent))
+                if normalise:
+                    np.testing.assert_allclose(self.kept(again)["obs_rms.count"], 2 * 49 + 1e-4)
+
+    def test_a_checkpoint_goes_on_to_the_same_bytes(self):
+        whole, half, other = (self.made() for _ in range(3))
+        half.learn(96, callback=lambda progress: progress.environment_steps < 64)
+        half.save_checkpoint(self.path)
+        other.load_checkpoint(self.path, 96)
+        self.assertEqual(weights(other.learn(96)), weights(whole.learn(96)))
+
+    def test_what_does_not_fit_is_refused(self):
+        with self.assertRaisesRegex(TypeError, "there is no option normalise; the options are"):
+            PPO("CartPole-v1", seed=1, normalise=True)
+        trained(PPO).save(self.path)
+        with self.assertRaisesRegex(ValueError, "actor_mean"):
+            PPO.load(self.path, "Pendulum-v1", seed=1)
+        kinds = iter(("Pendulum-v1", "CartPole-v1"))
+        with self.assertRaisesRegex(ValueError, "CartPole.* has not continuous actions"):
+            PPO(lambda: gymnasium.make(next(kinds)), seed=1, num_envs=2)
 
 
 class Refusing(unittest.TestCase):

@@ -1,6 +1,9 @@
 """The replay buffer. Run: python -m unittest discover -s tests (with torchforge importable)."""
 
+import tempfile
 import unittest
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torchforge
@@ -77,6 +80,78 @@ class ReplayBuffer(unittest.TestCase):
         self.assertEqual((len(buffer), buffer.capacity), (10, 10))
         rows = buffer.rows(0, 10)[0][:, 0]
         self.assertEqual(rows.tolist(), [10, 11, 12, 13, 4, 5, 6, 7, 8, 9])
+
+    def test_frames_are_kept_as_bytes(self):
+        width = 84 * 84
+        frames = np.random.default_rng(1).integers(0, 256, (13, width), np.uint8)
+        actions, rewards = np.zeros((12, 1), np.float32), np.arange(12, dtype=np.float32)
+        flags = np.zeros(12, np.bool_)
+        for dtype in ("uint8", np.uint8, np.dtype("u1")):
+            buffer = torchforge.ReplayBuffer(10, width, observation_dtype=dtype, seed=3)
+            self.assertEqual(buffer.observation_dtype, np.uint8)
+            buffer.push(frames[0], frames[1], 0.0, 0.0, False, False)
+            buffer.extend(frames[1:12], frames[2:], actions[1:], rewards[1:], flags[1:], flags[1:])
+            drawn = buffer.sample(32)
+            rows = drawn.rewards.astype(int)
+            self.assertEqual((drawn.observations.dtype, drawn.observations.shape), (np.uint8, (32, width)))
+            np.testing.assert_array_equal(drawn.observations, frames[rows])
+            np.testing.assert_array_equal(drawn.next_observations, frames[rows + 1])
+            fields = ("actions", "rewards", "terminated", "truncated")
+            whole = np.concatenate([getattr(drawn, field).ravel() for field in fields])
+            np.testing.assert_array_equal(drawn.values, whole)
+            held = buffer.rows(0, 10)
+            np.testing.assert_array_equal(held[0], frames[held[3].astype(int)])
+            view = drawn.observations
+            self.assertIs(buffer.sample(32, out=drawn), drawn)
+            np.testing.assert_array_equal(view, frames[drawn.rewards.astype(int)])
+
+    def test_observations_of_another_type_are_refused(self):
+        buffer = torchforge.ReplayBuffer(4, WIDTH, observation_dtype="uint8")
+        with self.assertRaisesRegex(ValueError, "observation is not a NumPy array of uint8"):
+            buffer.push(observation(0), observation(1), 0.0, 0.0, False, False)
+        self.assertEqual(len(buffer), 0)
+        self.assertEqual(filled().observation_dtype, np.float32)
+        frame = np.zeros(WIDTH, np.uint8)
+        buffer.push(frame, frame, 0.0, 0.0, False, False)
+        with self.assertRaisesRegex(
+            ValueError,
+            r"out is a minibatch of 2 transitions of 3 \+ 1 values and must be of 2 of 3 \(uint8\)",
+        ):
+            buffer.sample(2, out=filled().sample(2))
+        for wrong in ("float64", ">f4", "no dtype", 3):
+            with self.assertRaisesRegex(
+                ValueError, 'observation_dtype is .* and must be "float32" or "uint8"'
+            ):
+                torchforge.ReplayBuffer(4, WIDTH, observation_dtype=wrong)
+
+    def test_every_ring_draws_the_same_of_bytes_as_of_float32(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder)
+            for name, make, drawn in (
+                ("sequences", partial(torchforge.SequenceReplayBuffer, 50, WIDTH, length=4), 32),
+                ("prioritised", partial(torchforge.PrioritisedReplayBuffer, 50, WIDTH, steps=3), 32),
+                ("disk", partial(torchforge.DiskReplayBuffer.create, path / "ring", 50, WIDTH), 32),
+            ):
+                with self.subTest(name):
+                    of_type = {}
+                    for dtype in (np.float32, np.uint8):
+                        buffer = make(observation_dtype=dtype, seed=2)
+                        arguments = several(70)
+                        arguments[:2] = (each.astype(dtype) for each in arguments[:2])
+                        arguments[4][:], arguments[5][:] = False, np.arange(70) % 9 == 8
+                        buffer.extend(*arguments)
+                        batch = buffer.sample(drawn)
+                        batch = getattr(batch, "transitions", batch)
+                        self.assertEqual(batch.observations.dtype, dtype)
+                        of_type[dtype] = batch
+                        if name == "disk":
+                            buffer.close()
+                            with torchforge.DiskReplayBuffer.open(path / "ring") as opened:
+                                self.assertEqual(opened.observation_dtype, dtype)
+                                self.assertGreaterEqual(len(opened), 50)
+                    for field in ("observations", "next_observations", "actions", "rewards", "truncated"):
+                        floats, frames = (getattr(of_type[each], field) for each in (np.float32, np.uint8))
+                        np.testing.assert_array_equal(floats, frames)
 
     def test_a_seed_repeats_the_draws(self):
         buffer = filled(seed=5)

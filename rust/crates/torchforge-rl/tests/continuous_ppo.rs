@@ -3,8 +3,11 @@
 use torchforge_env::{
     AutoresetMode, Continuous, Environment, Error, Pcg64, Pendulum, Step, TimeLimit, VectorEnv,
 };
-use torchforge_nn::{AdamOptions, NormalPpo, PpoLossOptions};
-use torchforge_rl::{Episode, NormalPpoPolicy, Ppo, PpoOptions, Returns, TrainingError, cleanrl, evaluate};
+use torchforge_nn::{AdamOptions, NormalNetworks, NormalPpo, PpoLossOptions, TensorReader, TensorWriter};
+use torchforge_rl::{
+    Episode, NormalPpoPolicy, ObservationStatistics, Ppo, PpoOptions, Returns, TrainingError, cleanrl,
+    evaluate,
+};
 
 /// Each step shows a number from 0 to 20. The action that is a tenth of it, less one, costs nothing.
 struct Follow {
@@ -99,4 +102,46 @@ fn networks_of_other_actions_are_refused() {
     let networks = NormalPpo::with_log_deviations(actor, &[0.0; 2], critic, 1, 64, loss, adam).unwrap();
     let refused = Ppo::new(environments.unwrap(), networks, PpoOptions::continuous(), 1).map(drop);
     assert_eq!(refused, Err(TrainingError::Outputs { outputs: 2, actions: 1 }));
+}
+
+#[test]
+fn a_file_gives_back_networks_and_statistics_and_a_training_begins_with_them() {
+    let options = PpoOptions { iterations: 1, rollout_steps: 32, minibatches: 4, ..PpoOptions::continuous() };
+    let loss = cleanrl::ppo_continuous_loss();
+    let mut agent = Ppo::cleanrl_continuous_with(Follow::vector(2), options, loss, 1).unwrap();
+    agent.iterate(&mut Vec::new()).unwrap();
+    let statistics = agent.observation_statistics().next().unwrap();
+    let mut tensors = TensorWriter::new();
+    agent.networks().write(&mut tensors);
+    statistics.write(&mut tensors);
+    let bytes = tensors.into_bytes();
+
+    let given = TensorReader::new(&bytes).unwrap();
+    let [actor, critic] = cleanrl::ppo_sizes(1, 1);
+    let read = NormalNetworks::read(&actor, &critic, &given).unwrap();
+    assert_eq!(read.actor.parameters(), agent.networks().actor().parameters());
+    assert_eq!(read.critic.parameters(), agent.networks().critic().parameters());
+    assert_eq!(read.log_deviations, agent.networks().log_deviations());
+    let kept = ObservationStatistics::read(&given, 1).unwrap().unwrap();
+    assert_eq!(&kept, statistics);
+    assert!(ObservationStatistics::read(&given, 2).is_err());
+    let mut without = TensorWriter::new();
+    agent.networks().write(&mut without);
+    let without = without.into_bytes();
+    assert_eq!(ObservationStatistics::read(&TensorReader::new(&without).unwrap(), 1).unwrap(), None);
+
+    let networks = || {
+        let NormalNetworks { actor, log_deviations, critic } = read.clone();
+        NormalPpo::with_log_deviations(actor, &log_deviations, critic, 2, 16, loss, cleanrl::ppo_adam())
+            .unwrap()
+    };
+    let again = Ppo::with_statistics(Follow::vector(2), networks(), options, 3, Some(&kept)).unwrap();
+    // With the first observation of each environment.
+    for begun in again.observation_statistics() {
+        assert!((begun.mean()[0] - kept.mean()[0]).abs() < 1.0 && *begun != kept);
+    }
+    let other = ObservationStatistics::from_moments(vec![0.0; 2], vec![1.0; 2], 1.0);
+    let refused = Ppo::with_statistics(Follow::vector(2), networks(), options, 3, other.as_ref()).map(drop);
+    let error = torchforge_nn::Error::Len { what: "observation statistics", expected: 1, found: 2 };
+    assert_eq!(refused, Err(error.into()));
 }

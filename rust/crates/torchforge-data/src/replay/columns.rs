@@ -6,18 +6,18 @@ use super::{Error, Rows};
 
 /// One array per field, so that a minibatch is copied from, and into, contiguous memory.
 #[derive(Debug, Clone)]
-pub struct Columns<A> {
+pub struct Columns<A, O> {
     pub observation_len: usize,
     pub action_len: usize,
-    pub observations: Vec<f32>,
-    pub next_observations: Vec<f32>,
+    pub observations: Vec<O>,
+    pub next_observations: Vec<O>,
     pub actions: Vec<A>,
     pub rewards: Vec<f32>,
     pub terminations: Vec<f32>,
     pub truncations: Vec<f32>,
 }
 
-impl<A: Copy + Default> Columns<A> {
+impl<A: Copy + Default, O: Copy + Default> Columns<A, O> {
     /// So many rows; `what` names their number in an error.
     pub fn zeroed(
         rows: usize,
@@ -44,9 +44,10 @@ impl<A: Copy + Default> Columns<A> {
                 return Err(Error::Zero { what });
             }
         }
+        let largest = size_of::<f32>().max(size_of::<A>()).max(size_of::<O>());
         let total = |values: usize| {
             rows.checked_mul(values)
-                .filter(|&total| total <= isize::MAX as usize / size_of::<f32>().max(size_of::<A>()))
+                .filter(|&total| total <= isize::MAX as usize / largest)
                 .ok_or(Error::TooLarge { rows, values })
         };
         let (values, action_values) = (total(observation_len)?, total(action_len)?);
@@ -82,7 +83,7 @@ impl<A: Copy + Default> Columns<A> {
     }
 
     /// The first `len` rows, borrowed.
-    pub fn rows(&mut self, len: usize) -> Rows<'_, A> {
+    pub fn rows(&mut self, len: usize) -> Rows<'_, A, O> {
         let values = len * self.observation_len;
         Rows {
             observations: &mut self.observations[..values],
@@ -96,7 +97,7 @@ impl<A: Copy + Default> Columns<A> {
 
     /// Copies the transition in row `from` to where somebody else has it.
     #[inline]
-    pub fn copy_to(&self, into: Row<'_, A>, from: usize) {
+    pub fn copy_to(&self, into: Row<'_, A, O>, from: usize) {
         let values = from * self.observation_len..(from + 1) * self.observation_len;
         copy(into.observation, &self.observations[values.clone()]);
         copy(into.next_observation, &self.next_observations[values]);
@@ -137,8 +138,8 @@ pub fn touched<T: Copy + Default>(mut values: Vec<T>, len: usize) -> Vec<T> {
     values
 }
 
-/// Makes a list of so many values longer, written one by one: `vec![0.0; n]` would leave the pages to be mapped by the
-/// first pushes.
+/// Makes a list of so many values longer, all of them written: `vec![0.0; n]` would leave the pages to be mapped by the first
+/// pushes. The compiler may not see that the list is new, or it would take zeroed memory too.
 fn touch<T: Copy + Default>(values: &mut Vec<T>, len: usize) {
-    values.extend(std::iter::repeat_n(T::default(), len - values.len()).map(std::hint::black_box));
+    std::hint::black_box(values).resize(len, T::default());
 }

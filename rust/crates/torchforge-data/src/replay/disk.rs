@@ -56,7 +56,7 @@ const BLOCK_BYTES: usize = 256 << 10;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct DiskReplayBuffer<A> {
+pub struct DiskReplayBuffer<A, O = f32> {
     mapping: MutableMapping,
     path: Box<Path>,
     header: FileHeader,
@@ -69,10 +69,10 @@ pub struct DiskReplayBuffer<A> {
     whole: usize,
     /// Rows of the block under way.
     filled: usize,
-    action: PhantomData<A>,
+    values: PhantomData<(A, O)>,
 }
 
-impl<A: Value + Default> DiskReplayBuffer<A> {
+impl<A: Value + Default, O: Value + Default> DiskReplayBuffer<A, O> {
     /// Makes a file for at least the last `capacity` transitions whose observations have `observation_len` values and whose
     /// actions `action_len`, and opens it. A file of that name is replaced.
     ///
@@ -86,7 +86,7 @@ impl<A: Value + Default> DiskReplayBuffer<A> {
         action_len: usize,
     ) -> Result<Self, DatasetError> {
         let path = path.as_ref();
-        let header = FileHeader::new::<A>(capacity, observation_len, action_len, BLOCK_BYTES)?;
+        let header = FileHeader::new::<A, O>(capacity, observation_len, action_len, BLOCK_BYTES)?;
         let failed = |action| move |source| DatasetError::Io { path: named(path), action, source };
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.partial", std::process::id()));
@@ -112,7 +112,7 @@ impl<A: Value + Default> DiskReplayBuffer<A> {
     ///
     /// [`DatasetError::Locked`] while another buffer has it open; [`DatasetError::Io`]; [`DatasetError::Foreign`],
     /// [`DatasetError::Version`], [`DatasetError::Truncated`] and [`DatasetError::Corrupt`] where it is no whole file of a
-    /// buffer, with the offset of what was expected there; [`DatasetError::Element`] where it holds other actions.
+    /// buffer, with the offset of what was expected there; [`DatasetError::Element`] where it holds values of other types.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, DatasetError> {
         let path = path.as_ref();
         let len = fs::metadata(path)
@@ -123,7 +123,7 @@ impl<A: Value + Default> DiskReplayBuffer<A> {
             return Err(DatasetError::Truncated { path: named(path), len, expected });
         }
         let mapping = MutableMapping::open(path)?;
-        let header = FileHeader::read::<A>(mapping.bytes(), path)?;
+        let header = FileHeader::read::<A, O>(mapping.bytes(), path)?;
         let (layout, block_len) = (header.layout(), header.block_len());
         let mut buffer = Self {
             mapping,
@@ -134,7 +134,7 @@ impl<A: Value + Default> DiskReplayBuffer<A> {
             block: 0,
             whole: 0,
             filled: 0,
-            action: PhantomData,
+            values: PhantomData,
         };
         buffer.find_rows()?;
         Ok(buffer)
@@ -145,7 +145,7 @@ impl<A: Value + Default> DiskReplayBuffer<A> {
     /// # Errors
     ///
     /// [`Error::Len`] for an observation or action of another length.
-    pub fn push(&mut self, transition: Transition<'_, A>) -> Result<(), Error> {
+    pub fn push(&mut self, transition: Transition<'_, A, O>) -> Result<(), Error> {
         check_len("an observation", self.header.observation_len, transition.observation.len())?;
         check_len("a next observation", self.header.observation_len, transition.next_observation.len())?;
         check_len("an action", self.header.action_len, transition.action.len())?;
@@ -169,7 +169,7 @@ impl<A: Value + Default> DiskReplayBuffer<A> {
     /// # Errors
     ///
     /// [`Error::Empty`] before the first push, [`Error::Len`] for a batch of other lengths.
-    pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch<A>) -> Result<(), Error> {
+    pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch<A, O>) -> Result<(), Error> {
         if self.is_empty() {
             return Err(Error::Empty);
         }
@@ -184,7 +184,7 @@ impl<A: Value + Default> DiskReplayBuffer<A> {
     /// # Errors
     ///
     /// [`Error::Empty`] before the first push, [`Error::Len`] for a field of another length.
-    pub fn sample_into(&self, rng: &mut impl Rng, into: Rows<'_, A>) -> Result<(), Error> {
+    pub fn sample_into(&self, rng: &mut impl Rng, into: Rows<'_, A, O>) -> Result<(), Error> {
         if self.is_empty() {
             return Err(Error::Empty);
         }
@@ -201,7 +201,7 @@ impl<A: Value + Default> DiskReplayBuffer<A> {
     }
 }
 
-impl<A> DiskReplayBuffer<A> {
+impl<A, O> DiskReplayBuffer<A, O> {
     /// Transitions held now.
     pub fn len(&self) -> usize {
         self.whole * self.header.block_rows + self.filled
@@ -351,7 +351,7 @@ impl<A> DiskReplayBuffer<A> {
     }
 }
 
-impl<A> Drop for DiskReplayBuffer<A> {
+impl<A, O> Drop for DiskReplayBuffer<A, O> {
     fn drop(&mut self) {
         self.seal();
     }

@@ -64,12 +64,12 @@ impl NStep {
 
 /// Storage for a minibatch of [n-step](NStep) transitions, made once and filled by every sampling.
 #[derive(Debug, Clone)]
-pub struct NStepBatch<A> {
-    pub(super) transitions: Batch<A>,
+pub struct NStepBatch<A, O = f32> {
+    pub(super) transitions: Batch<A, O>,
     pub(super) discounts: Vec<f32>,
 }
 
-impl<A: Copy + Default> NStepBatch<A> {
+impl<A: Copy + Default, O: Copy + Default> NStepBatch<A, O> {
     /// Room for `size` transitions whose observations have `observation_len` values and whose actions `action_len`.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl<A: Copy + Default> NStepBatch<A> {
     }
 
     /// The windows as transitions: rewards are returns, next observations and flags are those of the windows' last steps.
-    pub fn transitions(&self) -> &Batch<A> {
+    pub fn transitions(&self) -> &Batch<A, O> {
         &self.transitions
     }
 
@@ -92,7 +92,7 @@ impl<A: Copy + Default> NStepBatch<A> {
     }
 }
 
-impl<A: Copy + Default> ReplayBuffer<A> {
+impl<A: Copy + Default, O: Copy + Default> ReplayBuffer<A, O> {
     /// Fills `batch` with windows whose first steps are drawn uniformly with replacement.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl<A: Copy + Default> ReplayBuffer<A> {
         &self,
         rng: &mut impl Rng,
         n_step: NStep,
-        batch: &mut NStepBatch<A>,
+        batch: &mut NStepBatch<A, O>,
     ) -> Result<(), Error> {
         self.check_batch(&batch.transitions)?;
         for row in 0..batch.transitions.size() {
@@ -114,7 +114,7 @@ impl<A: Copy + Default> ReplayBuffer<A> {
 
     /// Copies the window that begins in row `from` into row `row` of a batch.
     #[inline]
-    pub(super) fn copy_window(&self, n_step: NStep, from: usize, batch: &mut NStepBatch<A>, row: usize) {
+    pub(super) fn copy_window(&self, n_step: NStep, from: usize, batch: &mut NStepBatch<A, O>, row: usize) {
         let columns = &self.columns;
         // How many transitions came after the last of the window: the ring may end before the window does.
         let mut newer = self.age(from);

@@ -32,8 +32,8 @@ pub struct Stamp(u64);
 
 /// Storage for a minibatch drawn by priority, made once and filled by every [`PrioritizedReplayBuffer::sample`].
 #[derive(Debug, Clone)]
-pub struct PrioritizedBatch<A> {
-    windows: NStepBatch<A>,
+pub struct PrioritizedBatch<A, O = f32> {
+    windows: NStepBatch<A, O>,
     weights: Vec<f32>,
     stamps: Vec<Stamp>,
     /// Where in the sum of all priorities each row was drawn, and which it is.
@@ -41,7 +41,7 @@ pub struct PrioritizedBatch<A> {
     rows: Vec<usize>,
 }
 
-impl<A: Copy + Default> PrioritizedBatch<A> {
+impl<A: Copy + Default, O: Copy + Default> PrioritizedBatch<A, O> {
     /// Room for `size` transitions whose observations have `observation_len` values and whose actions `action_len`.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl<A: Copy + Default> PrioritizedBatch<A> {
     }
 
     /// The transitions, as [`NStepBatch::transitions`] says.
-    pub fn transitions(&self) -> &Batch<A> {
+    pub fn transitions(&self) -> &Batch<A, O> {
         self.windows.transitions()
     }
 
@@ -112,8 +112,8 @@ impl<A: Copy + Default> PrioritizedBatch<A> {
 /// # Ok::<(), torchforge_data::Error>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct PrioritizedReplayBuffer<A> {
-    ring: ReplayBuffer<A>,
+pub struct PrioritizedReplayBuffer<A, O = f32> {
+    ring: ReplayBuffer<A, O>,
     priorities: Priorities,
     options: PriorityOptions,
     n_step: NStep,
@@ -122,7 +122,7 @@ pub struct PrioritizedReplayBuffer<A> {
     highest: f64,
 }
 
-impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
+impl<A: Copy + Default, O: Copy + Default> PrioritizedReplayBuffer<A, O> {
     /// A buffer for `capacity` transitions whose observations have `observation_len` values and whose actions
     /// `action_len`, sampled as windows of `n_step`.
     ///
@@ -165,7 +165,7 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
     }
 
     /// The transition that was stored last.
-    pub fn newest(&self) -> Option<Transition<'_, A>> {
+    pub fn newest(&self) -> Option<Transition<'_, A, O>> {
         self.ring.newest()
     }
 
@@ -174,7 +174,7 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
     /// # Errors
     ///
     /// [`Error::Len`] for an observation or action of another length.
-    pub fn push(&mut self, transition: Transition<'_, A>) -> Result<(), Error> {
+    pub fn push(&mut self, transition: Transition<'_, A, O>) -> Result<(), Error> {
         let row = self.ring.next_row();
         self.ring.push(transition)?;
         self.priorities.set(row, self.highest);
@@ -196,7 +196,7 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
         &self,
         rng: &mut impl Rng,
         beta: f64,
-        batch: &mut PrioritizedBatch<A>,
+        batch: &mut PrioritizedBatch<A, O>,
     ) -> Result<(), Error> {
         check_share("beta", beta)?;
         self.ring.check_batch(&batch.windows.transitions)?;
@@ -256,7 +256,7 @@ impl<A: Copy + Default> PrioritizedReplayBuffer<A> {
     }
 
     /// The rows held now, without their priorities.
-    pub fn rows_mut(&mut self) -> Rows<'_, A> {
+    pub fn rows_mut(&mut self) -> Rows<'_, A, O> {
         self.ring.rows_mut()
     }
 

@@ -4,11 +4,11 @@ use super::{Error, check_len};
 
 /// Transitions as arrays of somebody's own, borrowed, one slice a field: what a buffer holds, or where a minibatch goes.
 #[derive(Debug)]
-pub struct Rows<'a, A> {
+pub struct Rows<'a, A, O = f32> {
     /// (rows, observation length).
-    pub observations: &'a mut [f32],
+    pub observations: &'a mut [O],
     /// (rows, observation length).
-    pub next_observations: &'a mut [f32],
+    pub next_observations: &'a mut [O],
     /// (rows, action length).
     pub actions: &'a mut [A],
     /// (rows).
@@ -21,16 +21,16 @@ pub struct Rows<'a, A> {
 
 /// One of them.
 #[derive(Debug)]
-pub struct Row<'a, A> {
-    pub observation: &'a mut [f32],
-    pub next_observation: &'a mut [f32],
+pub struct Row<'a, A, O> {
+    pub observation: &'a mut [O],
+    pub next_observation: &'a mut [O],
     pub action: &'a mut [A],
     pub reward: &'a mut f32,
     pub terminated: &'a mut f32,
     pub truncated: &'a mut f32,
 }
 
-impl<'a, A> Rows<'a, A> {
+impl<'a, A, O> Rows<'a, A, O> {
     /// An error unless every field has as many rows as there are rewards.
     pub(super) fn check(&self, observation_len: usize, action_len: usize) -> Result<(), Error> {
         let size = self.rewards.len();
@@ -48,7 +48,11 @@ impl<'a, A> Rows<'a, A> {
 
     /// Each in turn.
     #[inline]
-    pub(super) fn each(self, observation_len: usize, action_len: usize) -> impl Iterator<Item = Row<'a, A>> {
+    pub(super) fn each(
+        self,
+        observation_len: usize,
+        action_len: usize,
+    ) -> impl Iterator<Item = Row<'a, A, O>> {
         (self.observations.chunks_exact_mut(observation_len))
             .zip(self.next_observations.chunks_exact_mut(observation_len))
             .zip(self.actions.chunks_exact_mut(action_len))

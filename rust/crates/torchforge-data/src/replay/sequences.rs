@@ -12,8 +12,8 @@ use super::{Batch, Error, ReplayBuffer, Rows, Transition};
 /// The first steps of all whole sequences stand in a queue. A push adds at most one at its end and removes at most one at
 /// its beginning, so neither pushing nor sampling ever searches the ring, however full it is.
 #[derive(Debug, Clone)]
-pub struct SequenceReplayBuffer<A> {
-    ring: ReplayBuffer<A>,
+pub struct SequenceReplayBuffer<A, O = f32> {
+    ring: ReplayBuffer<A, O>,
     length: usize,
     /// Transitions ever stored. The number of a transition, modulo the capacity, is its row.
     stored: u64,
@@ -23,7 +23,7 @@ pub struct SequenceReplayBuffer<A> {
     episode: usize,
 }
 
-impl<A: Copy + Default> SequenceReplayBuffer<A> {
+impl<A: Copy + Default, O: Copy + Default> SequenceReplayBuffer<A, O> {
     /// A buffer for `capacity` transitions whose observations have `observation_len` values and whose actions
     /// `action_len`, sampled as sequences of `length` steps.
     ///
@@ -81,7 +81,7 @@ impl<A: Copy + Default> SequenceReplayBuffer<A> {
     /// # Errors
     ///
     /// [`Error::Len`] for an observation or action of another length.
-    pub fn push(&mut self, transition: Transition<'_, A>) -> Result<(), Error> {
+    pub fn push(&mut self, transition: Transition<'_, A, O>) -> Result<(), Error> {
         self.ring.push(transition)?;
         self.note(transition.terminated || transition.truncated);
         Ok(())
@@ -94,7 +94,7 @@ impl<A: Copy + Default> SequenceReplayBuffer<A> {
     ///
     /// [`Error::Sequences`] unless the batch's size is a multiple of the length, [`Error::Len`] for a batch of other lengths,
     /// [`Error::Empty`] and [`Error::NoSequence`] before there is a whole sequence.
-    pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch<A>) -> Result<(), Error> {
+    pub fn sample(&self, rng: &mut impl Rng, batch: &mut Batch<A, O>) -> Result<(), Error> {
         self.ring.check_batch(batch)?;
         self.sample_into(rng, batch.columns.rows(batch.size()))
     }
@@ -105,7 +105,7 @@ impl<A: Copy + Default> SequenceReplayBuffer<A> {
     /// # Errors
     ///
     /// As of [`sample`](Self::sample); [`Error::Len`] for a field of another length.
-    pub fn sample_into(&self, rng: &mut impl Rng, into: Rows<'_, A>) -> Result<(), Error> {
+    pub fn sample_into(&self, rng: &mut impl Rng, into: Rows<'_, A, O>) -> Result<(), Error> {
         let (columns, length, capacity) = (&self.ring.columns, self.length, self.capacity());
         let size = into.rewards.len();
         if self.is_empty() {
@@ -136,7 +136,7 @@ impl<A: Copy + Default> SequenceReplayBuffer<A> {
     }
 
     /// The rows held now.
-    pub fn rows_mut(&mut self) -> Rows<'_, A> {
+    pub fn rows_mut(&mut self) -> Rows<'_, A, O> {
         self.ring.rows_mut()
     }
 
@@ -150,7 +150,7 @@ impl<A: Copy + Default> SequenceReplayBuffer<A> {
         &mut self,
         len: usize,
         next: usize,
-        fill: impl FnOnce(Rows<'_, A>),
+        fill: impl FnOnce(Rows<'_, A, O>),
     ) -> Result<(), Error> {
         self.ring.resume_at(len, next)?;
         fill(self.ring.rows_mut());

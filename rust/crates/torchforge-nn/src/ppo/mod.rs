@@ -11,7 +11,7 @@ mod surrogate;
 
 pub use categorical::Categorical;
 pub use dense::DensePpo;
-pub use normal::{Normal, NormalPpo};
+pub use normal::{Normal, NormalNetworks, NormalPpo};
 pub use shift::PolicyShift;
 pub(crate) use sizes::PpoSizes;
 pub(crate) use surrogate::clip_coefficient;

@@ -8,12 +8,14 @@ use crate::error::check_len;
 use crate::kernels::{exp, horizontal_sum, scale, sum_of_squares};
 use crate::simd::{LANES, Simd};
 use crate::state::{Numbers, Visit};
-use crate::{Adam, AdamOptions, Error, Mlp};
+use crate::{Activation, Adam, AdamOptions, Error, Mlp, TensorReader, TensorWriter};
 
 /// ln sqrt(2 pi).
 const LN_ROOT_TAU: f32 = 0.918_938_5;
-/// The logarithms' name in files, which is CleanRL's.
+/// CleanRL's names in files. The logarithms are (1, action length).
 const NAME: &str = "actor_logstd";
+const ACTOR: &str = "actor_mean.";
+const CRITIC: &str = "critic.";
 
 /// Independent normal distributions. The logarithms of their standard deviations are parameters of their own.
 #[derive(Debug)]
@@ -37,7 +39,43 @@ pub struct Normal {
 /// `ppo_continuous_action.py`.
 pub type NormalPpo = DensePpo<Normal>;
 
+/// The networks of a file that [`NormalPpo::write`] made, from which [`NormalPpo::with_log_deviations`] begins.
+#[derive(Debug, Clone)]
+pub struct NormalNetworks {
+    /// Its outputs are the means.
+    pub actor: Mlp,
+    /// Logarithms of the deviations, (action length).
+    pub log_deviations: Vec<f32>,
+    /// Values of observations.
+    pub critic: Mlp,
+}
+
+impl NormalNetworks {
+    /// Reads networks of these sizes, whose layers have tanh between them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingTensor`] and [`Error::TensorKind`] where the file holds others.
+    pub fn read(actor: &[usize], critic: &[usize], tensors: &TensorReader<'_>) -> Result<Self, Error> {
+        let actions = actor.last().copied().unwrap_or_default();
+        let network = |sizes, name| Mlp::read(sizes, Activation::Tanh, name, tensors);
+        Ok(Self {
+            actor: network(actor, ACTOR)?,
+            log_deviations: tensors.f32(NAME, &[1, actions])?,
+            critic: network(critic, CRITIC)?,
+        })
+    }
+}
+
 impl NormalPpo {
+    /// Writes all parameters, under CleanRL's names.
+    pub fn write(&self, tensors: &mut TensorWriter) {
+        self.actor().write(ACTOR, self.actor().parameters(), tensors);
+        let log_deviations = self.log_deviations();
+        tensors.push_all(NAME.into(), vec![1, log_deviations.len()], log_deviations);
+        self.critic().write(CRITIC, self.critic().parameters(), tensors);
+    }
+
     /// Given networks, the logarithms of the deviations at first, and fresh moments: up to `rows` observations are evaluated
     /// at once, minibatches have `batch` rows.
     ///

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar, final, overload
 
 import numpy
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from torchforge._dlpack import SupportsDLPack
 
@@ -46,6 +46,9 @@ __version__: str
 _Float32Array: TypeAlias = NDArray[numpy.float32]
 _Float64Array: TypeAlias = NDArray[numpy.float64]
 _Float32Input: TypeAlias = _Float32Array | SupportsDLPack
+_ObservationsInput: TypeAlias = _Float32Array | NDArray[numpy.uint8] | SupportsDLPack
+# Of float32 or uint8, as the ring was made: a union would have to be narrowed wherever it is used.
+_Observations: TypeAlias = NDArray[Any]
 _Float64Input: TypeAlias = _Float64Array | SupportsDLPack
 _Float = TypeVar("_Float", numpy.float32, numpy.float64)
 _Value = TypeVar("_Value")
@@ -383,8 +386,16 @@ class Trainer:
         """DQN in one environment, from these weights or from fresh ones."""
 
     @staticmethod
+    def is_continuous(environment: Any) -> bool:
+        """Whether an environment's actions are continuous.
+
+        Raises:
+            ValueError: there is no environment of that name.
+        """
+
+    @staticmethod
     def ppo(environments: list[Any], seed: int, options: dict[str, Any], weights: bytes | None) -> Trainer:
-        """PPO in several environments, from these weights or from fresh ones."""
+        """PPO in several environments, from these weights or from fresh ones. Their actions are of one kind."""
 
     @staticmethod
     def sac(environment: Any, seed: int, options: dict[str, Any], weights: bytes | None) -> Trainer:
@@ -462,16 +473,17 @@ def dqn_in(make: Callable[[str], Any], words: Sequence[str], age: float) -> int:
 class Minibatch:
     """Transitions that were drawn: float32 arrays, which are views into one block of memory.
 
-    Row i of every field belongs to the same transition. A buffer's `sample` writes it anew where it is given as `out`.
+    Observations of bytes are uint8, and lie in a block of their own. Row i of every field belongs to the same transition.
+    A buffer's `sample` writes it anew where it is given as `out`.
     PyTorch takes the arrays without a copy: `torch.from_numpy(minibatch.observations)`.
     """
 
     @property
-    def observations(self) -> _Float32Array:
+    def observations(self) -> _Observations:
         """(batch_size, observation_len)."""
 
     @property
-    def next_observations(self) -> _Float32Array:
+    def next_observations(self) -> _Observations:
         """(batch_size, observation_len)."""
 
     @property
@@ -494,20 +506,27 @@ class Minibatch:
     def values(self) -> _Float32Array:
         """All fields one after another, as their names stand here: one array to copy to another device.
 
-        The other arrays are views of it.
+        The other arrays are views of it; observations of bytes are not in it.
         """
 
     def __len__(self) -> int: ...
 
 @final
 class ReplayBuffer:
-    """A ring of the latest transitions, all float32, drawn uniformly with replacement.
+    """A ring of the latest transitions, drawn uniformly with replacement.
 
-    All memory is taken when it is made. Draws with the same seed are the same on every machine.
+    All values are float32; observations can be uint8. All memory is taken when it is made. Draws with the same seed are
+    the same on every machine.
     """
 
     def __new__(
-        cls, capacity: int, observation_len: int, action_len: int = 1, *, seed: int = 0
+        cls,
+        capacity: int,
+        observation_len: int,
+        action_len: int = 1,
+        *,
+        observation_dtype: DTypeLike = "float32",
+        seed: int = 0,
     ) -> ReplayBuffer:
         """An empty ring.
 
@@ -515,6 +534,7 @@ class ReplayBuffer:
             capacity: transitions that it holds at most.
             observation_len: values in an observation.
             action_len: values in an action.
+            observation_dtype: of an observation's values, float32 or uint8.
             seed: begins the generator that draws.
 
         Raises:
@@ -522,13 +542,17 @@ class ReplayBuffer:
         """
 
     @property
+    def observation_dtype(self) -> numpy.dtype[numpy.float32] | numpy.dtype[numpy.uint8]:
+        """The type of an observation's values."""
+
+    @property
     def capacity(self) -> int:
         """Transitions held at most."""
 
     def push(
         self,
-        observation: _Float32Input,
-        next_observation: _Float32Input,
+        observation: _ObservationsInput,
+        next_observation: _ObservationsInput,
         action: float | _Float32Input,
         reward: float,
         terminated: bool,
@@ -552,8 +576,8 @@ class ReplayBuffer:
 
     def extend(
         self,
-        observations: _Float32Input,
-        next_observations: _Float32Input,
+        observations: _ObservationsInput,
+        next_observations: _ObservationsInput,
         actions: _Float32Input,
         rewards: _Float32Input,
         terminated: NDArray[numpy.bool_] | SupportsDLPack,
@@ -589,14 +613,16 @@ class ReplayBuffer:
 
     def rows(
         self, start: int, stop: int
-    ) -> tuple[_Float32Array, _Float32Array, _Float32Array, _Float32Array, _Float32Array, _Float32Array]:
+    ) -> tuple[_Observations, _Observations, _Float32Array, _Float32Array, _Float32Array, _Float32Array]:
         """Copies of the rows of memory from start to before stop, a field each, in the order of `push`."""
 
     def __len__(self) -> int: ...
 
 @final
 class PrioritisedReplayBuffer:
-    """A ring of the latest transitions, all float32, drawn in proportion to their priorities (Schaul et al., 2016).
+    """A ring of the latest transitions, drawn in proportion to their priorities (Schaul et al., 2016).
+
+    All values are float32; observations can be uint8.
 
     A priority is `(|error| + epsilon) ** alpha`, of the error that was given last. A new transition gets the highest
     priority that any had so far, at first 1. With several steps a drawn transition spans that many, or those up to the
@@ -614,6 +640,7 @@ class PrioritisedReplayBuffer:
         epsilon: float = 1e-6,
         steps: int = 1,
         gamma: float = 0.99,
+        observation_dtype: DTypeLike = "float32",
         seed: int = 0,
     ) -> PrioritisedReplayBuffer:
         """An empty ring.
@@ -626,6 +653,7 @@ class PrioritisedReplayBuffer:
             epsilon: what is added to the size of each error, 0 to 1, so that a transition without one is drawn again.
             steps: steps of reward that a drawn transition spans.
             gamma: the discount of a step, 0 to 1.
+            observation_dtype: of an observation's values, float32 or uint8.
             seed: begins the generator that draws.
 
         Raises:
@@ -633,13 +661,17 @@ class PrioritisedReplayBuffer:
         """
 
     @property
+    def observation_dtype(self) -> numpy.dtype[numpy.float32] | numpy.dtype[numpy.uint8]:
+        """The type of an observation's values."""
+
+    @property
     def capacity(self) -> int:
         """Transitions held at most."""
 
     def push(
         self,
-        observation: _Float32Input,
-        next_observation: _Float32Input,
+        observation: _ObservationsInput,
+        next_observation: _ObservationsInput,
         action: float | _Float32Input,
         reward: float,
         terminated: bool,
@@ -657,8 +689,8 @@ class PrioritisedReplayBuffer:
 
     def extend(
         self,
-        observations: _Float32Input,
-        next_observations: _Float32Input,
+        observations: _ObservationsInput,
+        next_observations: _ObservationsInput,
         actions: _Float32Input,
         rewards: _Float32Input,
         terminated: NDArray[numpy.bool_] | SupportsDLPack,
@@ -726,14 +758,23 @@ class PrioritisedMinibatch:
 
 @final
 class SequenceReplayBuffer:
-    """A ring of the latest transitions of one environment, all float32, drawn as sequences of steps.
+    """A ring of the latest transitions of one environment, drawn as sequences of steps.
+
+    All values are float32; observations can be uint8.
 
     The steps of a sequence are consecutive and of one episode. Sequences are drawn uniformly with replacement. All memory
     is taken when the ring is made. Draws with the same seed are the same on every machine.
     """
 
     def __new__(
-        cls, capacity: int, observation_len: int, action_len: int = 1, *, length: int, seed: int = 0
+        cls,
+        capacity: int,
+        observation_len: int,
+        action_len: int = 1,
+        *,
+        length: int,
+        observation_dtype: DTypeLike = "float32",
+        seed: int = 0,
     ) -> SequenceReplayBuffer:
         """An empty ring.
 
@@ -742,11 +783,16 @@ class SequenceReplayBuffer:
             observation_len: values in an observation.
             action_len: values in an action.
             length: steps of a sequence.
+            observation_dtype: of an observation's values, float32 or uint8.
             seed: begins the generator that draws.
 
         Raises:
             ValueError: a number is out of its range, or there is no memory for so much.
         """
+
+    @property
+    def observation_dtype(self) -> numpy.dtype[numpy.float32] | numpy.dtype[numpy.uint8]:
+        """The type of an observation's values."""
 
     @property
     def capacity(self) -> int:
@@ -762,8 +808,8 @@ class SequenceReplayBuffer:
 
     def push(
         self,
-        observation: _Float32Input,
-        next_observation: _Float32Input,
+        observation: _ObservationsInput,
+        next_observation: _ObservationsInput,
         action: float | _Float32Input,
         reward: float,
         terminated: bool,
@@ -781,8 +827,8 @@ class SequenceReplayBuffer:
 
     def extend(
         self,
-        observations: _Float32Input,
-        next_observations: _Float32Input,
+        observations: _ObservationsInput,
+        next_observations: _ObservationsInput,
         actions: _Float32Input,
         rewards: _Float32Input,
         terminated: NDArray[numpy.bool_] | SupportsDLPack,
@@ -817,7 +863,9 @@ class SequenceReplayBuffer:
 
 @final
 class DiskReplayBuffer:
-    """A ring of the latest transitions in a file, all float32, drawn uniformly with replacement.
+    """A ring of the latest transitions in a file, drawn uniformly with replacement.
+
+    All values are float32; observations can be uint8.
 
     It outlives its process; made by `create` and `open`. Transitions are written in blocks, each of which is sealed when
     it is full. A process that is killed loses at most the block that was not sealed. A machine that loses its power may
@@ -834,6 +882,7 @@ class DiskReplayBuffer:
         observation_len: int,
         action_len: int = 1,
         *,
+        observation_dtype: DTypeLike = "float32",
         seed: int = 0,
     ) -> DiskReplayBuffer:
         """Make a file for at least the latest `capacity` transitions, and open it. A file of that name is replaced.
@@ -845,6 +894,7 @@ class DiskReplayBuffer:
             capacity: transitions that it holds at least. Up to two blocks more may be held.
             observation_len: values in an observation.
             action_len: values in an action.
+            observation_dtype: of an observation's values, float32 or uint8.
             seed: begins the generator that draws.
 
         Raises:
@@ -862,6 +912,10 @@ class DiskReplayBuffer:
         """
 
     @property
+    def observation_dtype(self) -> numpy.dtype[numpy.float32] | numpy.dtype[numpy.uint8]:
+        """The type of an observation's values."""
+
+    @property
     def capacity(self) -> int:
         """Transitions that are held at least, once so many were pushed. Up to two blocks more may be."""
 
@@ -871,8 +925,8 @@ class DiskReplayBuffer:
 
     def push(
         self,
-        observation: _Float32Input,
-        next_observation: _Float32Input,
+        observation: _ObservationsInput,
+        next_observation: _ObservationsInput,
         action: float | _Float32Input,
         reward: float,
         terminated: bool,
@@ -890,8 +944,8 @@ class DiskReplayBuffer:
 
     def extend(
         self,
-        observations: _Float32Input,
-        next_observations: _Float32Input,
+        observations: _ObservationsInput,
+        next_observations: _ObservationsInput,
         actions: _Float32Input,
         rewards: _Float32Input,
         terminated: NDArray[numpy.bool_] | SupportsDLPack,

@@ -79,7 +79,11 @@ class DQNOptions(TypedDict, total=False):
 
 
 class PPOOptions(TypedDict, total=False):
-    """PPO's constants, under the names that the Rust library has; CleanRL's by default, for CartPole."""
+    """PPO's constants, under the names that the Rust library has.
+
+    By default CleanRL's: those of its `ppo.py` for CartPole, or those of its `ppo_continuous_action.py` where actions are
+    continuous.
+    """
 
     rollout_steps: int
     """Steps of each environment in an iteration."""
@@ -105,6 +109,8 @@ class PPOOptions(TypedDict, total=False):
     """Weight of the critic's loss."""
     largest_gradient_norm: float
     """Length to which a longer gradient is cut."""
+    normalise: bool
+    """Whether observations and rewards are normalised, as Gymnasium's wrappers do. Only where actions are continuous."""
 
 
 class SACOptions(TypedDict, total=False):
@@ -156,6 +162,16 @@ _PPO: PPOOptions = {
     "entropy_weight": 0.01,
     "value_weight": 0.5,
     "largest_gradient_norm": 0.5,
+}
+# What `ppo_continuous_action.py` has otherwise.
+_CONTINUOUS_PPO: PPOOptions = {
+    **_PPO,
+    "rollout_steps": 2048,
+    "minibatches": 32,
+    "epochs": 10,
+    "learning_rate": 3e-4,
+    "entropy_weight": 0.0,
+    "normalise": True,
 }
 _SAC: SACOptions = {
     "learning_starts": 1_000,
@@ -209,11 +225,12 @@ class Agent:
     """What DQN, PPO and SAC have in common."""
 
     _make: ClassVar[Callable[..., Trainer]]
-    _defaults: ClassVar[Mapping[str, Any]]
 
-    def __init__(self, env: Any, *, seed: int, **options: Any) -> None:
+    def __init__(
+        self, env: Any, *, seed: int, options: Mapping[str, Any], defaults: Mapping[str, Any]
+    ) -> None:
         self._environment, self._seed = env, _whole("seed", seed)
-        self._options = _checked(options, self._defaults)
+        self._options = _checked(options, defaults)
         self._weights: bytes | None = None
         self._policy: Policy | None = None
         self._begin(self._least_steps())
@@ -384,35 +401,43 @@ class DQN(Agent):
     """
 
     _make = Trainer.dqn
-    _defaults: ClassVar[Mapping[str, Any]] = _DQN
 
     def __init__(self, env: Any, *, seed: int, **options: Unpack[DQNOptions]) -> None:
-        super().__init__(_named(env), seed=seed, **options)
+        super().__init__(_named(env), seed=seed, options=options, defaults=_DQN)
 
 
 class PPO(Agent):
-    """Proximal policy optimisation (Schulman et al., 2017), after CleanRL's `ppo.py`.
+    """Proximal policy optimisation (Schulman et al., 2017), after CleanRL's `ppo.py` and `ppo_continuous_action.py`.
 
     Args:
-        env: the name of one of our environments with discrete actions, or a function that makes an environment
-            of Gymnasium with discrete actions and an observation of one axis.
+        env: the name of one of our environments, or a function that makes an environment of Gymnasium whose observations
+            have one axis, and whose actions are discrete or have one axis.
         seed: decides networks, exploration, and the episodes of the environments.
-        num_envs: environments that take their steps together.
+        num_envs: environments that take their steps together; by default 4, or 1 where actions are continuous.
         options: see `PPOOptions`.
+
+    Each environment normalises its own observations. `save` keeps the statistics of the first one, with which `predict`
+    normalises.
 
     Raises:
         TypeError, ValueError: an argument has another type or value; the message names it.
     """
 
     _make = Trainer.ppo
-    _defaults: ClassVar[Mapping[str, Any]] = _PPO
 
-    def __init__(self, env: Any, *, seed: int, num_envs: int = 4, **options: Unpack[PPOOptions]) -> None:
-        count = _whole("num_envs", num_envs, 1)
+    def __init__(
+        self, env: Any, *, seed: int, num_envs: int | None = None, **options: Unpack[PPOOptions]
+    ) -> None:
         if not isinstance(env, str) and not callable(env):
             raise TypeError(f"env is {env!r} and must be a name, or a function that makes an environment")
-        environments = [_named(env)] * count if isinstance(env, str) else [env() for _ in range(count)]
-        super().__init__(environments, seed=seed, **options)
+        make = (lambda: _named(env)) if isinstance(env, str) else env
+        first = make()
+        continuous = Trainer.is_continuous(first)
+        if num_envs is None:
+            num_envs = 1 if continuous else 4
+        environments = [first, *(make() for _ in range(1, _whole("num_envs", num_envs, 1)))]
+        defaults = _CONTINUOUS_PPO if continuous else _PPO
+        super().__init__(environments, seed=seed, options=options, defaults=defaults)
 
     def _least_steps(self) -> int:
         return max(1, int(self._options["rollout_steps"]) * len(self._environment))
@@ -435,7 +460,6 @@ class SAC(Agent):
     """
 
     _make = Trainer.sac
-    _defaults: ClassVar[Mapping[str, Any]] = _SAC
 
     def __init__(self, env: Any, *, seed: int, **options: Unpack[SACOptions]) -> None:
-        super().__init__(_named(env), seed=seed, **options)
+        super().__init__(_named(env), seed=seed, options=options, defaults=_SAC)

@@ -2,15 +2,19 @@
 
 use std::path::PathBuf;
 
+use numpy::PyArrayDescr;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use torchforge_data::{DiskReplayBuffer as Ring, Rows};
+use torchforge_data::{DatasetError, DiskReplayBuffer as Ring, ElementType};
 use torchforge_env::Pcg64;
 
+use super::observations::{ObservationType, Typed, typed};
 use super::{Minibatch, Pushed, Several, Widths, count, filled, refused, seed_of};
 use crate::dataset;
 
-/// A ring of the latest transitions in a file, all float32, drawn uniformly with replacement.
+/// A ring of the latest transitions in a file, drawn uniformly with replacement.
+///
+/// All values are float32; observations can be uint8.
 ///
 /// It outlives its process; made by `create` and `open`. Transitions are written in blocks, each of which is sealed when
 /// it is full. A process that is killed loses at most the block that was not sealed. A machine that loses its power may
@@ -21,10 +25,12 @@ use crate::dataset;
 #[pyclass(module = "torchforge")]
 pub(crate) struct DiskReplayBuffer {
     /// None once it is closed.
-    ring: Option<Ring<f32>>,
+    ring: Option<Rings>,
     generator: Pcg64,
     widths: Widths,
 }
+
+type Rings = Typed<Ring<f32>, Ring<f32, u8>>;
 
 #[pymethods]
 impl DiskReplayBuffer {
@@ -37,6 +43,7 @@ impl DiskReplayBuffer {
     ///     capacity: transitions that it holds at least. Up to two blocks more may be held.
     ///     observation_len: values in an observation.
     ///     action_len: values in an action.
+    ///     observation_dtype: of an observation's values, float32 or uint8.
     ///     seed: begins the generator that draws.
     ///
     /// Raises:
@@ -44,14 +51,15 @@ impl DiskReplayBuffer {
     ///     ValueError: a number is out of its range, or no file could hold so much.
     #[staticmethod]
     #[pyo3(
-        signature = (path, capacity, observation_len, action_len=None, *, seed=None),
-        text_signature = "(path, capacity, observation_len, action_len=1, *, seed=0)"
+        signature = (path, capacity, observation_len, action_len=None, *, observation_dtype=None, seed=None),
+        text_signature = "(path, capacity, observation_len, action_len=1, *, observation_dtype='float32', seed=0)"
     )]
     fn create(
         path: PathBuf,
         capacity: &Bound<'_, PyAny>,
         observation_len: &Bound<'_, PyAny>,
         action_len: Option<&Bound<'_, PyAny>>,
+        observation_dtype: Option<&Bound<'_, PyAny>>,
         seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = capacity.py();
@@ -59,7 +67,14 @@ impl DiskReplayBuffer {
         let observation = count("observation_len", observation_len)?;
         let action = action_len.map_or(Ok(1), |value| count("action_len", value))?;
         let seed = seed.map_or(Ok(0), seed_of)?;
-        let ring = py.detach(|| Ring::create(path, capacity, observation, action));
+        let of = ObservationType::of(observation_dtype)?;
+        let ring = py.detach(|| {
+            Typed::made(
+                of,
+                || Ring::create(&path, capacity, observation, action),
+                || Ring::create(&path, capacity, observation, action),
+            )
+        });
         Ok(Self::of(ring.map_err(dataset::refused)?, seed))
     }
 
@@ -72,7 +87,14 @@ impl DiskReplayBuffer {
     #[pyo3(signature = (path, *, seed=None), text_signature = "(path, *, seed=0)")]
     fn open(py: Python<'_>, path: PathBuf, seed: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let seed = seed.map_or(Ok(0), seed_of)?;
-        Ok(Self::of(py.detach(|| Ring::open(path)).map_err(dataset::refused)?, seed))
+        let opened = py.detach(|| match Ring::open(&path).map(Typed::Float32) {
+            // The file says which type it holds.
+            Err(DatasetError::Element { expected: ElementType::U8, .. }) => {
+                Ring::open(&path).map(Typed::Uint8)
+            }
+            opened => opened,
+        });
+        Ok(Self::of(opened.map_err(dataset::refused)?, seed))
     }
 
     /// Keep one transition. The first of a block replaces the oldest block where the ring is full.
@@ -93,8 +115,8 @@ impl DiskReplayBuffer {
         truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let given = [observation, next_observation, action, reward, terminated, truncated];
-        let pushed = Pushed::new(given, self.widths)?;
-        self.ring.as_mut().ok_or_else(closed)?.push(pushed.transition()?).map_err(refused)
+        let ring = self.ring.as_mut().ok_or_else(closed)?;
+        typed!(ring, ring => ring.push(Pushed::new(given, self.widths)?.transition()?)).map_err(refused)
     }
 
     /// Keep several transitions, one after another, as `push` keeps each.
@@ -114,8 +136,8 @@ impl DiskReplayBuffer {
         truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let given = [observations, next_observations, actions, rewards, terminated, truncated];
-        let ring = self.ring.as_mut().ok_or_else(closed)?;
-        Several::new(given, self.widths)?.push(rewards.py(), |transition| ring.push(transition))
+        let (py, widths, ring) = (rewards.py(), self.widths, self.ring.as_mut().ok_or_else(closed)?);
+        typed!(ring, ring => Several::new(given, widths)?.push(py, |transition| ring.push(transition)))
     }
 
     /// Draw transitions; into `out`, if it is given, without taking memory.
@@ -134,8 +156,9 @@ impl DiskReplayBuffer {
     ) -> PyResult<Bound<'py, Minibatch>> {
         let size = count("batch_size", batch_size)?;
         let (ring, generator) = (self.ring.as_ref().ok_or_else(closed)?, &mut self.generator);
-        let draw = |rows: Rows<'_, f32>| ring.sample_into(generator, rows);
-        filled(py, (size, self.widths), out, true, draw)
+        typed!(ring, ring => {
+            filled(py, (size, self.widths), out, true, |rows| ring.sample_into(generator, rows))
+        })
     }
 
     /// Begin the draws that follow anew.
@@ -146,7 +169,7 @@ impl DiskReplayBuffer {
 
     /// Seal what was pushed, so that a killed process does not lose it.
     fn seal(&mut self) -> PyResult<()> {
-        self.ring.as_mut().ok_or_else(closed)?.seal();
+        typed!(self.ring.as_mut().ok_or_else(closed)?, ring => ring.seal());
         Ok(())
     }
 
@@ -156,7 +179,7 @@ impl DiskReplayBuffer {
     ///     OSError: the disk fails.
     fn flush(&mut self, py: Python<'_>) -> PyResult<()> {
         let ring = self.ring.as_mut().ok_or_else(closed)?;
-        py.detach(|| ring.flush()).map_err(dataset::refused)
+        py.detach(|| typed!(ring, ring => ring.flush())).map_err(dataset::refused)
     }
 
     /// Read all sealed transitions, and compare each block with its checksum.
@@ -165,7 +188,7 @@ impl DiskReplayBuffer {
     ///     ValueError: a block differs from its checksum.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         let ring = self.ring.as_ref().ok_or_else(closed)?;
-        py.detach(|| ring.verify()).map_err(dataset::refused)
+        py.detach(|| typed!(ring, ring => ring.verify())).map_err(dataset::refused)
     }
 
     /// Seal what was pushed, and let another ring open the file. This one holds nothing any more.
@@ -173,20 +196,26 @@ impl DiskReplayBuffer {
         self.ring = None;
     }
 
+    /// The type of an observation's values.
+    #[getter]
+    fn observation_dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
+        self.widths.of.dtype(py)
+    }
+
     /// Transitions that are held at least, once so many were pushed. Up to two blocks more may be.
     #[getter]
     fn capacity(&self) -> PyResult<usize> {
-        Ok(self.ring.as_ref().ok_or_else(closed)?.capacity())
+        Ok(typed!(self.ring.as_ref().ok_or_else(closed)?, ring => ring.capacity()))
     }
 
     /// Transitions of a block: the last so many may be lost with the process.
     #[getter]
     fn block_rows(&self) -> PyResult<usize> {
-        Ok(self.ring.as_ref().ok_or_else(closed)?.block_rows())
+        Ok(typed!(self.ring.as_ref().ok_or_else(closed)?, ring => ring.block_rows()))
     }
 
     fn __len__(&self) -> PyResult<usize> {
-        Ok(self.ring.as_ref().ok_or_else(closed)?.len())
+        Ok(typed!(self.ring.as_ref().ok_or_else(closed)?, ring => ring.len()))
     }
 
     fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
@@ -204,8 +233,9 @@ impl DiskReplayBuffer {
 }
 
 impl DiskReplayBuffer {
-    fn of(ring: Ring<f32>, seed: u64) -> Self {
-        let widths = Widths { observation: ring.observation_len(), action: ring.action_len() };
+    fn of(ring: Rings, seed: u64) -> Self {
+        let (observation, action) = typed!(&ring, ring => (ring.observation_len(), ring.action_len()));
+        let widths = Widths { observation, action, of: ring.of() };
         Self { ring: Some(ring), generator: Pcg64::new(seed), widths }
     }
 }

@@ -1,22 +1,25 @@
 //! What is drawn from a ring.
 
-use numpy::{PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn};
+use numpy::{Element, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 use torchforge_data::{Error, Rows};
 
+use super::observations::{Observation, ObservationType};
 use super::{Widths, refused};
 use crate::arrays::zeros;
 
 /// Transitions that were drawn: float32 arrays, which are views into one block of memory.
 ///
-/// Row i of every field belongs to the same transition. A buffer's `sample` writes it anew where it is given as `out`.
+/// Observations of bytes are uint8, and lie in a block of their own. Row i of every field belongs to the same transition. A buffer's `sample` writes it anew where it is given as `out`.
 /// PyTorch takes the arrays without a copy: `torch.from_numpy(minibatch.observations)`.
 #[pyclass(module = "torchforge", frozen)]
 pub(crate) struct Minibatch {
     /// Field after field.
     pub(super) values: Py<PyArrayDyn<f32>>,
+    /// The observations, and after them the next ones, where they are bytes.
+    pub(super) frames: Option<Py<PyArrayDyn<u8>>>,
     pub(super) size: usize,
     widths: Widths,
 }
@@ -26,19 +29,20 @@ impl Minibatch {
     /// (batch_size, observation_len).
     #[getter]
     fn observations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.matrix(py, 0, self.widths.observation)
+        self.observed(py, 0)
     }
 
     /// (batch_size, observation_len).
     #[getter]
     fn next_observations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.matrix(py, self.widths.observation, self.widths.observation)
+        self.observed(py, 1)
     }
 
     /// (batch_size, action_len).
     #[getter]
     fn actions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.matrix(py, 2 * self.widths.observation, self.widths.action)
+        let actions = self.field(py, self.widths.before_actions(), self.widths.action)?;
+        actions.call_method1("reshape", (self.size, self.widths.action))
     }
 
     /// (batch_size,).
@@ -61,7 +65,7 @@ impl Minibatch {
 
     /// All fields one after another, as their names stand here: one array to copy to another device.
     ///
-    /// The other arrays are views of it.
+    /// The other arrays are views of it; observations of bytes are not in it.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDyn<f32>> {
         self.values.bind(py).clone()
@@ -77,9 +81,16 @@ impl Minibatch {
         let lacking = || {
             PyMemoryError::new_err(format!("batch_size is {size}, for which there is no memory; use less"))
         };
-        let values = size.checked_mul(widths.of_transition()).ok_or_else(lacking)?;
-        let values = zeros(py, &[values]).map_err(|_| lacking())?;
-        Ok(Self { values: values.unbind(), size, widths })
+        let block = |values: usize| size.checked_mul(values).ok_or_else(lacking);
+        let values = block(widths.before_actions() + widths.action + 3)?;
+        let values = zeros(py, &[values]).map_err(|_| lacking())?.unbind();
+        let frames = match widths.of {
+            ObservationType::Float32 => None,
+            ObservationType::Uint8 => {
+                Some(zeros(py, &[block(2 * widths.observation)?]).map_err(|_| lacking())?.unbind())
+            }
+        };
+        Ok(Self { values, frames, size, widths })
     }
 
     pub(super) fn check(&self, size: usize, widths: Widths) -> PyResult<()> {
@@ -87,51 +98,67 @@ impl Minibatch {
             return Ok(());
         }
         Err(PyValueError::new_err(format!(
-            "out is a minibatch of {} transitions of {} + {} values and must be of {size} of {} + {}; give one of an \
-             earlier sample({size})",
-            self.size, self.widths.observation, self.widths.action, widths.observation, widths.action
+            "out is a minibatch of {} transitions of {} and must be of {size} of {}; give one of an earlier \
+             sample({size})",
+            self.size, self.widths, widths
         )))
     }
 
-    /// The block, divided into its fields.
-    pub(super) fn rows<'a>(&self, values: &'a mut [f32]) -> Rows<'a, f32> {
-        let Widths { observation, action } = self.widths;
-        let (observations, rest) = values.split_at_mut(self.size * observation);
-        let (next_observations, rest) = rest.split_at_mut(self.size * observation);
+    /// The blocks, divided into their fields.
+    fn rows<'a, O: Observation>(&self, values: &'a mut [f32], frames: &'a mut [u8]) -> Rows<'a, f32, O> {
+        let Widths { observation, action, .. } = self.widths;
+        let (observations, next_observations, rest) = O::fields(values, frames, self.size * observation);
         let (actions, rest) = rest.split_at_mut(self.size * action);
         let (rewards, rest) = rest.split_at_mut(self.size);
         let (terminations, truncations) = rest.split_at_mut(self.size);
         Rows { observations, next_observations, actions, rewards, terminations, truncations }
     }
 
-    /// The field that follows `before` values of each transition.
-    fn matrix<'py>(&self, py: Python<'py>, before: usize, width: usize) -> PyResult<Bound<'py, PyAny>> {
-        self.field(py, before, width)?.call_method1("reshape", (self.size, width))
+    /// The first or the second field of observations.
+    fn observed<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyAny>> {
+        let width = self.widths.observation;
+        let field = match &self.frames {
+            Some(frames) => self.part(frames.bind(py), place * width, width),
+            None => self.field(py, place * width, width),
+        };
+        field?.call_method1("reshape", (self.size, width))
     }
 
     fn vector<'py>(&self, py: Python<'py>, after: usize) -> PyResult<Bound<'py, PyAny>> {
-        self.field(py, 2 * self.widths.observation + self.widths.action + after, 1)
+        self.field(py, self.widths.before_actions() + self.widths.action + after, 1)
     }
 
+    /// The field that follows `before` values of each transition.
     fn field<'py>(&self, py: Python<'py>, before: usize, width: usize) -> PyResult<Bound<'py, PyAny>> {
+        self.part(self.values.bind(py), before, width)
+    }
+
+    fn part<'py>(
+        &self,
+        block: &Bound<'py, PyAny>,
+        before: usize,
+        width: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let (start, stop) = (before * self.size, (before + width) * self.size);
-        self.values.bind(py).get_item(PySlice::new(py, start as isize, stop as isize, 1))
+        block.get_item(PySlice::new(block.py(), start as isize, stop as isize, 1))
     }
 }
 
 /// An array of a minibatch to be drawn into.
-pub(super) fn writeable<'py>(array: &Bound<'py, PyArrayDyn<f32>>) -> PyResult<PyReadwriteArrayDyn<'py, f32>> {
+pub(super) fn writeable<'py, T: Element>(
+    array: &Bound<'py, PyArrayDyn<T>>,
+) -> PyResult<PyReadwriteArrayDyn<'py, T>> {
     array.try_readwrite().map_err(|error| PyValueError::new_err(format!("out cannot be written: {error}")))
 }
 
 /// The minibatch of so many transitions that `draw` fills: `out`, or one of its own. Other Python threads run meanwhile
 /// where it `detaches`.
-pub(super) fn filled<'py>(
+pub(super) fn filled<'py, O: Observation>(
     py: Python<'py>,
     (size, widths): (usize, Widths),
     out: Option<Bound<'py, Minibatch>>,
     detaches: bool,
-    draw: impl FnOnce(Rows<'_, f32>) -> Result<(), Error> + Send,
+    draw: impl FnOnce(Rows<'_, f32, O>) -> Result<(), Error> + Send,
 ) -> PyResult<Bound<'py, Minibatch>> {
     let batch = match out {
         Some(out) => {
@@ -140,10 +167,34 @@ pub(super) fn filled<'py>(
         }
         None => Bound::new(py, Minibatch::new(py, size, widths)?)?,
     };
-    let minibatch = batch.get();
-    let mut values = writeable(minibatch.values.bind(py))?;
-    let rows = minibatch.rows(values.as_slice_mut()?);
+    let mut writing = Writing::of(py, batch.get())?;
+    let rows = writing.rows()?;
     let draw = || draw(rows);
     if detaches { py.detach(draw) } else { draw() }.map_err(refused)?;
+    drop(writing);
     Ok(batch)
+}
+
+/// A minibatch whose arrays are borrowed, to be written.
+pub(super) struct Writing<'a, 'py> {
+    minibatch: &'a Minibatch,
+    values: PyReadwriteArrayDyn<'py, f32>,
+    frames: Option<PyReadwriteArrayDyn<'py, u8>>,
+}
+
+impl<'a, 'py> Writing<'a, 'py> {
+    pub(super) fn of(py: Python<'py>, minibatch: &'a Minibatch) -> PyResult<Self> {
+        let values = writeable(minibatch.values.bind(py))?;
+        let frames = minibatch.frames.as_ref().map(|frames| writeable(frames.bind(py))).transpose()?;
+        Ok(Self { minibatch, values, frames })
+    }
+
+    /// Its fields. Its observations are of type `O`, as its widths say.
+    pub(super) fn rows<O: Observation>(&mut self) -> PyResult<Rows<'_, f32, O>> {
+        let frames = match &mut self.frames {
+            Some(frames) => frames.as_slice_mut()?,
+            None => &mut [],
+        };
+        Ok(self.minibatch.rows(self.values.as_slice_mut()?, frames))
+    }
 }

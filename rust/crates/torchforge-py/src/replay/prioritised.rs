@@ -2,19 +2,22 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use numpy::PyArrayDyn;
+use numpy::{PyArrayDescr, PyArrayDyn};
 use pyo3::prelude::*;
 use torchforge_data::{
-    Batch, NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Rows, Stamp,
+    Batch, Error, NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Rows, Stamp,
 };
 use torchforge_env::Pcg64;
 
-use super::minibatch::writeable;
+use super::minibatch::{Writing, writeable};
+use super::observations::{Observation, ObservationType, Typed, typed};
 use super::{Minibatch, Pushed, Several, Widths, count, refused, seed_of};
 use crate::arguments::number;
 use crate::arrays::{check_shape, read, zeros};
 
-/// A ring of the latest transitions, all float32, drawn in proportion to their priorities (Schaul et al., 2016).
+/// A ring of the latest transitions, drawn in proportion to their priorities (Schaul et al., 2016).
+///
+/// All values are float32; observations can be uint8.
 ///
 /// A priority is `(|error| + epsilon) ** alpha`, of the error that was given last. A new transition gets the highest
 /// priority that any had so far, at first 1. With several steps a drawn transition spans that many, or those up to the
@@ -22,11 +25,15 @@ use crate::arrays::{check_shape, read, zeros};
 /// the same on every machine.
 #[pyclass(module = "torchforge")]
 pub(crate) struct PrioritisedReplayBuffer {
-    ring: PrioritizedReplayBuffer<f32>,
+    ring: Typed<Ring<f32>, Ring<u8>>,
     generator: Pcg64,
     widths: Widths,
-    /// What the last draw was written into. Its size is mostly that of the next one.
-    drawn: Option<PrioritizedBatch<f32>>,
+}
+
+/// A ring of one type of observations, and what the last draw was written into: its size is mostly that of the next one.
+struct Ring<O> {
+    transitions: PrioritizedReplayBuffer<f32, O>,
+    drawn: Option<PrioritizedBatch<f32, O>>,
 }
 
 #[pymethods]
@@ -34,9 +41,11 @@ impl PrioritisedReplayBuffer {
     #[new]
     #[pyo3(
         signature = (
-            capacity, observation_len, action_len=None, *, alpha=None, epsilon=None, steps=None, gamma=None, seed=None
+            capacity, observation_len, action_len=None, *, alpha=None, epsilon=None, steps=None, gamma=None,
+            observation_dtype=None, seed=None
         ),
-        text_signature = "(capacity, observation_len, action_len=1, *, alpha=0.6, epsilon=1e-6, steps=1, gamma=0.99, seed=0)"
+        text_signature = "(capacity, observation_len, action_len=1, *, alpha=0.6, epsilon=1e-6, steps=1, gamma=0.99, \
+                          observation_dtype='float32', seed=0)"
     )]
     #[expect(clippy::too_many_arguments, reason = "the Python signature")]
     fn new(
@@ -47,6 +56,7 @@ impl PrioritisedReplayBuffer {
         epsilon: Option<&Bound<'_, PyAny>>,
         steps: Option<&Bound<'_, PyAny>>,
         gamma: Option<&Bound<'_, PyAny>>,
+        observation_dtype: Option<&Bound<'_, PyAny>>,
         seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let capacity = count("capacity", capacity)?;
@@ -59,10 +69,15 @@ impl PrioritisedReplayBuffer {
             alpha: alpha.map_or(Ok(0.6), |value| number("alpha", value))?,
             epsilon: epsilon.map_or(Ok(1e-6), |value| number("epsilon", value))?,
         };
-        let ring = PrioritizedReplayBuffer::new(capacity, observation, action, options, windows);
+        let of = ObservationType::of(observation_dtype)?;
         let generator = Pcg64::new(seed.map_or(Ok(0), seed_of)?);
-        let widths = Widths { observation, action };
-        Ok(Self { ring: ring.map_err(refused)?, generator, widths, drawn: None })
+        let widths = Widths { observation, action, of };
+        let ring = Typed::made(
+            of,
+            || Ring::new(widths, capacity, options, windows),
+            || Ring::new(widths, capacity, options, windows),
+        );
+        Ok(Self { ring: ring.map_err(refused)?, generator, widths })
     }
 
     /// Keep one transition, in place of the oldest where the ring is full.
@@ -83,7 +98,8 @@ impl PrioritisedReplayBuffer {
         truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let given = [observation, next_observation, action, reward, terminated, truncated];
-        self.ring.push(Pushed::new(given, self.widths)?.transition()?).map_err(refused)
+        typed!(&mut self.ring, ring => ring.transitions.push(Pushed::new(given, self.widths)?.transition()?))
+            .map_err(refused)
     }
 
     /// Keep several transitions, one after another, as `push` keeps each.
@@ -103,8 +119,10 @@ impl PrioritisedReplayBuffer {
         truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let given = [observations, next_observations, actions, rewards, terminated, truncated];
-        let ring = &mut self.ring;
-        Several::new(given, self.widths)?.push(rewards.py(), |transition| ring.push(transition))
+        let (py, widths) = (rewards.py(), self.widths);
+        typed!(&mut self.ring, ring => {
+            Several::new(given, widths)?.push(py, |transition| ring.transitions.push(transition))
+        })
     }
 
     /// Draw transitions, one from each of `batch_size` equal parts of the sum of all priorities.
@@ -139,16 +157,19 @@ impl PrioritisedReplayBuffer {
             None => Bound::new(py, PrioritisedMinibatch::new(py, size, self.widths)?)?,
         };
         let of = batch.get();
-        let transitions = of.transitions.get();
         // Borrowed before the draw: whatever cannot be written is refused while nothing has changed.
-        let mut values = writeable(transitions.values.bind(py))?;
+        let mut transitions = Writing::of(py, of.transitions.get())?;
         let mut discounts = writeable(of.discounts.bind(py))?;
         let mut weights = writeable(of.weights.bind(py))?;
-        let drawn = self.draw(py, size, beta)?;
-        copy(drawn.transitions(), transitions.rows(values.as_slice_mut()?));
-        discounts.as_slice_mut()?.copy_from_slice(drawn.discounts());
-        weights.as_slice_mut()?.copy_from_slice(drawn.weights());
-        of.stamps().copy_from_slice(drawn.stamps());
+        let (widths, generator) = (self.widths, &mut self.generator);
+        typed!(&mut self.ring, ring => {
+            let drawn = ring.draw(py, (size, widths), beta, generator)?;
+            copy(drawn.transitions(), transitions.rows()?);
+            discounts.as_slice_mut()?.copy_from_slice(drawn.discounts());
+            weights.as_slice_mut()?.copy_from_slice(drawn.weights());
+            of.stamps().copy_from_slice(drawn.stamps());
+        });
+        drop(transitions);
         Ok(batch)
     }
 
@@ -165,7 +186,8 @@ impl PrioritisedReplayBuffer {
     ) -> PyResult<usize> {
         let errors = read("errors", errors)?;
         check_shape("errors", &errors, &[minibatch.size()])?;
-        self.ring.update_priorities(&minibatch.stamps(), errors.as_slice()?).map_err(refused)
+        let (stamps, errors) = (minibatch.stamps(), errors.as_slice()?);
+        typed!(&mut self.ring, ring => ring.transitions.update_priorities(&stamps, errors)).map_err(refused)
     }
 
     /// Begin the draws that follow anew.
@@ -174,29 +196,47 @@ impl PrioritisedReplayBuffer {
         Ok(())
     }
 
+    /// The type of an observation's values.
+    #[getter]
+    fn observation_dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
+        self.widths.of.dtype(py)
+    }
+
     /// Transitions held at most.
     #[getter]
     fn capacity(&self) -> usize {
-        self.ring.capacity()
+        typed!(&self.ring, ring => ring.transitions.capacity())
     }
 
     fn __len__(&self) -> usize {
-        self.ring.len()
+        typed!(&self.ring, ring => ring.transitions.len())
     }
 }
 
-impl PrioritisedReplayBuffer {
+impl<O: Observation> Ring<O> {
+    fn new(widths: Widths, capacity: usize, options: PriorityOptions, windows: NStep) -> Result<Self, Error> {
+        let Widths { observation, action, .. } = widths;
+        let transitions = PrioritizedReplayBuffer::new(capacity, observation, action, options, windows)?;
+        Ok(Self { transitions, drawn: None })
+    }
+
     /// Draws into memory of the ring's own, which mostly has the size of the last draw.
-    fn draw(&mut self, py: Python<'_>, size: usize, beta: f64) -> PyResult<&PrioritizedBatch<f32>> {
-        let Widths { observation, action } = self.widths;
+    fn draw(
+        &mut self,
+        py: Python<'_>,
+        (size, widths): (usize, Widths),
+        beta: f64,
+        generator: &mut Pcg64,
+    ) -> PyResult<&PrioritizedBatch<f32, O>> {
+        let Widths { observation, action, .. } = widths;
         let drawn = match self.drawn.take() {
             Some(drawn) if drawn.stamps().len() == size => drawn,
             _ => PrioritizedBatch::new(size, observation, action).map_err(refused)?,
         };
         let drawn = self.drawn.insert(drawn);
-        let (ring, generator) = (&self.ring, &mut self.generator);
+        let ring = &self.transitions;
         let mut sample = || ring.sample(generator, beta, drawn);
-        if self.widths.are_many(size) { py.detach(sample) } else { sample() }.map_err(refused)?;
+        if widths.are_many(size) { py.detach(sample) } else { sample() }.map_err(refused)?;
         Ok(drawn)
     }
 }
@@ -258,7 +298,7 @@ impl PrioritisedMinibatch {
     }
 }
 
-fn copy(from: &Batch<f32>, to: Rows<'_, f32>) {
+fn copy<O: Observation>(from: &Batch<f32, O>, to: Rows<'_, f32, O>) {
     to.observations.copy_from_slice(from.observations());
     to.next_observations.copy_from_slice(from.next_observations());
     to.actions.copy_from_slice(from.actions());

@@ -1,25 +1,26 @@
 //! What a ring is given: one transition, or several of them.
 
-use numpy::{PyArrayDyn, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{Element, PyArrayDyn, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use torchforge_data::{Error, Transition};
 
+use super::observations::Observation;
 use super::{Widths, refused};
 use crate::arguments::{flag, single};
 use crate::arrays::{check_numbers, check_shape, flags, index, read};
 
 /// The arguments of `push`.
-pub(super) struct Pushed<'py> {
-    observation: PyReadonlyArrayDyn<'py, f32>,
-    next_observation: PyReadonlyArrayDyn<'py, f32>,
+pub(super) struct Pushed<'py, O: Observation> {
+    observation: PyReadonlyArrayDyn<'py, O>,
+    next_observation: PyReadonlyArrayDyn<'py, O>,
     action: Action<'py>,
     reward: f32,
     terminated: bool,
     truncated: bool,
 }
 
-impl<'py> Pushed<'py> {
+impl<'py, O: Observation> Pushed<'py, O> {
     /// In the order of `push`.
     pub(super) fn new(given: [&Bound<'py, PyAny>; 6], widths: Widths) -> PyResult<Self> {
         let [observation, next_observation, action, reward, terminated, truncated] = given;
@@ -33,7 +34,7 @@ impl<'py> Pushed<'py> {
         })
     }
 
-    pub(super) fn transition(&self) -> PyResult<Transition<'_, f32>> {
+    pub(super) fn transition(&self) -> PyResult<Transition<'_, f32, O>> {
         Ok(Transition {
             observation: self.observation.as_slice()?,
             next_observation: self.next_observation.as_slice()?,
@@ -46,9 +47,9 @@ impl<'py> Pushed<'py> {
 }
 
 /// The arguments of `extend`.
-pub(super) struct Several<'py> {
-    observations: PyReadonlyArrayDyn<'py, f32>,
-    next_observations: PyReadonlyArrayDyn<'py, f32>,
+pub(super) struct Several<'py, O: Observation> {
+    observations: PyReadonlyArrayDyn<'py, O>,
+    next_observations: PyReadonlyArrayDyn<'py, O>,
     actions: PyReadonlyArrayDyn<'py, f32>,
     rewards: PyReadonlyArrayDyn<'py, f32>,
     terminated: Vec<bool>,
@@ -56,7 +57,7 @@ pub(super) struct Several<'py> {
     widths: Widths,
 }
 
-impl<'py> Several<'py> {
+impl<'py, O: Observation> Several<'py, O> {
     /// In the order of `extend`. There are as many of each as there are rewards.
     pub(super) fn new(given: [&Bound<'py, PyAny>; 6], widths: Widths) -> PyResult<Self> {
         let [observations, next_observations, actions, rewards, terminated, truncated] = given;
@@ -70,16 +71,11 @@ impl<'py> Several<'py> {
                 rewards.as_slice()?[place]
             )));
         }
-        let matrix = |name: &str, value: &Bound<'py, PyAny>, width: usize| -> PyResult<_> {
-            let array: PyReadonlyArrayDyn<'py, f32> = read(name, value)?;
-            check_shape(name, &array, &[count, width])?;
-            Ok(array)
-        };
-        let actions = matrix("actions", actions, widths.action)?;
+        let actions = matrix("actions", actions, [count, widths.action])?;
         check_numbers("actions", actions.as_slice()?, &[count, widths.action])?;
         Ok(Self {
-            observations: matrix("observations", observations, widths.observation)?,
-            next_observations: matrix("next_observations", next_observations, widths.observation)?,
+            observations: matrix("observations", observations, [count, widths.observation])?,
+            next_observations: matrix("next_observations", next_observations, [count, widths.observation])?,
             actions,
             rewards,
             terminated: flags("terminated", terminated, count)?,
@@ -92,13 +88,13 @@ impl<'py> Several<'py> {
     pub(super) fn push(
         &self,
         py: Python<'_>,
-        mut push: impl FnMut(Transition<'_, f32>) -> Result<(), Error> + Send,
+        mut push: impl FnMut(Transition<'_, f32, O>) -> Result<(), Error> + Send,
     ) -> PyResult<()> {
         let (observations, next_observations) =
             (self.observations.as_slice()?, self.next_observations.as_slice()?);
         let (actions, rewards) = (self.actions.as_slice()?, self.rewards.as_slice()?);
         let (terminated, truncated) = (&self.terminated, &self.truncated);
-        let Widths { observation, action } = self.widths;
+        let Widths { observation, action, .. } = self.widths;
         let mut all = || {
             (0..rewards.len()).try_for_each(|row| {
                 push(Transition {
@@ -115,8 +111,23 @@ impl<'py> Several<'py> {
     }
 }
 
+/// An argument as rows of values.
+fn matrix<'py, T: Element>(
+    name: &str,
+    value: &Bound<'py, PyAny>,
+    shape: [usize; 2],
+) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
+    let array = read(name, value)?;
+    check_shape(name, &array, &shape)?;
+    Ok(array)
+}
+
 /// An argument as so many values. Observations are not searched for NaN: for an image that takes a third of the copying.
-fn row<'py>(name: &str, value: &Bound<'py, PyAny>, width: usize) -> PyResult<PyReadonlyArrayDyn<'py, f32>> {
+fn row<'py, T: Element>(
+    name: &str,
+    value: &Bound<'py, PyAny>,
+    width: usize,
+) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
     let array = read(name, value)?;
     check_shape(name, &array, &[width])?;
     Ok(array)
@@ -133,7 +144,7 @@ impl<'py> Action<'py> {
         if width == 1 && !value.is_instance_of::<PyArrayDyn<f32>>() && value.extract::<f64>().is_ok() {
             return Ok(Self::Number([single("action", value)?]));
         }
-        let array = row("action", value, width)?;
+        let array: PyReadonlyArrayDyn<'py, f32> = row("action", value, width)?;
         check_numbers("action", array.as_slice()?, &[width])?;
         Ok(Self::Array(array))
     }

@@ -1,20 +1,24 @@
 //! The ring that is drawn as sequences of consecutive steps.
 
+use numpy::PyArrayDescr;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use torchforge_data::Rows;
+use torchforge_data::SequenceReplayBuffer as Ring;
 use torchforge_env::Pcg64;
 
+use super::observations::{ObservationType, Typed, typed};
 use super::{Minibatch, Pushed, Several, Widths, count, filled, refused, seed_of};
 use crate::arguments::whole;
 
-/// A ring of the latest transitions of one environment, all float32, drawn as sequences of steps.
+/// A ring of the latest transitions of one environment, drawn as sequences of steps.
+///
+/// All values are float32; observations can be uint8.
 ///
 /// The steps of a sequence are consecutive and of one episode. Sequences are drawn uniformly with replacement. All memory
 /// is taken when the ring is made. Draws with the same seed are the same on every machine.
 #[pyclass(module = "torchforge")]
 pub(crate) struct SequenceReplayBuffer {
-    ring: torchforge_data::SequenceReplayBuffer<f32>,
+    ring: Typed<Ring<f32>, Ring<f32, u8>>,
     generator: Pcg64,
     widths: Widths,
 }
@@ -23,14 +27,15 @@ pub(crate) struct SequenceReplayBuffer {
 impl SequenceReplayBuffer {
     #[new]
     #[pyo3(
-        signature = (capacity, observation_len, action_len=None, *, length, seed=None),
-        text_signature = "(capacity, observation_len, action_len=1, *, length, seed=0)"
+        signature = (capacity, observation_len, action_len=None, *, length, observation_dtype=None, seed=None),
+        text_signature = "(capacity, observation_len, action_len=1, *, length, observation_dtype='float32', seed=0)"
     )]
     fn new(
         capacity: &Bound<'_, PyAny>,
         observation_len: &Bound<'_, PyAny>,
         action_len: Option<&Bound<'_, PyAny>>,
         length: &Bound<'_, PyAny>,
+        observation_dtype: Option<&Bound<'_, PyAny>>,
         seed: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let capacity = count("capacity", capacity)?;
@@ -38,8 +43,13 @@ impl SequenceReplayBuffer {
         let action = action_len.map_or(Ok(1), |value| count("action_len", value))?;
         let length = whole("length", length, 1..=capacity)?;
         let generator = Pcg64::new(seed.map_or(Ok(0), seed_of)?);
-        let ring = torchforge_data::SequenceReplayBuffer::new(capacity, observation, action, length);
-        Ok(Self { ring: ring.map_err(refused)?, generator, widths: Widths { observation, action } })
+        let of = ObservationType::of(observation_dtype)?;
+        let ring = Typed::made(
+            of,
+            || Ring::new(capacity, observation, action, length),
+            || Ring::new(capacity, observation, action, length),
+        );
+        Ok(Self { ring: ring.map_err(refused)?, generator, widths: Widths { observation, action, of } })
     }
 
     /// Keep the next step of the environment, in place of the oldest where the ring is full.
@@ -60,7 +70,8 @@ impl SequenceReplayBuffer {
         truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let given = [observation, next_observation, action, reward, terminated, truncated];
-        self.ring.push(Pushed::new(given, self.widths)?.transition()?).map_err(refused)
+        typed!(&mut self.ring, ring => ring.push(Pushed::new(given, self.widths)?.transition()?))
+            .map_err(refused)
     }
 
     /// Keep several steps of the environment, one after another, as `push` keeps each.
@@ -80,8 +91,8 @@ impl SequenceReplayBuffer {
         truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let given = [observations, next_observations, actions, rewards, terminated, truncated];
-        let ring = &mut self.ring;
-        Several::new(given, self.widths)?.push(rewards.py(), |transition| ring.push(transition))
+        let (py, widths) = (rewards.py(), self.widths);
+        typed!(&mut self.ring, ring => Several::new(given, widths)?.push(py, |transition| ring.push(transition)))
     }
 
     /// Draw sequences; into `out`, if it is given, without taking memory.
@@ -101,15 +112,16 @@ impl SequenceReplayBuffer {
         batch_size: &Bound<'py, PyAny>,
         out: Option<Bound<'py, Minibatch>>,
     ) -> PyResult<Bound<'py, Minibatch>> {
-        let (size, length, widths) = (count("batch_size", batch_size)?, self.ring.length(), self.widths);
+        let (size, length, widths) = (count("batch_size", batch_size)?, self.length(), self.widths);
         if !size.is_multiple_of(length) {
             return Err(PyValueError::new_err(format!(
                 "batch_size is {size} and must be a multiple of length, which is {length}"
             )));
         }
-        let (ring, generator) = (&self.ring, &mut self.generator);
-        let draw = |rows: Rows<'_, f32>| ring.sample_into(generator, rows);
-        filled(py, (size, widths), out, widths.are_many(size), draw)
+        let generator = &mut self.generator;
+        typed!(&self.ring, ring => {
+            filled(py, (size, widths), out, widths.are_many(size), |rows| ring.sample_into(generator, rows))
+        })
     }
 
     /// Begin the draws that follow anew.
@@ -118,25 +130,31 @@ impl SequenceReplayBuffer {
         Ok(())
     }
 
+    /// The type of an observation's values.
+    #[getter]
+    fn observation_dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
+        self.widths.of.dtype(py)
+    }
+
     /// Transitions held at most.
     #[getter]
     fn capacity(&self) -> usize {
-        self.ring.capacity()
+        typed!(&self.ring, ring => ring.capacity())
     }
 
     /// Steps of a sequence.
     #[getter]
     fn length(&self) -> usize {
-        self.ring.length()
+        typed!(&self.ring, ring => ring.length())
     }
 
     /// Sequences that can be drawn now.
     #[getter]
     fn sequences(&self) -> usize {
-        self.ring.sequences()
+        typed!(&self.ring, ring => ring.sequences())
     }
 
     fn __len__(&self) -> usize {
-        self.ring.len()
+        typed!(&self.ring, ring => ring.len())
     }
 }

@@ -275,10 +275,26 @@ where
     /// [`TrainingError::Outputs`] where environments, networks and options do not fit; [`TrainingError::NoMemory`] and
     /// [`TrainingError::TooLong`]; and what environments and networks refuse.
     pub fn new(
+        environments: VectorEnv<E>,
+        networks: P,
+        options: PpoOptions,
+        seed: u64,
+    ) -> Result<Self, TrainingError> {
+        Self::with_statistics(environments, networks, options, seed, None)
+    }
+
+    /// [`new`](Self::new) with networks that learnt before. Where observations are normalised, each environment's statistics
+    /// begin with these.
+    ///
+    /// # Errors
+    ///
+    /// As of `new`, and [`torchforge_nn::Error::Len`] for statistics of other observations.
+    pub fn with_statistics(
         mut environments: VectorEnv<E>,
         mut networks: P,
         options: PpoOptions,
         seed: u64,
+        statistics: Option<&ObservationStatistics>,
     ) -> Result<Self, TrainingError> {
         options.validate()?;
         if environments.mode() != AutoresetMode::SameStep {
@@ -290,8 +306,17 @@ where
         let rows = minibatch_rows * options.minibatches;
         let mut observations = vec![0.0; count * width];
         environments.reset(Some(seed), &mut observations)?;
-        let mut normalisers =
-            vec![Normaliser::new(width, options.gae.gamma); if options.normalise { count } else { 0 }];
+        let normaliser = match statistics {
+            None => Normaliser::new(width, options.gae.gamma),
+            Some(statistics) if statistics.mean().len() == width => {
+                Normaliser::of(statistics.clone(), options.gae.gamma)
+            }
+            Some(statistics) => {
+                let (what, found) = ("observation statistics", statistics.mean().len());
+                return Err(torchforge_nn::Error::Len { what, expected: width, found }.into());
+            }
+        };
+        let mut normalisers = vec![normaliser; if options.normalise { count } else { 0 }];
         for (normaliser, observation) in normalisers.iter_mut().zip(observations.chunks_exact_mut(width)) {
             normaliser.observe(observation);
         }

@@ -2,6 +2,8 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
+use torchforge_nn::{TensorReader, TensorWriter};
+
 use crate::Archive;
 
 /// What is further from zero than this is cut, as CleanRL does.
@@ -10,6 +12,8 @@ const MOST: f32 = 10.0;
 const EPSILON: f64 = 1e-8;
 /// Gymnasium's: what the first mean and variance, 0 and 1, count as.
 const FIRST_COUNT: f64 = 1e-4;
+/// Gymnasium's names, in files.
+const NAMES: [&str; 3] = ["obs_rms.mean", "obs_rms.var", "obs_rms.count"];
 
 /// The running mean and variance of the observations of an environment.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,9 +28,35 @@ impl ObservationStatistics {
         Self { mean: vec![0.0; observation_len], variance: vec![1.0; observation_len], count: FIRST_COUNT }
     }
 
-    /// Those that a training ended with; none where they have different lengths.
-    pub fn from_moments(mean: Vec<f32>, variance: Vec<f32>) -> Option<Self> {
-        (mean.len() == variance.len()).then_some(Self { mean, variance, count: FIRST_COUNT })
+    /// The statistics of `count` observations, which a training ended with; none where they have different lengths.
+    pub fn from_moments(mean: Vec<f32>, variance: Vec<f32>, count: f64) -> Option<Self> {
+        (mean.len() == variance.len()).then_some(Self { mean, variance, count })
+    }
+
+    /// Those of a file that [`write`](Self::write) made, of so many values; none where it holds none.
+    ///
+    /// # Errors
+    ///
+    /// [`torchforge_nn::Error::MissingTensor`] and [`torchforge_nn::Error::TensorKind`] where it holds others.
+    pub fn read(
+        tensors: &TensorReader<'_>,
+        observation_len: usize,
+    ) -> Result<Option<Self>, torchforge_nn::Error> {
+        let [mean, variance, count] = NAMES;
+        if !tensors.contains(mean) {
+            return Ok(None);
+        }
+        let shape = [observation_len];
+        let (mean, variance) = (tensors.f32(mean, &shape)?, tensors.f32(variance, &shape)?);
+        Ok(Self::from_moments(mean, variance, tensors.values::<f64>(count, &[1])?[0]))
+    }
+
+    /// Writes them under Gymnasium's names.
+    pub fn write(&self, tensors: &mut TensorWriter) {
+        let [mean, variance, count] = NAMES;
+        tensors.push_vector(mean, &self.mean);
+        tensors.push_vector(variance, &self.variance);
+        tensors.push_vector(count, &[self.count]);
     }
 
     /// The mean of each value.
@@ -70,6 +100,12 @@ impl Normaliser {
     pub(super) fn new(observation_len: usize, gamma: f64) -> Self {
         let observations = ObservationStatistics::new(observation_len);
         Self { observations, gamma, discounted: [0.0, 0.0, 1.0], count: FIRST_COUNT }
+    }
+
+    /// Begins with the statistics of earlier observations.
+    pub(super) fn of(observations: ObservationStatistics, gamma: f64) -> Self {
+        let len = observations.mean.len();
+        Self { observations, ..Self::new(len, gamma) }
     }
 
     pub(super) fn observations(&self) -> &ObservationStatistics {
@@ -189,8 +225,8 @@ mod tests {
 
     #[test]
     fn statistics_of_different_lengths_are_none() {
-        assert_eq!(ObservationStatistics::from_moments(vec![0.0; 2], vec![1.0; 3]), None);
-        let statistics = ObservationStatistics::from_moments(vec![1.0], vec![4.0]).unwrap();
+        assert_eq!(ObservationStatistics::from_moments(vec![0.0; 2], vec![1.0; 3], 1.0), None);
+        let statistics = ObservationStatistics::from_moments(vec![1.0], vec![4.0], 1.0).unwrap();
         let mut observations = [5.0, -100.0].map(|value| [value]);
         observations.iter_mut().for_each(|observation| statistics.normalise(observation));
         assert_eq!(observations, [[2.0], [-10.0]]);

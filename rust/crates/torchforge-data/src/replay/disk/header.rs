@@ -10,13 +10,15 @@ use crate::{DatasetError, ElementType, Value};
 /// What a file begins with.
 const MAGIC: &[u8; 8] = b"TFREPLAY";
 /// The version of the format.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
+/// Bytes of the word and of the numbers after it; then comes their checksum.
+const NUMBERS: usize = 64;
 /// Bytes before the first block: a page.
 pub const FILE_HEADER: usize = 4096;
 /// Copies of a block's seal: one is whole while the other is written.
 pub const SEALS: usize = 2;
-/// Types of actions, by their numbers in a file.
-const ACTIONS: [ElementType; 10] = [
+/// Types of values, by their numbers in a file.
+const TYPES: [ElementType; 10] = [
     ElementType::U8,
     ElementType::U16,
     ElementType::U32,
@@ -35,6 +37,7 @@ pub struct FileHeader {
     pub observation_len: usize,
     pub action_len: usize,
     action: ElementType,
+    observation: ElementType,
     pub block_rows: usize,
     pub blocks: usize,
 }
@@ -42,7 +45,7 @@ pub struct FileHeader {
 impl FileHeader {
     /// A file of blocks of about so many bytes, and of one block more than `capacity` rows need: the oldest is given up while
     /// it is replaced.
-    pub fn new<A: Value>(
+    pub fn new<A: Value, O: Value>(
         capacity: usize,
         observation_len: usize,
         action_len: usize,
@@ -56,17 +59,18 @@ impl FileHeader {
             }
         }
         let too_large = Error::TooLarge { rows: capacity, values: observation_len.max(action_len) };
-        let layout = RowLayout::new(observation_len, action_len, A::TYPE.size()).ok_or(too_large)?;
+        let layout = RowLayout::new((observation_len, O::TYPE.size()), (action_len, A::TYPE.size()))
+            .ok_or(too_large)?;
         // A small buffer has several blocks too, or a crash would cost most of it.
         let block_rows = (block_bytes / layout.stride).min(capacity / 8).max(1);
         let blocks = capacity.div_ceil(block_rows).saturating_add(1);
-        let header = Self { observation_len, action_len, action: A::TYPE, block_rows, blocks };
+        let (action, observation) = (A::TYPE, O::TYPE);
+        let header = Self { observation_len, action_len, action, observation, block_rows, blocks };
         header.checked_len().map(|_| header).ok_or(too_large)
     }
 
     pub fn layout(&self) -> RowLayout {
-        RowLayout::new(self.observation_len, self.action_len, self.action.size())
-            .expect("the sizes were checked when the header was made or read")
+        self.checked_layout().expect("the sizes were checked when the header was made or read")
     }
 
     pub fn file_len(&self) -> u64 {
@@ -78,9 +82,15 @@ impl FileHeader {
         SEALS * BlockHeader::LEN + self.block_rows * self.layout().stride
     }
 
+    /// None where a row would be too long.
+    fn checked_layout(&self) -> Option<RowLayout> {
+        let observation = (self.observation_len, self.observation.size());
+        RowLayout::new(observation, (self.action_len, self.action.size()))
+    }
+
     /// None where no file could be so long.
     fn checked_len(&self) -> Option<u64> {
-        let layout = RowLayout::new(self.observation_len, self.action_len, self.action.size())?;
+        let layout = self.checked_layout()?;
         let rows = self.block_rows.checked_mul(layout.stride).filter(|&len| len < 1 << 40)?;
         let blocks = (rows + SEALS * BlockHeader::LEN).checked_mul(self.blocks)?;
         (blocks < isize::MAX as usize / 2).then_some((FILE_HEADER + blocks) as u64)
@@ -89,25 +99,26 @@ impl FileHeader {
     pub fn to_bytes(&self) -> [u8; FILE_HEADER] {
         let mut bytes = [0; FILE_HEADER];
         bytes[..8].copy_from_slice(MAGIC);
-        let action = ACTIONS.iter().position(|&action| action == self.action).unwrap_or_default();
+        let number = |wanted| TYPES.iter().position(|&each| each == wanted).unwrap_or_default() as u64;
         let numbers = [
             VERSION,
             self.observation_len as u64,
             self.action_len as u64,
-            action as u64,
+            number(self.action),
             self.block_rows as u64,
             self.blocks as u64,
+            number(self.observation),
         ];
         for (place, number) in bytes[8..].chunks_exact_mut(8).zip(numbers) {
             place.copy_from_slice(&number.to_le_bytes());
         }
-        let checksum = crc32fast::hash(&bytes[..56]);
-        bytes[56..60].copy_from_slice(&checksum.to_le_bytes());
+        let checksum = crc32fast::hash(&bytes[..NUMBERS]);
+        bytes[NUMBERS..NUMBERS + 4].copy_from_slice(&checksum.to_le_bytes());
         bytes
     }
 
     /// Reads the header of a file of at least that length, and compares it with the length.
-    pub fn read<A: Value>(file: &[u8], path: &Path) -> Result<Self, DatasetError> {
+    pub fn read<A: Value, O: Value>(file: &[u8], path: &Path) -> Result<Self, DatasetError> {
         let number =
             |index: usize| file[8 * index..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         if file[..8] != *MAGIC {
@@ -118,17 +129,20 @@ impl FileHeader {
             return Err(DatasetError::Version { path, offset: 8, expected, found });
         }
         let corrupt = |offset, expected| DatasetError::Corrupt { path: named(path), offset, expected };
-        if crc32fast::hash(&file[..56]).to_le_bytes() != file[56..60] {
-            return Err(corrupt(56, "the checksum of the header"));
+        if crc32fast::hash(&file[..NUMBERS]).to_le_bytes() != file[NUMBERS..NUMBERS + 4] {
+            return Err(corrupt(NUMBERS as u64, "the checksum of the header"));
         }
-        let action = usize::try_from(number(4)).ok().and_then(|index| ACTIONS.get(index).copied());
-        let action = action.ok_or_else(|| corrupt(32, "a type of actions"))?;
-        if action != A::TYPE {
-            return Err(DatasetError::Element { name: "action".into(), expected: action, found: A::TYPE });
-        }
+        let typed = |name: &str, index: usize, found: ElementType| {
+            let expected = usize::try_from(number(index)).ok().and_then(|place| TYPES.get(place).copied());
+            let expected = expected.ok_or_else(|| corrupt(8 * index as u64, "a type of values"))?;
+            let other = DatasetError::Element { name: name.into(), expected, found };
+            if expected == found { Ok(found) } else { Err(other) }
+        };
+        let action = typed("action", 4, A::TYPE)?;
+        let observation = typed("observation", 7, O::TYPE)?;
         let [observation_len, action_len, block_rows, blocks] =
             [2, 3, 5, 6].map(|index| usize::try_from(number(index)).unwrap_or(usize::MAX));
-        let header = Self { observation_len, action_len, action, block_rows, blocks };
+        let header = Self { observation_len, action_len, action, observation, block_rows, blocks };
         let possible = observation_len > 0 && action_len > 0 && block_rows > 0 && blocks > 1;
         let len =
             header.checked_len().filter(|_| possible).ok_or_else(|| corrupt(16, "sizes of a buffer"))?;

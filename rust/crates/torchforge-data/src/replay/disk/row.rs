@@ -19,17 +19,22 @@ pub struct RowLayout {
     next_observation: Range<usize>,
     reward: usize,
     flags: usize,
-    /// Bytes of a row: a multiple of 8, so that an action of any type is aligned.
+    /// Bytes of a row: a multiple of 8, so that values of any type are aligned.
     pub stride: usize,
 }
 
 impl RowLayout {
-    /// None where a row would have 2 GiB.
-    pub fn new(observation_len: usize, action_len: usize, action_size: usize) -> Option<Self> {
+    /// None where a row would have 2 GiB. Sizes are the bytes of a value.
+    pub fn new(
+        (observation_len, observation_size): (usize, usize),
+        (action_len, action_size): (usize, usize),
+    ) -> Option<Self> {
         let bytes = |len: usize, size: usize| len.checked_mul(size).filter(|&bytes| bytes < 1 << 30);
-        let (action, observation) = (bytes(action_len, action_size)?, bytes(observation_len, 4)?);
-        let start = action.next_multiple_of(4);
-        let (next, reward) = (start + observation, start + 2 * observation);
+        let (action, observation) =
+            (bytes(action_len, action_size)?, bytes(observation_len, observation_size)?);
+        let start = action.next_multiple_of(observation_size);
+        let next = start + observation;
+        let reward = next + observation;
         let stride = (reward + 8).next_multiple_of(8);
         (stride < 1 << 31).then_some(Self {
             action: 0..action,
@@ -41,7 +46,7 @@ impl RowLayout {
         })
     }
 
-    pub fn write<A: Value>(&self, row: &mut [u8], transition: Transition<'_, A>) {
+    pub fn write<A: Value, O: Value>(&self, row: &mut [u8], transition: Transition<'_, A, O>) {
         let flags = if transition.terminated { TERMINATED } else { 0 }
             | if transition.truncated { TRUNCATED } else { 0 };
         row[self.action.clone()].copy_from_slice(bytemuck::cast_slice(transition.action));
@@ -51,7 +56,7 @@ impl RowLayout {
         row[self.flags..self.flags + 4].copy_from_slice(&flags.to_le_bytes());
     }
 
-    pub fn read<A: Value>(&self, row: &[u8], into: Row<'_, A>) {
+    pub fn read<A: Value, O: Value>(&self, row: &[u8], into: Row<'_, A, O>) {
         into.action.copy_from_slice(bytemuck::cast_slice(&row[self.action.clone()]));
         into.observation.copy_from_slice(bytemuck::cast_slice(&row[self.observation.clone()]));
         into.next_observation.copy_from_slice(bytemuck::cast_slice(&row[self.next_observation.clone()]));
