@@ -42,6 +42,9 @@ pub struct Trainer {
     raised: Raised,
     observation_len: usize,
     actions: Space,
+    /// A file of networks and statistics that is its own until it takes a step. The agent's statistics hold the first
+    /// observation too.
+    given: Option<Vec<u8>>,
 }
 
 enum Space {
@@ -137,7 +140,7 @@ impl Trainer {
         if continuous {
             let environments = together(&environments, |each| self::continuous(each, &raised))?;
             let (len, space) = (environments.observation_len(), environments.action_space().clone());
-            return Self::made(py, raised, len, Space::Continuous(space.clone()), || {
+            let made = Self::made(py, raised, len, Space::Continuous(space.clone()), || {
                 let (networks, statistics) = match weights {
                     Some(weights) => continuous_ppo_networks(weights, len, space.width())?,
                     None => {
@@ -151,7 +154,8 @@ impl Trainer {
                     NormalPpo::with_log_deviations(actor, &log_deviations, critic, count, batch, loss, adam)?;
                 Ppo::with_statistics(environments, networks, options, seed, statistics.as_ref())
                     .map(|agent| Agent::ContinuousPpo(Box::new(agent)))
-            });
+            })?;
+            return Ok(Self { given: weights.map(<[u8]>::to_vec), ..made });
         }
         let environments = together(&environments, |each| discrete(each, &raised))?;
         let (len, actions) = (environments.observation_len(), environments.action_space().count as usize);
@@ -264,6 +268,11 @@ impl Trainer {
 
     /// A safetensors file of all networks, as the command `torchforge` writes it.
     fn weights<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        if self.environment_steps() == 0
+            && let Some(given) = &self.given
+        {
+            return PyBytes::new(py, given);
+        }
         let mut tensors = TensorWriter::new();
         match self.agent() {
             Agent::Dqn(agent) => {
@@ -342,7 +351,7 @@ impl Trainer {
         make: impl FnOnce() -> Result<Agent, TrainingError> + Send,
     ) -> PyResult<Self> {
         match py.detach(make) {
-            Ok(agent) => Ok(Self { agent: Mutex::new(agent), raised, observation_len, actions }),
+            Ok(agent) => Ok(Self { agent: Mutex::new(agent), raised, observation_len, actions, given: None }),
             Err(error) => Err(raised.take().unwrap_or_else(|| PyValueError::new_err(error.to_string()))),
         }
     }

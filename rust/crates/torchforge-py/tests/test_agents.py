@@ -266,6 +266,7 @@ class ContinuousPPO(unittest.TestCase):
             again = PPO.load(self.path, "Pendulum-v1", seed=2, normalise=normalise, **SMALL_CONTINUOUS_PPO)
             with self.subTest(normalise=normalise):
                 self.assertEqual(again.predict(self.ROWS).tolist(), agent.predict(self.ROWS).tolist())
+                self.assertEqual(weights(again), weights(agent))
                 again.learn(96)
                 self.assertNotEqual(weights(again), weights(agent))
                 if normalise:

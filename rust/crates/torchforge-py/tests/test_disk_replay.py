@@ -161,7 +161,7 @@ class DiskReplayBuffer(unittest.TestCase):
             (b"", "the file ends at offset 0"),
             (whole[:-1], "expected all blocks of the buffer"),
             (b"X" + whole[1:], "offset 0: expected the word TFREPLAY"),
-            (whole[:17] + b"\1" + whole[18:], "offset 56: expected the checksum of the header"),
+            (whole[:17] + b"\1" + whole[18:], "offset 64: expected the checksum of the header"),
         ):
             self.path.write_bytes(damaged)
             with self.assertRaisesRegex(ValueError, said):

@@ -12,7 +12,8 @@ use crate::arrays::zeros;
 
 /// Transitions that were drawn: float32 arrays, which are views into one block of memory.
 ///
-/// Observations of bytes are uint8, and lie in a block of their own. Row i of every field belongs to the same transition. A buffer's `sample` writes it anew where it is given as `out`.
+/// Observations of bytes are uint8, and lie in a block of their own. Row i of every field belongs to the same transition.
+/// A buffer's `sample` writes it anew where it is given as `out`.
 /// PyTorch takes the arrays without a copy: `torch.from_numpy(minibatch.observations)`.
 #[pyclass(module = "torchforge", frozen)]
 pub(crate) struct Minibatch {
