@@ -58,7 +58,10 @@ class Parameters(protocol.Repetitions):
 
 
 class Drawn(NamedTuple):
-    """Transitions that were drawn: arrays (n, ...). Factors are weights where draws are prioritised, else discounts."""
+    """Transitions that were drawn, of one minibatch or of several in turn: arrays (n, ...).
+
+    Factors are weights where draws are prioritised, else discounts.
+    """
 
     observations: Any
     next_observations: Any
@@ -85,7 +88,7 @@ class Sampler(Protocol):
         """Begin the draws of a repetition. Not timed."""
 
     def gathered(self, batches: list[Any]) -> list[Drawn]:
-        """Minibatches as NumPy arrays f32. Not timed."""
+        """Minibatches as NumPy arrays f32, each of its own or all as one. Not timed."""
 
 
 # Makes the ring of a case.
@@ -136,13 +139,13 @@ def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Seque
 
 def stacked(batches: Sequence[Drawn], sizes: Parameters) -> Drawn:
     """The minibatches of a repetition as one, the call as the first axis."""
-    fields = [np.stack(field) for field in zip(*batches, strict=True)]
+    fields = [np.concatenate(field) for field in zip(*batches, strict=True)]
     if any(field.dtype != np.float32 for field in fields):
         raise TypeError(
             f"the fields that were drawn are {[str(f.dtype) for f in fields]} and must be float32"
         )
     observations, next_observations, actions, *numbers = fields
-    shape = (len(batches), sizes.batch)
+    shape = (sizes.calls, sizes.batch)
     return Drawn(
         observations.reshape(*shape, -1),
         next_observations.reshape(*shape, -1),

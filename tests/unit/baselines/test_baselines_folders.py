@@ -20,7 +20,9 @@ BELOW: dict[str, tuple[str, ...]] = {
 }
 FILES = sorted(file for file in FOLDER.rglob("*.py") if ".venv" not in file.relative_to(FOLDER).parts)
 # Their memory and their start would be PyTorch's too.
-WITHOUT_PYTORCH = sorted({*(FOLDER / "peers").glob("*_jax.py"), *(FOLDER / "peers").glob("*_rltools.py")})
+WITHOUT_PYTORCH = sorted(
+    file for library in ("flashbax", "jax", "rltools") for file in (FOLDER / "peers").glob(f"*_{library}.py")
+)
 
 
 def imported(tree: ast.AST) -> Iterator[str]:

@@ -8,10 +8,10 @@ import pytest
 from baselines.benchmarks.buffer_push import transition_sums
 from baselines.benchmarks.buffer_sample import Parameters, membership, stacked
 from baselines.inputs.transitions import Fields, made
-from baselines.peers import buffer_rlox, buffer_sb3, buffer_torchrl
+from baselines.peers import buffer_flashbax, buffer_rlox, buffer_sb3, buffer_torchrl
 
 
-@pytest.mark.parametrize("module", [buffer_sb3, buffer_torchrl])
+@pytest.mark.parametrize("module", [buffer_flashbax, buffer_sb3, buffer_torchrl])
 def test_a_ring_keeps_what_was_pushed_last(module: Any) -> None:
     tape, ring = made(30, 4, 1), module.Ring(20, 4)
     for row in range(30):
@@ -20,7 +20,7 @@ def test_a_ring_keeps_what_was_pushed_last(module: Any) -> None:
     assert transition_sums(ring.read(slice(0, 20))).tolist() == wanted.tolist()
 
 
-@pytest.mark.parametrize("module", [buffer_sb3, buffer_torchrl, buffer_rlox])
+@pytest.mark.parametrize("module", [buffer_flashbax, buffer_rlox, buffer_sb3, buffer_torchrl])
 def test_what_it_draws_is_of_the_tape_and_a_seed_repeats_it(module: Any) -> None:
     tape, ring = made(64, 4, 1), module.Ring(64, 4)
     ring.fill(tape)
@@ -33,3 +33,12 @@ def test_what_it_draws_is_of_the_tape_and_a_seed_repeats_it(module: Any) -> None
     assert found[0].min() >= 0
     assert len(set(found[0].reshape(-1).tolist())) > 50
     assert np.array_equal(*found)
+
+
+def test_a_push_of_flashbax_is_done_when_it_returns_and_takes_the_place_of_the_ring() -> None:
+    tape, ring = made(30, 4, 1), buffer_flashbax.Ring(20, 4)
+    (row,) = ring.laid_out(Fields(*(field[:1] for field in tape)))
+    ring.push(row)
+    before = ring.read(slice(0, 20)).observations.ctypes.data
+    ring.push(row)
+    assert ring.read(slice(0, 20)).observations.ctypes.data == before
