@@ -98,7 +98,9 @@ def files(record: Record) -> Iterator[Contradiction]:
     folders = [f"{each}/" for each in record.referee.asked] if record.referee else [""]
     judged = [] if record.work.differs else [each.file for each in gate.outputs]
     judged += [gate.episodes] if gate.episodes else []
-    judged += gate.digest or []
+    # What differs may have environments of its own, of which nothing is logged.
+    unlogged = gate.replay.actions if gate.replay and record.work.differs else None
+    judged += [each for each in gate.digest or [] if each != unlogged]
     due = [f"{folder}{file}" for folder in folders for file in judged]
     if missing := [each for each in due if each not in record.outputs]:
         yield contradiction(

@@ -12,13 +12,16 @@ import pytest
 import yaml
 from conftest import program, small_matrix
 from example_records import json_of
+from msgspec.structs import replace
 from mutations import Mutation, mutations, text_of
 
 from runner.cli.main import main
 from runner.records.audit import audit
+from runner.records.audit_place import files
 from runner.records.record import Record, seal
 from runner.records.record_file import SelfContradiction, parse_record
 from runner.records.store import Store
+from runner.records.work import WorkReplay
 from runner.system.errors import ContradictoryRecord, NewerRecord
 from tests.fuzz import corpus
 from tests.redteam.test_implementations import matrix as referees_matrix
@@ -324,6 +327,20 @@ def test_an_audit_that_passed_while_most_of_it_was_not_timed_is_named() -> None:
     seen["between_seconds"] = 0.6 * seen["seconds"]
     with pytest.raises(SelfContradiction, match=r"the audit passed, and .* were not timed"):
         parse_record(text_of(seal(data)))
+
+
+def test_a_log_of_the_environments_is_due_unless_they_may_be_its_own(of_today: dict[str, Record]) -> None:
+    record = of_today["audited"]
+    assert record.work
+    gate = record.work.gate
+    assert gate.digest
+    replay = WorkReplay(actions="log.npy", weights="weights.npy")
+    work = replace(record.work, gate=replace(gate, digest={**gate.digest, "log.npy": "*"}, replay=replay))
+    said = [each.why for each in files(replace(record, work=work))]
+    assert len(said) == 1
+    assert "/log.npy" in said[0]
+    other = replace(work, differs=("its environments are its own",))
+    assert not [*files(replace(record, work=other))]
 
 
 def test_a_store_refuses_it_with_an_error_of_its_own_and_says_what_to_do(tmp_path: Path) -> None:
