@@ -26,6 +26,6 @@ pub use object_store;
 #[cfg(feature = "dataset")]
 pub use replay::DiskReplayBuffer;
 pub use replay::{
-    Batch, Error, NStep, NStepBatch, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions,
+    Batch, Error, NStep, NStepBatch, Observation, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions,
     ReplayBuffer, Rows, SequenceReplayBuffer, Stamp, Transition,
 };

@@ -26,6 +26,21 @@ pub use prioritized::{PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions
 pub use rows::Rows;
 pub use sequences::SequenceReplayBuffer;
 
+/// A type of an observation's values: `f32`, or `u8` for frames.
+///
+/// With `f64` among them, a ring that nothing but numbers such as `0.5` decides would be one of `f64`.
+pub trait Observation: Copy + Default + sealed::Sealed {}
+
+impl Observation for f32 {}
+impl Observation for u8 {}
+
+mod sealed {
+    pub trait Sealed {}
+
+    impl Sealed for f32 {}
+    impl Sealed for u8 {}
+}
+
 /// One step of experience, borrowed.
 ///
 /// `A` is the type of an action's values and `O` that of an observation's: `u8` for frames.
@@ -54,7 +69,7 @@ pub struct Batch<A, O = f32> {
     columns: Columns<A, O>,
 }
 
-impl<A: Copy + Default, O: Copy + Default> Batch<A, O> {
+impl<A: Copy + Default, O: Observation> Batch<A, O> {
     /// Room for `size` transitions whose observations have `observation_len` values and whose actions `action_len`.
     ///
     /// # Errors
@@ -129,7 +144,7 @@ pub struct ReplayBuffer<A, O = f32> {
     len: usize,
 }
 
-impl<A: Copy + Default, O: Copy + Default> ReplayBuffer<A, O> {
+impl<A: Copy + Default, O: Observation> ReplayBuffer<A, O> {
     /// A buffer for `capacity` transitions whose observations have `observation_len` values and whose actions
     /// `action_len`: 1 where they are discrete.
     ///

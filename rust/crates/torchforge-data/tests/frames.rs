@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use torchforge_data::{
-    Batch, NStep, NStepBatch, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, ReplayBuffer,
-    SequenceReplayBuffer, Transition,
+    Batch, NStep, NStepBatch, Observation, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions,
+    ReplayBuffer, SequenceReplayBuffer, Transition,
 };
 use torchforge_env::Pcg64;
 
@@ -20,7 +20,7 @@ struct Rings<O> {
     sequences: SequenceReplayBuffer<u32, O>,
 }
 
-impl<O: Copy + Default + From<u8>> Rings<O> {
+impl<O: Observation + From<u8>> Rings<O> {
     fn filled(ends: &[bool]) -> Self {
         let n_step = NStep::new(3, 0.9).unwrap();
         let mut rings = Self {
@@ -75,7 +75,7 @@ impl<O: Copy + Default + From<u8>> Rings<O> {
     }
 }
 
-fn fields_of<O: Copy + Default>(batch: &Batch<u32, O>) -> [Vec<f32>; 5]
+fn fields_of<O: Observation>(batch: &Batch<u32, O>) -> [Vec<f32>; 5]
 where
     f32: From<O>,
 {
@@ -106,4 +106,21 @@ fn a_ring_of_bytes_lends_its_rows_as_bytes() {
     let rows = rings.uniform.rows_mut();
     assert_eq!(rows.observations, &[0, 67, 134, 201, 12, 31, 98, 165, 232, 43]);
     assert_eq!(rows.next_observations[..WIDTH], rows.observations[WIDTH..]);
+}
+
+#[test]
+fn literals_alone_make_a_ring_of_f32() {
+    let mut ring = ReplayBuffer::new(1, 1, 1).unwrap();
+    let (observation, next_observation) = (&[0.5], &[1.5]);
+    let action = &[0_u32];
+    ring.push(Transition {
+        observation,
+        next_observation,
+        action,
+        reward: 0.0,
+        terminated: false,
+        truncated: false,
+    })
+    .unwrap();
+    assert_eq!(size_of_val(ring.newest().unwrap().observation), size_of::<f32>());
 }

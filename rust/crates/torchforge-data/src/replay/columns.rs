@@ -2,7 +2,7 @@
 
 use super::copy::copy;
 use super::rows::Row;
-use super::{Error, Rows};
+use super::{Error, Observation, Rows};
 
 /// One array per field, so that a minibatch is copied from, and into, contiguous memory.
 #[derive(Debug, Clone)]
@@ -17,7 +17,7 @@ pub struct Columns<A, O> {
     pub truncations: Vec<f32>,
 }
 
-impl<A: Copy + Default, O: Copy + Default> Columns<A, O> {
+impl<A: Copy + Default, O: Observation> Columns<A, O> {
     /// So many rows; `what` names their number in an error.
     pub fn zeroed(
         rows: usize,

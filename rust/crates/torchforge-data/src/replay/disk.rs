@@ -12,7 +12,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use rand_core::Rng;
 
-use super::{Batch, Error, Rows, Transition, check_len, draw};
+use super::{Batch, Error, Observation, Rows, Transition, check_len, draw};
 use crate::dataset::mapping::MutableMapping;
 use crate::dataset::named;
 use crate::{DatasetError, Value};
@@ -72,7 +72,7 @@ pub struct DiskReplayBuffer<A, O = f32> {
     values: PhantomData<(A, O)>,
 }
 
-impl<A: Value + Default, O: Value + Default> DiskReplayBuffer<A, O> {
+impl<A: Value + Default, O: Value + Observation> DiskReplayBuffer<A, O> {
     /// Makes a file for at least the last `capacity` transitions whose observations have `observation_len` values and whose
     /// actions `action_len`, and opens it. A file of that name is replaced.
     ///

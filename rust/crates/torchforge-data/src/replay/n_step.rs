@@ -3,7 +3,7 @@
 use rand_core::Rng;
 
 use super::draw::index_below;
-use super::{Batch, Error, ReplayBuffer, columns};
+use super::{Batch, Error, Observation, ReplayBuffer, columns};
 
 /// How many steps of reward a sampled transition spans: an n-step return (Sutton, 1988; Sutton and Barto, 2018, section 7.1).
 ///
@@ -69,7 +69,7 @@ pub struct NStepBatch<A, O = f32> {
     pub(super) discounts: Vec<f32>,
 }
 
-impl<A: Copy + Default, O: Copy + Default> NStepBatch<A, O> {
+impl<A: Copy + Default, O: Observation> NStepBatch<A, O> {
     /// Room for `size` transitions whose observations have `observation_len` values and whose actions `action_len`.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl<A: Copy + Default, O: Copy + Default> NStepBatch<A, O> {
     }
 }
 
-impl<A: Copy + Default, O: Copy + Default> ReplayBuffer<A, O> {
+impl<A: Copy + Default, O: Observation> ReplayBuffer<A, O> {
     /// Fills `batch` with windows whose first steps are drawn uniformly with replacement.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use rand_core::Rng;
 
 use super::priorities::Priorities;
-use super::{Batch, Error, NStep, NStepBatch, ReplayBuffer, Rows, Transition, columns, draw};
+use super::{Batch, Error, NStep, NStepBatch, Observation, ReplayBuffer, Rows, Transition, columns, draw};
 
 /// No priority is above this, because errors are `f32`: sums of priorities stay finite.
 const HIGHEST_PRIORITY: f64 = 1e39;
@@ -41,7 +41,7 @@ pub struct PrioritizedBatch<A, O = f32> {
     rows: Vec<usize>,
 }
 
-impl<A: Copy + Default, O: Copy + Default> PrioritizedBatch<A, O> {
+impl<A: Copy + Default, O: Observation> PrioritizedBatch<A, O> {
     /// Room for `size` transitions whose observations have `observation_len` values and whose actions `action_len`.
     ///
     /// # Errors
@@ -122,7 +122,7 @@ pub struct PrioritizedReplayBuffer<A, O = f32> {
     highest: f64,
 }
 
-impl<A: Copy + Default, O: Copy + Default> PrioritizedReplayBuffer<A, O> {
+impl<A: Copy + Default, O: Observation> PrioritizedReplayBuffer<A, O> {
     /// A buffer for `capacity` transitions whose observations have `observation_len` values and whose actions
     /// `action_len`, sampled as windows of `n_step`.
     ///

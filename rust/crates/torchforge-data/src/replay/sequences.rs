@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use rand_core::Rng;
 
 use super::draw::index_below;
-use super::{Batch, Error, ReplayBuffer, Rows, Transition};
+use super::{Batch, Error, Observation, ReplayBuffer, Rows, Transition};
 
 /// A ring of the most recent transitions of one environment, sampled as sequences of consecutive steps of one episode.
 ///
@@ -23,7 +23,7 @@ pub struct SequenceReplayBuffer<A, O = f32> {
     episode: usize,
 }
 
-impl<A: Copy + Default, O: Copy + Default> SequenceReplayBuffer<A, O> {
+impl<A: Copy + Default, O: Observation> SequenceReplayBuffer<A, O> {
     /// A buffer for `capacity` transitions whose observations have `observation_len` values and whose actions
     /// `action_len`, sampled as sequences of `length` steps.
     ///

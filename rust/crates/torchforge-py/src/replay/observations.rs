@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use crate::arguments::shown;
 
 /// A type of an observation's values.
-pub(super) trait Observation: Element + Copy + Default + PartialEq {
+pub(super) trait Observation: Element + torchforge_data::Observation {
     /// The two fields of observations, each of so many values, and what follows them.
     ///
     /// A minibatch has them in front of its other values where all are float32, and in a block of their own otherwise.
