@@ -21,10 +21,9 @@ pub(crate) fn agent(
 ) -> Result<Made<Ppo<ContinuousEnvironment, NormalPpo>>, TrainingError> {
     let environments = environments?;
     let (count, action_len) = (environments.len(), environments.action_space().width());
-    let [actor, critic] = cleanrl::ppo_networks(environments.observation_len(), action_len, seed)?;
+    let networks = cleanrl::ppo_continuous_networks(environments.observation_len(), action_len, seed)?;
     let (rows, adam) = (options.minibatch_rows(count)?, cleanrl::ppo_adam());
-    let log_deviations = vec![0.0; action_len];
-    let networks = NormalPpo::with_log_deviations(actor, &log_deviations, critic, count, rows, loss, adam)?;
+    let networks = networks.into_ppo(count, rows, loss, adam)?;
     let networks = networks.on_path(path)?.on_threads(threads)?;
     let agent = Ppo::new(environments, networks, options, seed)?;
     Ok(Made { agent, trace: TensorWriter::new(), logs: Vec::new() })
@@ -45,11 +44,10 @@ pub(crate) fn policy(
 ) -> Result<NormalPpoPolicy<NormalPpo>, TrainingError> {
     let (width, actions) = (environment.observation_len(), environment.action_space());
     let [actor, critic] = cleanrl::ppo_sizes(width, actions.width());
-    let NormalNetworks { actor, log_deviations, critic } = NormalNetworks::read(&actor, &critic, given)?;
+    let networks = NormalNetworks::read(&actor, &critic, given)?;
     let (loss, adam) = (cleanrl::ppo_continuous_loss(), cleanrl::ppo_adam());
     // Nothing is learnt, but of less than two rows no update could be.
-    let networks =
-        NormalPpo::with_log_deviations(actor, &log_deviations, critic, 1, 2, loss, adam)?.on_path(path)?;
+    let networks = networks.into_ppo(1, 2, loss, adam)?.on_path(path)?;
     let statistics = ObservationStatistics::read(given, width)?;
     NormalPpoPolicy::deterministic(networks, actions.clone(), statistics)
 }

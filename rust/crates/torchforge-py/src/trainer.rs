@@ -143,15 +143,10 @@ impl Trainer {
             let made = Self::made(py, raised, len, Space::Continuous(space.clone()), || {
                 let (networks, statistics) = match weights {
                     Some(weights) => continuous_ppo_networks(weights, len, space.width())?,
-                    None => {
-                        let [actor, critic] = cleanrl::ppo_networks(len, space.width(), seed)?;
-                        (NormalNetworks { actor, log_deviations: vec![0.0; space.width()], critic }, None)
-                    }
+                    None => (cleanrl::ppo_continuous_networks(len, space.width(), seed)?, None),
                 };
-                let NormalNetworks { actor, log_deviations, critic } = networks;
                 let batch = options.minibatch_rows(count)?;
-                let networks =
-                    NormalPpo::with_log_deviations(actor, &log_deviations, critic, count, batch, loss, adam)?;
+                let networks = networks.into_ppo(count, batch, loss, adam)?;
                 Ppo::with_statistics(environments, networks, options, seed, statistics.as_ref())
                     .map(|agent| Agent::ContinuousPpo(Box::new(agent)))
             })?;
@@ -430,10 +425,9 @@ impl Acting {
     ) -> Result<Self, TrainingError> {
         let policy = || -> Result<_, TrainingError> {
             let (networks, statistics) = continuous_ppo_networks(weights, observation_len, space.width())?;
-            let NormalNetworks { actor, log_deviations, critic } = networks;
             let (loss, adam) = (PpoLossOptions::default(), AdamOptions::default());
             // Nothing is learnt, but of less than two rows no update could be.
-            let networks = NormalPpo::with_log_deviations(actor, &log_deviations, critic, 1, 2, loss, adam)?;
+            let networks = networks.into_ppo(1, 2, loss, adam)?;
             NormalPpoPolicy::deterministic(networks, space.clone(), statistics)
         };
         Ok(Self::ContinuousPpo(Box::new(Both {

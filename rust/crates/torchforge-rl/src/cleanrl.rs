@@ -5,8 +5,8 @@
 
 use torchforge_env::{ActionSpace, Continuous, Discrete, Environment, VectorEnv};
 use torchforge_nn::{
-    ActionRange, Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Error, Mlp, NormalPpo,
-    PpoLossOptions, SacLossOptions, SacNetworks,
+    ActionRange, Activation, AdamOptions, DenseDqn, DensePpo, DenseSac, Error, Mlp, NormalNetworks,
+    NormalPpo, PpoLossOptions, SacLossOptions, SacNetworks,
 };
 
 use crate::{Dqn, DqnOptions, Ppo, PpoOptions, Sac, SacOptions, Stream, TrainingError};
@@ -60,6 +60,20 @@ pub fn ppo_networks(observation_len: usize, actions: usize, seed: u64) -> Result
         Mlp::orthogonal(sizes, Activation::Tanh, &gains, &mut weights)
     };
     Ok([network(&actor, ACTOR_GAIN)?, network(&critic, CRITIC_GAIN)?])
+}
+
+/// PPO's fresh networks of a seed where actions are continuous: those of [`ppo_networks`], and deviations of 1.
+///
+/// # Errors
+///
+/// As of [`ppo_networks`].
+pub fn ppo_continuous_networks(
+    observation_len: usize,
+    action_len: usize,
+    seed: u64,
+) -> Result<NormalNetworks, Error> {
+    let [actor, critic] = ppo_networks(observation_len, action_len, seed)?;
+    Ok(NormalNetworks { actor, log_deviations: vec![0.0; action_len], critic })
 }
 
 /// PPO's loss where actions are continuous: without the entropy.
@@ -218,13 +232,11 @@ where
         seed: u64,
     ) -> Result<Self, TrainingError> {
         let action_len = environments.action_space().width();
-        // Networks, gains and optimiser are those of `ppo.py`.
-        let [actor, critic] = ppo_networks(environments.observation_len(), action_len, seed)?;
+        let networks = ppo_continuous_networks(environments.observation_len(), action_len, seed)?;
+        // The optimiser is that of `ppo.py`.
         let adam = AdamOptions { learning_rate: options.learning_rate, ..ppo_adam() };
         let (count, batch) = (environments.len(), options.minibatch_rows(environments.len())?);
-        let log_deviations = vec![0.0; action_len];
-        let networks =
-            NormalPpo::with_log_deviations(actor, &log_deviations, critic, count, batch, loss, adam)?;
+        let networks = networks.into_ppo(count, batch, loss, adam)?;
         Self::new(environments, networks, options, seed)
     }
 }

@@ -39,7 +39,7 @@ pub struct Normal {
 /// `ppo_continuous_action.py`.
 pub type NormalPpo = DensePpo<Normal>;
 
-/// The networks of a file that [`NormalPpo::write`] made, from which [`NormalPpo::with_log_deviations`] begins.
+/// What [`NormalPpo`] begins with: fresh networks, or those of a file that [`NormalPpo::write`] made.
 #[derive(Debug, Clone)]
 pub struct NormalNetworks {
     /// Its outputs are the means.
@@ -64,6 +64,29 @@ impl NormalNetworks {
             log_deviations: tensors.f32(NAME, &[1, actions])?,
             critic: network(critic, CRITIC)?,
         })
+    }
+
+    /// Begins with them, as [`NormalPpo::with_log_deviations`] does.
+    ///
+    /// # Errors
+    ///
+    /// As of [`NormalPpo::with_log_deviations`].
+    pub fn into_ppo(
+        self,
+        rows: usize,
+        batch: usize,
+        options: PpoLossOptions,
+        adam: AdamOptions,
+    ) -> Result<NormalPpo, Error> {
+        NormalPpo::with_log_deviations(
+            self.actor,
+            &self.log_deviations,
+            self.critic,
+            rows,
+            batch,
+            options,
+            adam,
+        )
     }
 }
 
