@@ -27,7 +27,15 @@ EXPECTED = (
     ),
     *(
         Expected(f"/opt/forge-bench/site-packages/{path}", "password in an address", _EXAMPLE)
-        for path in ("pandas/tests/io/formats/style/test_html.py", "pandas/tests/io/test_sql.py")
+        for path in (
+            "fsspec/implementations/gist.py",
+            "fsspec/implementations/github.py",
+            "fsspec/implementations/smb.py",
+            "fsspec/utils.py",
+            "httpx2/_urls.py",
+            "pandas/tests/io/formats/style/test_html.py",
+            "pandas/tests/io/test_sql.py",
+        )
     ),
 )
 
