@@ -9,7 +9,7 @@ A person writes the link of a row, the words behind it and the machine's name. E
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from runner.matrix import Matrix, Side, load_matrix
 from runner.records.publication import Publication
 from runner.records.record import Record
 from runner.records.store import newest_by_key
-from runner.report.tables import units
+from runner.report.tables import texts, units
 from runner.report.tables.plots.ratio import Ratio, ratio_plot
 from runner.report.tables.selection import Room, Row, rooms
 from runner.report.tables.warnings import is_loaded
@@ -39,6 +39,8 @@ _BEGIN, _END = "<!-- headline -->", "<!-- end of headline -->"
 # Two more columns of the first screen's table, as soon as a publication of a row has a peer.
 _PEER_HEADS, _PEER_RULES = " fastest peer at the same work | ours is faster by |", ":----|:----|"
 _NO_PEER = " — | — |"
+# The line below that table, of peers whose work differs.
+_OTHER_WORK = "Fastest at other work, unranked: "
 
 
 def rewritten(readme: str) -> str:
@@ -86,7 +88,24 @@ def _with_peers(table: str) -> str:
             lines[index] = line.removesuffix(_PEER_HEADS) + heads
         elif line.startswith("|:"):
             lines[index] = line.removesuffix(_PEER_RULES) + rules
+        elif line.startswith(_OTHER_WORK):
+            lines[index] = _OTHER_WORK + "; ".join(_of_other_work(list(filter(None, found)))) + "."
     return "\n".join(lines)
+
+
+def _of_other_work(table: Sequence[re.Match[str]]) -> Iterator[str]:
+    """Each training's fastest competitor whose work differs, in how many points, and its time beside ours."""
+    told = set()
+    for found in table:
+        room, ours, _, _ = _sides(found)
+        other = room.fastest_at_other_work(ours.case.name)
+        if other is None or room.benchmark.name in told:
+            continue
+        told.add(room.benchmark.name)
+        points = len(other.implementation.differs)
+        page = f"{found['folder']}/tables/{found['profile']}/{found['benchmark']}.md"
+        differences = f"[{points} difference{'s' if points > 1 else ''}]({page})"
+        yield f"{found['name']} {texts.timed(room, other)} ({differences}), ours {_time(room, ours)}"
 
 
 def _of_peer(found: re.Match[str]) -> str:

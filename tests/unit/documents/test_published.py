@@ -213,9 +213,28 @@ def test_the_first_screen_gets_a_column_of_peers_when_a_publication_has_one() ->
     assert len(cells(alone)) == 7
 
 
+def test_the_first_screen_names_the_fastest_at_other_work_of_each_training() -> None:
+    row = "| [{}](results/published/{}/tables/full/{}.md) | AMD |" + " x |" * 5
+    rows = [
+        row.format("PPO", "2026-11-23-ppo-libraries", "ppo"),
+        row.format("PPO", "2026-11-23-ppo-libraries", "ppo"),
+        row.format("SAC", "2026-11-27-sac", "sac"),
+        row.format("SAC", "2026-11-23-sac-full", "sac"),
+    ]
+    line = "Fastest at other work, unranked: what was"
+    [*_, written, _] = readme_figures.rewritten(
+        "\n".join(("<!-- headline -->", *rows, "", line, "<!-- end of headline -->"))
+    ).splitlines()
+    # Each training once, although it has two rows.
+    assert re.sub(r"\]\([^)]*\)", "]", written) == (
+        "Fastest at other work, unranked: PPO rlox 73.9 s ([3 differences]), ours 1.52 s; "
+        "SAC rltools 61.1 s ([7 differences]), ours 35.1 s."
+    )
+
+
 def test_the_first_screen_is_of_an_idle_machine() -> None:
     headline = README.partition("<!-- headline -->")[2].partition("<!-- end of headline -->")[0]
-    assert headline.count("](results/published/") == 4
+    assert sum(line.startswith("| [") for line in headline.splitlines()) == 4
     assert "loaded in" not in headline
 
 
