@@ -121,7 +121,7 @@ def _caches(read: Read) -> dict[str, str]:
 
 
 def _cache_name(read: Read, cpu: int, index: int) -> str | None:
-    """A cache's name, such as L1d. A kernel numbers the caches of all CPUs alike, but not each CPU has each cache."""
+    """A cache's name, such as L1d. A kernel numbers the caches of all CPUs alike, but not every CPU has each cache."""
     level, kind = (read(_cache(cpu, index, name)) for name in ("level", "type"))
     suffix = {"Data": "d", "Instruction": "i"}.get(kind or "", "")
     return f"L{level}{suffix}" if level and kind else None

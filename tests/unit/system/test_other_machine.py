@@ -161,7 +161,7 @@ def test_every_file_that_is_read_is_asked_for(files: Mapping[str, str]) -> None:
 
 
 def test_a_request_to_a_machine_of_many_cpus_is_short() -> None:
-    """Linux takes 128 KiB in one argument and 2 MiB in all; one read of the state goes with each end of a launch."""
+    """The description is asked for once, and the state before and after each launch."""
     cpus = range(128)
     assert sum(map(len, cache_paths(cpus))) < 32_000
     assert sum(map(len, other_machine.state_files(cpus))) < 20_000
