@@ -21,6 +21,8 @@ from runner.images.transfer import ensure_there
 from runner.records.execution import Execution, ExecutionKind
 from runner.system import other_machine
 from runner.system.errors import DockerUnavailable, HostAway
+from runner.system.kernel_files import online
+from runner.system.processor import cache_paths
 from runner.system.topology import topology_of, topology_paths
 
 _FAILED: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, DockerUnavailable)
@@ -66,17 +68,19 @@ class SshSite:
     def _look(self, information: Mapping[str, Any]) -> None:
         read = self._probe.read(other_machine.DESCRIPTION_FILES)
         count = int(information["NCPU"])
-        listed = other_machine.online(read)
+        listed = online(read)
         # A daemon that is pinned to some CPUs counts only these, and does not say which.
         self.cpus = listed if len(listed) == count else tuple(range(count))
         everywhere = listed or self.cpus
-        whole = topology_of(self._probe.read(topology_paths(everywhere)), everywhere)
+        more = self._probe.read((*topology_paths(everywhere), *cache_paths(everywhere)))
+        whole = topology_of(more, everywhere)
         self.topology = whole and {cpu: whole[cpu] for cpu in self.cpus if cpu in whole}
+        self._state_files = other_machine.state_files(everywhere)
         self._emulator = other_machine.emulator(read)
         self._doubtful = other_machine.may_be_emulated(read)
         identifier = information.get("ID")
         self._machine = {
-            **other_machine.describe(read, whole),
+            **other_machine.describe(lambda path: read(path) or more(path), whole),
             "architecture": self._architecture,
             "os": information.get("OperatingSystem"),
             "kernel": information.get("KernelVersion"),
@@ -97,7 +101,7 @@ class SshSite:
 
     def state(self) -> dict[str, Any]:
         """The state of that machine, read now."""
-        return other_machine.state(self._probe.read(other_machine.STATE_FILES))
+        return other_machine.state(self._probe.read(self._state_files))
 
     def outside(self, container: Container, cpus: Iterable[int]) -> Outside:
         """Through the daemon and the probe."""

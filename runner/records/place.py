@@ -28,7 +28,12 @@ class Machine(Part, frozen=True, kw_only=True):
     turbo: bool | UnsetType | None = UNSET
     smt: bool | UnsetType | None = UNSET
     simd: tuple[str, ...] | UnsetType | None = UNSET
-    caches: dict[str, str] | UnsetType | None = UNSET
+    caches: Annotated[
+        dict[str, str] | UnsetType | None,
+        Meta(
+            description="The size of each cache; several where cores differ. In older records of the first CPU."
+        ),
+    ] = UNSET
 
 
 class MachineState(Part, frozen=True, kw_only=True):
@@ -51,7 +56,8 @@ class MachineState(Part, frozen=True, kw_only=True):
         ),
     ] = UNSET
     celsius: Annotated[
-        Figure | UnsetType | None, Meta(description="Of the first thermal zone of the machine.")
+        Figure | UnsetType | None,
+        Meta(description="Of the hottest thermal zone. In older records of the first one."),
     ] = UNSET
     governor: str | UnsetType | None = UNSET
     turbo: bool | UnsetType | None = UNSET

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
-from runner.system.kernel_files import CPU, Read, integer, numbers
+from runner.system.kernel_files import CPU, ONLINE, Read, integer, online
 from runner.system.processor import governor, temperature, throttled, turbo
 
-_STAT, _VMSTAT, _ONLINE = "/proc/stat", "/proc/vmstat", f"{CPU}/online"
+_STAT, _VMSTAT = "/proc/stat", "/proc/vmstat"
 _PRESSURES = {resource: f"/proc/pressure/{resource}" for resource in ("cpu", "memory", "io")}
 _GROUPS = PurePosixPath("/sys/fs/cgroup")
 
@@ -20,9 +20,12 @@ def _throttle_count_of(cpu: int) -> str:
     return f"{CPU}/cpu{cpu}/thermal_throttle/core_throttle_count"
 
 
-# The files that tell another machine's disturbances. It is asked for them by name, so the count of throttling is that of
-# its first CPU, and the control group of a process that runs here is none of its groups.
-PATHS = (_STAT, _VMSTAT, *_PRESSURES.values(), _throttle_count_of(0))
+def disturbance_paths(cpus: Iterable[int]) -> tuple[str, ...]:
+    """The files that tell the disturbances of another machine with these CPUs.
+
+    The control group of a process that runs here is none of that machine's groups.
+    """
+    return (_STAT, _VMSTAT, ONLINE, *_PRESSURES.values(), *map(_throttle_count_of, cpus))
 
 
 def disturbances(read: Read) -> dict[str, Any]:
@@ -31,20 +34,13 @@ def disturbances(read: Read) -> dict[str, Any]:
         "governor": governor(read),
         "turbo": turbo(read),
         **{f"{resource}_pressure_avg10": _pressure(read(path)) for resource, path in _PRESSURES.items()},
-        "throttle_count": _sum(integer(read(_throttle_count_of(cpu))) for cpu in _cpus(read)),
+        "throttle_count": _sum(integer(read(_throttle_count_of(cpu))) for cpu in online(read) or (0,)),
         "throttled": throttled(read),
         "celsius": temperature(read),
         "quota_throttle_count": _quota_throttles(read),
         "stolen_seconds": _stolen_seconds(read),
         "swapped_pages": _sum(_field(read(_VMSTAT), name) for name in ("pswpin", "pswpout")),
     }
-
-
-def _cpus(read: Read) -> Iterable[int]:
-    try:
-        return tuple(numbers(read(_ONLINE) or ""))
-    except ValueError:
-        return (0,)
 
 
 def _pressure(text: str | None) -> float | None:

@@ -7,12 +7,15 @@ from pathlib import Path
 Read = Callable[[str], str | None]
 
 CPU = "/sys/devices/system/cpu"
+ONLINE = f"{CPU}/online"
 
 
 def read_here(path: str) -> str | None:
     """The text of a file of this machine."""
     try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").strip()
+        # Without a buffer, because a machine of many CPUs has hundreds of these files, and each is short.
+        with Path(path).open("rb", buffering=0) as file:
+            return file.read().decode("utf-8", errors="replace").strip()
     except OSError:
         return None
 
@@ -26,6 +29,14 @@ def flag(text: str | None) -> bool | None:
     """Whether a number is other than zero; None where there is none."""
     value = integer(text)
     return None if value is None else bool(value)
+
+
+def online(read: Read) -> tuple[int, ...]:
+    """The numbers of a machine's CPUs; empty where they are unknown."""
+    try:
+        return tuple(numbers(read(ONLINE) or ""))
+    except ValueError:
+        return ()
 
 
 def numbers(text: str) -> Iterable[int]:

@@ -4,19 +4,24 @@ import statistics
 from collections.abc import Iterable
 from typing import Any
 
-from runner.system.disturbance import PATHS, disturbances
-from runner.system.kernel_files import CPU, Read, integer, numbers
+from runner.system.disturbance import disturbance_paths, disturbances
+from runner.system.kernel_files import ONLINE, Read, integer, online
 from runner.system.processor import CPUINFO, DESCRIPTION_PATHS, STATE_PATHS, cpuinfo, processor
 from runner.system.topology import Topology
 
-_MEMORY, _LOAD, _ONLINE = "/proc/meminfo", "/proc/loadavg", f"{CPU}/online"
+_MEMORY, _LOAD = "/proc/meminfo", "/proc/loadavg"
 _VENDOR, _DEVICES = "/sys/class/dmi/id/sys_vendor", "/proc/device-tree/compatible"
 _CLOCKS = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
 # The number that ARM gave to nobody: QEMU's own processor has it.
 _NOBODY = "0x00"
 
-STATE_FILES = (_MEMORY, _LOAD, CPUINFO, *STATE_PATHS, *PATHS)
-DESCRIPTION_FILES = (_MEMORY, _ONLINE, _VENDOR, _DEVICES, _CLOCKS, *DESCRIPTION_PATHS)
+# `describe` reads those of `runner.system.processor.cache_paths` too, which depend on the CPUs.
+DESCRIPTION_FILES = (_MEMORY, ONLINE, _VENDOR, _DEVICES, _CLOCKS, *DESCRIPTION_PATHS)
+
+
+def state_files(cpus: Iterable[int]) -> tuple[str, ...]:
+    """The files that `state` reads of a machine with these CPUs."""
+    return (_MEMORY, _LOAD, CPUINFO, *STATE_PATHS, *disturbance_paths(cpus))
 
 
 def describe(read: Read, topology: Topology | None) -> dict[str, Any]:
@@ -42,14 +47,6 @@ def state(read: Read) -> dict[str, Any]:
         "cpu_mhz": round(statistics.mean(speeds)) if speeds else None,
         **disturbances(read),
     }
-
-
-def online(read: Read) -> tuple[int, ...]:
-    """The numbers of its CPUs; empty where they are unknown."""
-    try:
-        return tuple(numbers(read(_ONLINE) or ""))
-    except ValueError:
-        return ()
 
 
 def emulator(read: Read) -> str | None:

@@ -1,9 +1,9 @@
 """What a kernel's files say of the processor: its model and how it is run. An unknown fact is null, never a guess."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from runner.system.kernel_files import CPU, Read, flag, integer
+from runner.system.kernel_files import CPU, Read, flag, integer, online
 
 CPUINFO = "/proc/cpuinfo"
 _BOARD = "/proc/device-tree/model"
@@ -13,19 +13,32 @@ _MOST_POLICIES = 64
 _GOVERNORS = tuple(f"{CPU}/cpufreq/policy{first}/scaling_governor" for first in range(_MOST_POLICIES))
 _NO_TURBO, _BOOST = f"{CPU}/intel_pstate/no_turbo", f"{CPU}/cpufreq/boost"
 _SMT = f"{CPU}/smt/active"
-_CACHES = tuple(f"{CPU}/cpu0/cache/index{index}" for index in range(5))
+_MOST_CACHES = 5
 # Of a Raspberry Pi's firmware. Its folder has another name on the fifth generation.
 _GET_THROTTLED = tuple(
     f"/sys/devices/platform/{soc}/{soc}:firmware/get_throttled" for soc in ("soc", "soc@107c000000")
 )
-_TEMPERATURE = "/sys/class/thermal/thermal_zone0/temp"
+_MOST_ZONES = 64
+_TEMPERATURES = tuple(f"/sys/class/thermal/thermal_zone{zone}/temp" for zone in range(_MOST_ZONES))
 
-# The files that the functions below read.
-DESCRIPTION_PATHS = (
-    *(CPUINFO, _BOARD, *_GOVERNORS, _NO_TURBO, _BOOST, _SMT),
-    *(f"{index}/{name}" for index in _CACHES for name in ("level", "type", "size")),
-)
-STATE_PATHS = (*_GOVERNORS, _NO_TURBO, _BOOST, *_GET_THROTTLED, _TEMPERATURE)
+# The files that the functions below read, and those of `cache_paths`.
+DESCRIPTION_PATHS = (CPUINFO, _BOARD, *_GOVERNORS, _NO_TURBO, _BOOST, _SMT)
+STATE_PATHS = (*_GOVERNORS, _NO_TURBO, _BOOST, *_GET_THROTTLED, *_TEMPERATURES)
+
+
+def cache_paths(cpus: Sequence[int]) -> tuple[str, ...]:
+    """The files that tell the caches of these CPUs: a size for each CPU, and a kind for the first and the last CPU.
+
+    A machine of 128 CPUs has 660 such files, whose names take 31 kB.
+    """
+    return tuple(
+        path
+        for index in range(_MOST_CACHES)
+        for path in (
+            *(_cache(cpu, index, name) for cpu in _ends(cpus) for name in ("level", "type")),
+            *(_cache(cpu, index, "size") for cpu in cpus),
+        )
+    )
 
 
 def processor(read: Read) -> dict[str, Any]:
@@ -78,9 +91,9 @@ def throttled(read: Read) -> int | None:
 
 
 def temperature(read: Read) -> float | None:
-    """Degrees Celsius in the first thermal zone."""
-    millidegrees = integer(read(_TEMPERATURE))
-    return None if millidegrees is None or millidegrees < 0 else millidegrees / 1000
+    """Degrees Celsius in the hottest thermal zone. A board may have one for each cluster, and for its GPU."""
+    zones = (integer(read(path)) for path in _TEMPERATURES)
+    return max((zone / 1000 for zone in zones if zone is not None and zone >= 0), default=None)
 
 
 def _arm_model(processors: list[Mapping[str, str]], read: Read) -> str | None:
@@ -96,10 +109,28 @@ def _arm_model(processors: list[Mapping[str, str]], read: Read) -> str | None:
 
 
 def _caches(read: Read) -> dict[str, str]:
+    """The size of each cache; where cores differ each size, in the order of the CPUs."""
+    cpus = online(read) or (0,)
     found: dict[str, str] = {}
-    for index in _CACHES:
-        level, kind, size = (read(f"{index}/{name}") for name in ("level", "type", "size"))
-        if level and kind and size:
-            suffix = {"Data": "d", "Instruction": "i"}.get(kind, "")
-            found[f"L{level}{suffix}"] = size
+    for index in range(_MOST_CACHES):
+        name = next((name for cpu in _ends(cpus) if (name := _cache_name(read, cpu, index))), None)
+        if name:
+            sizes = dict.fromkeys(size for cpu in cpus if (size := read(_cache(cpu, index, "size"))))
+            found |= {name: ", ".join(sizes)} if sizes else {}
     return found
+
+
+def _cache_name(read: Read, cpu: int, index: int) -> str | None:
+    """A cache's name, such as L1d. A kernel numbers the caches of all CPUs alike, but not every CPU has each cache."""
+    level, kind = (read(_cache(cpu, index, name)) for name in ("level", "type"))
+    suffix = {"Data": "d", "Instruction": "i"}.get(kind or "", "")
+    return f"L{level}{suffix}" if level and kind else None
+
+
+def _cache(cpu: int, index: int, name: str) -> str:
+    return f"{CPU}/cpu{cpu}/cache/index{index}/{name}"
+
+
+def _ends(cpus: Sequence[int]) -> Iterable[int]:
+    """The first and the last CPU: one of each kind, where big and LITTLE cores differ."""
+    return dict.fromkeys((*cpus[:1], *cpus[-1:]))

@@ -291,4 +291,7 @@ def _bytes(value: int | None) -> str:
 
 
 def _caches(value: Mapping[str, str] | None) -> str:
-    return ", ".join(f"{name} {text}" for name, text in sorted(value.items())) if value else UNKNOWN
+    """Each cache's name and size; of cores that differ, ``L2 128K and 512K``."""
+    if not value:
+        return UNKNOWN
+    return ", ".join(f"{name} {text.replace(', ', ' and ')}" for name, text in sorted(value.items()))

@@ -279,6 +279,13 @@ class ContinuousPPO(unittest.TestCase):
         other.load_checkpoint(self.path, 96)
         self.assertEqual(weights(other.learn(96)), weights(whole.learn(96)))
 
+    def test_a_file_is_loaded_only_with_the_normalisation_that_it_was_saved_with(self):
+        for saved, held in ((True, "statistics"), (False, "no statistics")):
+            self.made(normalise=saved).learn(96).save(self.path)
+            said = f"kept holds {held} of observations, and normalise is {not saved}; load it with normalise={saved}"
+            with self.subTest(saved=saved), self.assertRaisesRegex(ValueError, said):
+                PPO.load(self.path, "Pendulum-v1", seed=1, normalise=not saved, **SMALL_CONTINUOUS_PPO)
+
     def test_what_does_not_fit_is_refused(self):
         with self.assertRaisesRegex(TypeError, "there is no option normalise; the options are"):
             PPO("CartPole-v1", seed=1, normalise=True)

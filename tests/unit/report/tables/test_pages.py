@@ -535,6 +535,12 @@ def test_what_is_null_is_shown_as_unknown(matrix: Matrix) -> None:
     assert "never pushed" in text
 
 
+def test_caches_of_cores_that_differ_are_shown_with_each_size(matrix: Matrix) -> None:
+    machine = {**MACHINE, "caches": {"L1d": "32K, 64K", "L2": "128K, 512K", "L3": "3072K"}}
+    text = page(matrix, gae(1e-3, machine=machine), "methodology")
+    assert row(text, "caches") == ["caches", "L1d 32K and 64K, L2 128K and 512K, L3 3072K"]
+
+
 def test_memory_counts_the_largest_peak_of_a_launch_once(matrix: Matrix) -> None:
     records = [
         record

@@ -6,6 +6,7 @@ agent = DQN("CartPole-v1", seed=1).learn(60_000)
 action = agent.predict(observation)
 """
 
+import json
 import math
 import operator
 import os
@@ -186,6 +187,10 @@ _SAC: SACOptions = {
 }
 
 
+# Of the statistics that normalise observations, in a file of weights.
+_STATISTICS = "obs_rms.mean"
+
+
 def _whole(name: str, value: Any, least: int = 0) -> int:
     """A whole number as Rust takes it, or an error that names the argument and its value."""
     if not isinstance(value, SupportsIndex) or isinstance(value, bool):
@@ -194,6 +199,13 @@ def _whole(name: str, value: Any, least: int = 0) -> int:
     if not least <= number < 2**63:
         raise ValueError(f"{name} is {number} and must be a whole number from {least} to 2**63 - 1")
     return number
+
+
+def _tensor_names(weights: bytes) -> set[str]:
+    """The names in the header of a safetensors file, which Rust has read before."""
+    start = 8
+    end = start + int.from_bytes(weights[:start], "little")
+    return set(json.loads(weights[start:end]))
 
 
 def _checked(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
@@ -444,6 +456,25 @@ class PPO(Agent):
 
     def _stride(self) -> int:
         return self._least_steps()
+
+    @classmethod
+    def load(cls, path: StrPath, env: Any, **arguments: Any) -> Self:
+        """As `Agent.load`. `normalise` must be that of the saved agent, because the networks learnt with its statistics.
+
+        Raises:
+            OSError: the file cannot be read.
+            TypeError, ValueError: it holds other networks than these arguments make, was saved with another `normalise`,
+                or an argument does not fit.
+        """
+        agent = super().load(path, env, **arguments)
+        saved = agent._weights is not None and _STATISTICS in _tensor_names(agent._weights)
+        if saved != agent._options.get("normalise", False):
+            what = "statistics" if saved else "no statistics"
+            raise ValueError(
+                f"{os.fspath(path)} holds {what} of observations, and normalise is {not saved}; "
+                f"load it with normalise={saved}"
+            )
+        return agent
 
 
 class SAC(Agent):
