@@ -1,4 +1,4 @@
-# Every target but `backends`, `async`, `crates` and `semver` sets up what it needs; `make matrix` on a fresh machine does everything.
+# Every target but `backends`, `crates` and `semver` sets up what it needs; `make matrix` on a fresh machine does everything.
 PYTHON ?= python3
 ARGUMENTS ?=
 
@@ -75,8 +75,10 @@ backends:  ## clippy and the Rust tests with candle and burn compiled in, for a 
 	cd rust && cargo clippy $(BACKENDS) --all-targets -- -D warnings && cargo test $(BACKENDS)
 
 ASYNC := --locked -p torchforge-experience --features async-s3
-async:  ## clippy and the Rust tests of the asynchronous loader, for a host with Rust: no other target builds it
-	cd rust && cargo clippy $(ASYNC) --all-targets -- -D warnings && cargo test $(ASYNC)
+async: .venv/.ready  ## clippy and the Rust tests of the asynchronous loader, S3 included, for a host with Rust: no other target builds it
+	cd rust && cargo clippy $(ASYNC) --all-targets -- -D warnings
+	.venv/bin/uv run --quiet --frozen --isolated --python .venv/bin/python --project tools/s3 \
+	  python tools/s3/serve.py cargo test --manifest-path rust/Cargo.toml $(ASYNC) -- --include-ignored
 
 crates:  ## Rust documentation without warnings, and each crate packed and built as a registry would get it, for a host with Rust
 	cd rust && RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace && cargo publish --locked --workspace --dry-run
