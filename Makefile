@@ -1,10 +1,10 @@
-# Every target but `backends`, `async`, `crates` and `semver` sets up what it needs; `make matrix` on a fresh machine does everything.
+# Every target but `backends`, `crates` and `semver` sets up what it needs; `make matrix` on a fresh machine does everything.
 PYTHON ?= python3
 ARGUMENTS ?=
 
 RUNNER := .venv/bin/python -m runner
 
-.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends async crates semver wheel minari integration fleet guest site clean help
+.PHONY: matrix images plan render setup test lint unit browser properties mutants rust backends async crates semver wheel interoperability integration fleet guest site clean help
 
 matrix: .venv/.ready  ## set up, build the images, run the quick profile, render the tables
 	@$(RUNNER) --set-up $(ARGUMENTS)
@@ -75,8 +75,10 @@ backends:  ## clippy and the Rust tests with candle and burn compiled in, for a 
 	cd rust && cargo clippy $(BACKENDS) --all-targets -- -D warnings && cargo test $(BACKENDS)
 
 ASYNC := --locked -p torchforge-experience --features async-s3
-async:  ## clippy and the Rust tests of the asynchronous loader, for a host with Rust: no other target builds it
-	cd rust && cargo clippy $(ASYNC) --all-targets -- -D warnings && cargo test $(ASYNC)
+async: .venv/.ready  ## clippy and the Rust tests of the asynchronous loader, S3 included, for a host with Rust: no other target builds it
+	cd rust && cargo clippy $(ASYNC) --all-targets -- -D warnings
+	.venv/bin/uv run --quiet --frozen --isolated --python .venv/bin/python --project tools/s3 \
+	  python tools/s3/serve.py cargo test --manifest-path rust/Cargo.toml $(ASYNC) -- --include-ignored
 
 crates:  ## Rust documentation without warnings, and each crate packed and built as a registry would get it, for a host with Rust
 	cd rust && RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --workspace && cargo publish --locked --workspace --dry-run
@@ -100,9 +102,9 @@ wheel: .venv/.ready  ## the Python package torchforge-rl in dist/, for this proc
 	  --manifest-path rust/crates/torchforge-py/Cargo.toml --out dist
 	.venv/bin/python tools/wheel/notices.py "$(MACHINE)-unknown-linux-$(LIBC)" dist/torchforge_rl-*$(COMPATIBILITY)_$(MACHINE).whl
 
-minari: wheel  ## the wheel beside Minari's own loader and collector, for a host with Rust: each week
-	.venv/bin/uv run --quiet --frozen --isolated --python .venv/bin/python --project tools/minari \
-	  --with dist/torchforge_rl-*$(COMPATIBILITY)_$(MACHINE).whl pytest --confcutdir tests/minari tests/minari
+interoperability: wheel  ## the wheel beside Minari, polars, pyarrow and DuckDB, for a host with Rust: each week
+	.venv/bin/uv run --quiet --frozen --isolated --python .venv/bin/python --project tools/interoperability \
+	  --with dist/torchforge_rl-*$(COMPATIBILITY)_$(MACHINE).whl pytest --confcutdir tests/interoperability tests/interoperability
 
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
 	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder
@@ -122,4 +124,4 @@ clean:  ## remove what was built beside the sources; images and results stay
 	rm -rf .venv tools/site/.venv tools/wheel/.venv site dist rust/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  \1\t/' | expand -t 16
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  \1\t/' | expand -t 20

@@ -3,48 +3,30 @@
 
 mod dataset_files;
 mod range_server;
+mod streams;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use dataset_files::{Scratch, numbered, scratch};
+use dataset_files::{numbered, scratch};
 use range_server::{Mood, RangeServer};
-use tokio::runtime::{Builder, Handle, Runtime};
+use streams::{CONFIG, SHARDS, all, assert_same_batches, mapped, opened, runtime, shards};
+use tokio::runtime::Handle;
 use torchforge_data::object_store::http::HttpBuilder;
 use torchforge_data::object_store::local::LocalFileSystem;
 use torchforge_data::object_store::{ClientOptions, ObjectStore, RetryConfig};
 use torchforge_data::{
-    AsyncBatches, AsyncLoader, DataLoader, Dataset, DatasetError, LoaderConfig, LoaderState, MmapDataset,
-    ObjectDataset, Schema,
+    AsyncLoader, DataLoader, Dataset, DatasetError, LoaderConfig, LoaderState, MmapDataset, ObjectDataset,
+    Schema,
 };
-
-const CONFIG: LoaderConfig =
-    LoaderConfig { batch_size: 8, shuffle: true, seed: 3, drop_last: false, prefetch: 2, workers: 0 };
-const SHARDS: [&str; 2] = ["first.arrow", "second.arrow"];
 
 /// Longer than any step of a test takes where it does not hang.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A folder with two shards of 100 rows.
-fn shards(test: &str) -> Scratch {
-    let folder = scratch(test);
-    numbered(&folder.join(SHARDS[0]), 0..60, 16);
-    numbered(&folder.join(SHARDS[1]), 60..100, 64);
-    folder
-}
-
-fn paths(folder: &Path) -> [PathBuf; 2] {
-    SHARDS.map(|name| folder.join(name))
-}
-
-fn mapped(folder: &Path) -> MmapDataset {
-    MmapDataset::open_shards(paths(folder)).unwrap()
-}
 
 fn local(folder: &Path) -> Arc<dyn ObjectStore> {
     Arc::new(LocalFileSystem::new_with_prefix(folder).unwrap())
@@ -63,25 +45,6 @@ fn http(server: &RangeServer) -> Arc<dyn ObjectStore> {
     )
 }
 
-async fn opened(store: Arc<dyn ObjectStore>) -> ObjectDataset {
-    ObjectDataset::open(store, SHARDS).await.unwrap()
-}
-
-/// One thread: whatever blocks it is seen.
-fn runtime() -> Runtime {
-    Builder::new_current_thread().enable_all().build().unwrap()
-}
-
-/// The bytes of every column of every batch.
-async fn all(mut batches: AsyncBatches) -> Vec<Vec<Vec<u8>>> {
-    let mut all = Vec::new();
-    while let Some(batch) = batches.next().await {
-        let batch = batch.unwrap();
-        all.push((0..batch.schema().columns().len()).map(|column| batch.bytes(column).to_vec()).collect());
-    }
-    all
-}
-
 /// Waits until something holds, and lets the runtime work meanwhile.
 async fn until(what: &str, holds: impl Fn() -> bool) {
     let begin = Instant::now();
@@ -97,35 +60,14 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 fn batches_are_those_of_the_ordinary_loader_wherever_the_rows_lie() {
     let folder = shards("async-order");
     let server = RangeServer::of(&folder);
-    for shuffle in [false, true] {
-        for (batch_size, drop_last, prefetch) in
-            [(8, false, 1), (7, true, 3), (33, false, 9), (200, false, 2)]
-        {
-            let config = LoaderConfig { batch_size, shuffle, drop_last, prefetch, ..CONFIG };
-            let ordinary = DataLoader::new(mapped(&folder), config).unwrap();
-            runtime().block_on(async {
-                let loaders = [
-                    AsyncLoader::new(mapped(&folder), config).unwrap(),
-                    AsyncLoader::new(mapped(&folder).positioned(), config).unwrap(),
-                    AsyncLoader::of_objects(opened(local(&folder)).await, config).unwrap(),
-                    AsyncLoader::of_objects(opened(http(&server)).await, config).unwrap(),
-                ];
-                for epoch in 0..2 {
-                    let expected: Vec<Vec<Vec<u8>>> = ordinary
-                        .iter()
-                        .map(|batch| {
-                            let batch = batch.unwrap();
-                            (0..3).map(|column| batch.bytes(column).to_vec()).collect()
-                        })
-                        .collect();
-                    for loader in &loaders {
-                        assert_eq!(all(loader.epoch(epoch)).await, expected);
-                        assert_eq!(loader.batches(), expected.len());
-                    }
-                }
-            });
-        }
-    }
+    runtime().block_on(assert_same_batches(&folder, async |config| {
+        vec![
+            AsyncLoader::new(mapped(&folder), config).unwrap(),
+            AsyncLoader::new(mapped(&folder).positioned(), config).unwrap(),
+            AsyncLoader::of_objects(opened(local(&folder)).await, config).unwrap(),
+            AsyncLoader::of_objects(opened(http(&server)).await, config).unwrap(),
+        ]
+    }));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-"""Minari's datasets in and out, by Minari itself: `make minari` runs this with the packages that tools/minari locks."""
+"""Minari's datasets in and out, by Minari itself: `make interoperability` runs this with the packages that it locks."""
 
 import warnings
 from collections.abc import Iterator
