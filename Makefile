@@ -107,7 +107,7 @@ interoperability: wheel  ## the wheel beside Minari, polars, pyarrow and DuckDB,
 	  --with dist/torchforge_rl-*$(COMPATIBILITY)_$(MACHINE).whl pytest --confcutdir tests/interoperability tests/interoperability
 
 integration: setup  ## real Docker, real QEMU: images, both architectures, the rendered tables
-	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder
+	.venv/bin/pytest tests/integration -n 2 --no-loadscope-reorder --durations=25
 
 fleet: .venv/.ready  ## launches on a real Slurm fleet of this machine, as root: each week
 	.venv/bin/pytest tests/fleet

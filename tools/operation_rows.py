@@ -27,12 +27,13 @@ class _Lead:
     ratio: Interval
 
     def __str__(self) -> str:
-        return f"{self.case}: {units.times(self.ratio)}, {self.competitor}{undecided(self.ratio)}"
+        return f"{self.case}: {units.times(self.ratio)}, {self.competitor}{unless_faster(self.ratio)}"
 
 
-def undecided(ratio: Interval) -> str:
-    """The word behind a ratio that decides nothing; empty behind any other."""
-    return ", inconclusive" if verdict(ratio) is Verdict.INCONCLUSIVE else ""
+def unless_faster(ratio: Interval) -> str:
+    """The word behind a ratio that is no lead of ours; empty behind a lead."""
+    found = verdict(ratio)
+    return "" if found is Verdict.FASTER else f", {found.value}"
 
 
 def figures(room: Room) -> tuple[str, str, str, str, str]:

@@ -202,7 +202,7 @@ def _time(room: Room, row: Row) -> str:
 
 def _ratio(room: Room, base: Row, against: Row) -> str:
     found = _interval(room, base, against)
-    return f"{units.times(found)}{operation_rows.undecided(found)}"
+    return f"{units.times(found)}{operation_rows.unless_faster(found)}"
 
 
 def _interval(room: Room, base: Row, against: Row) -> Interval:
