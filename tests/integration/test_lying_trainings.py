@@ -102,6 +102,7 @@ def outcome(images: None, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     words = ("--matrix", str(folder / "matrix.yaml"), "--results", str(folder / "results"))
     call = forge_bench(*words, "--profile", "smoke", "--arch", HOST, "--limits", "default", "--only", "dqn")
     records = {record.implementation: record for record in Store(folder / "results").records()}
+    assert set(records) == {"pytorch", *LIARS}, call.stderr[-4000:]
     return Outcome(call=call, records=records)
 
 
