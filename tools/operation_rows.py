@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from runner.figures.statistics import Interval, Verdict, verdict
 from runner.matrix import Side
 from runner.report.tables import units
-from runner.report.tables.selection import Room, Row
+from runner.report.tables.selection import COMPETITORS, Room, Row
 
 ROW = re.compile(
     r"\| (?P<link>\[`(?P<benchmark>[a-z-]+)`\]\((?:\.\./)?(?P<folder>results/published/[^/]+)"
     r"/tables/(?P<profile>[a-z]+)/[a-z-]+\.md\))"
     r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|(?: [^|]* \|){4,5}"
 )
-_COMPETITORS = (Side.REFERENCE, Side.PEER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +61,7 @@ def _other_work(room: Room) -> str:
         ours = room.fastest(case, [Side.OURS])
         mine = None if ours is None else ours.figure(metric)
         for row in room.of_case(case):
-            theirs = None if row.side not in _COMPETITORS or row.same_work else row.figure(metric)
+            theirs = None if row.side not in COMPETITORS or row.same_work else row.figure(metric)
             if mine is not None and theirs is not None:
                 times = [units.figure_value(each.value, metric) for each in (theirs, mine)]
                 told = f"{case}: {row.implementation.name}, {times[0]}, ours {times[1]}"

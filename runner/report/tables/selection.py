@@ -21,7 +21,7 @@ from runner.records.execution import Execution
 from runner.records.order import oldest_first
 from runner.records.record import Record
 
-_COMPETITORS = (Side.REFERENCE, Side.PEER)
+COMPETITORS = (Side.REFERENCE, Side.PEER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,12 +127,12 @@ class Room:
 
     def faster_at_other_work(self, case: str) -> Row | None:
         """The row with the smallest median that is not ours, if it does other work than the reference."""
-        found = self._best(row for row in self.of_case(case) if row.side in _COMPETITORS)
+        found = self._best(row for row in self.of_case(case) if row.side in COMPETITORS)
         return None if found is None or found.same_work else found
 
     def fastest_at_other_work(self, case: str) -> Row | None:
         """The row with the smallest median among those that are not ours and do other work than the reference."""
-        return self._best(row for row in self.of_case(case) if row.side in _COMPETITORS and not row.same_work)
+        return self._best(row for row in self.of_case(case) if row.side in COMPETITORS and not row.same_work)
 
     def _best(self, rows: Iterable[Row]) -> Row | None:
         metric = self.benchmark.headline
@@ -159,7 +159,7 @@ class Room:
 
     def competitor(self, row: Row) -> Row | None:
         """The fastest row that is not ours, and not ``row`` itself."""
-        return self.fastest(row.case.name, _COMPETITORS, but=row)
+        return self.fastest(row.case.name, COMPETITORS, but=row)
 
     def ratio(self, base: Row | None, against: Row) -> Interval | None:
         """How many times faster ``against`` is than ``base``; None where no ratio is possible or allowed."""
