@@ -333,7 +333,8 @@ def _roofline_faults(
 ) -> Iterator[Fault]:
     """``others`` are all benchmarks of the matrix, None where one has faults of its own."""
     roofline = benchmark["roofline"]
-    for unit in ("operations", "bytes"):
+    units = ("operations", "bytes") if "operations" in roofline else ("bytes",)
+    for unit in units:
         name = roofline[unit]
         other = others.get(name)
         if name not in others:
@@ -352,7 +353,10 @@ def _roofline_faults(
             yield fault(
                 *here, "copied", message=f'"{roofline["bytes"]}" has no case "{work["copied"]}"{hint}'
             )
-        for unit in ("operations", "bytes"):
+        if ("operations" in work) != ("operations" in units):
+            yield fault(*here, message="operations stand in each case and in roofline itself, or in neither")
+            continue
+        for unit in units:
             # Only the parameters of the case count: the work of a call depends on no profile.
             try:
                 least = evaluate(work[unit], benchmark["cases"][case])
@@ -682,11 +686,13 @@ def _updates(value: dict[str, Any]) -> model.Updates:
 def _roofline(benchmark: dict[str, Any]) -> model.Roofline:
     value = benchmark["roofline"]
     return model.Roofline(
-        operations=value["operations"],
+        operations=value.get("operations"),
         bytes=value["bytes"],
         cases={
             case: model.LeastWork(
-                operations=evaluate(each["operations"], benchmark["cases"][case]),
+                operations=evaluate(each["operations"], benchmark["cases"][case])
+                if "operations" in each
+                else None,
                 bytes=evaluate(each["bytes"], benchmark["cases"][case]),
                 copied=each["copied"],
             )

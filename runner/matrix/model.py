@@ -253,9 +253,12 @@ class Returns:
 
 @dataclass(frozen=True, kw_only=True)
 class LeastWork:
-    """The least work of a call: operations, bytes read and written, and the copying case of the nearest size."""
+    """The least work of a call: operations, bytes read and written, and the copying case of the nearest size.
 
-    operations: int
+    ``operations`` is None where only bytes bound the call.
+    """
+
+    operations: int | None
     bytes: int
     copied: str
 
@@ -264,10 +267,11 @@ class LeastWork:
 class Roofline:
     """An operation's least work by case, and the benchmarks that measure the machine's best rates.
 
-    One benchmark counts ``operations``, the other ``bytes`` (Williams et al., 2009).
+    One benchmark counts ``operations``, the other ``bytes`` (Williams et al., 2009). ``operations`` is None where no case
+    counts any.
     """
 
-    operations: str
+    operations: str | None
     bytes: str
     cases: Mapping[str, LeastWork]
 

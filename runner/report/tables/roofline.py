@@ -2,6 +2,7 @@
 
 The lower bound of a call is the longer of two times. One is the time of its operations at the best rate of a plain
 matrix product on this machine. The other is the time of its bytes at the rate of a plain copy of about that size.
+An operation that moves data has the second alone.
 Benchmarks of the same matrix measure both rates, on the same machine, under the same limits, in any profile. A
 training's lower bound is that of its updates, and of its environment steps where the implementation cannot choose the
 environment.
@@ -43,15 +44,15 @@ def roofline_table(matrix: Matrix, records: Sequence[Record], room: Room) -> Tab
         return EMPTY
     cases = {case: case for case in roofline.cases}
     found = tuple(_row(*each) for each in _held(matrix, records, room, roofline, cases))
+    counts = ("bytes",) if roofline.operations is None else ("operations", "bytes")
     headers = (
         "case",
         "implementation",
-        "operations",
-        "bytes",
+        *counts,
         "least time here",
         "time",
         "of the limit",
-        "operations a second",
+        f"{counts[0]} a second",
     )
     return Table(headers=headers, rows=found, right=frozenset(headers[2:]))
 
@@ -139,17 +140,18 @@ def _held(
 
 
 def _row(row: Row, work: LeastWork, least: tuple[float, str], seconds: float) -> tuple[str, ...]:
+    counted = work.bytes if work.operations is None else work.operations
     return (
         row.case.name,
         row.implementation.name,
-        units.count(work.operations),
+        *(() if work.operations is None else (units.count(work.operations),)),
         units.count(work.bytes),
-        f"{units.seconds(least[0])} ({least[1]})",
+        units.seconds(least[0]) if work.operations is None else f"{units.seconds(least[0])} ({least[1]})",
         units.seconds(seconds),
         *(
             (
                 f"{units.significant(100 * least[0] / seconds, 2)} %",
-                f"{units.significant(work.operations / seconds / 1e9)} G",
+                f"{units.significant(counted / seconds / 1e9)} G",
             )
             if seconds > 0
             else (f"{NOTHING} (a time of zero)", NOTHING)
@@ -160,9 +162,14 @@ def _row(row: Row, work: LeastWork, least: tuple[float, str], seconds: float) ->
 def _least_seconds(work: LeastWork, rates: Rates) -> tuple[float, str] | None:
     """The longer of both times, and its name; None where a rate was not measured."""
     copied = rates.bytes.get(work.copied)
-    if rates.operations is None or copied is None:
+    if copied is None:
         return None
-    return max((work.operations / rates.operations, "operations"), (work.bytes / copied, "bytes"))
+    moved = (work.bytes / copied, "bytes")
+    if work.operations is None:
+        return moved
+    return (
+        None if rates.operations is None else max((work.operations / rates.operations, "operations"), moved)
+    )
 
 
 def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roofline) -> Rates:
@@ -175,5 +182,5 @@ def _rates(matrix: Matrix, records: Sequence[Record], room: Room, roofline: Roof
                 found[row.case.name] = max(found.get(row.case.name, 0.0), rate)
         return found
 
-    operations = by_case(roofline.operations, "operations")
+    operations = {} if roofline.operations is None else by_case(roofline.operations, "operations")
     return Rates(operations=max(operations.values(), default=None), bytes=by_case(roofline.bytes, "bytes"))

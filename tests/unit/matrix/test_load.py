@@ -233,6 +233,7 @@ def test_a_headline_that_no_gate_could_judge_is_a_fault(tmp_path, name):
         ("batch: 1, length: 128,", "batch: 1, environments: 0, length: 128,", "less than the minimum of 1"),
         ("operations: multiply", "operations: multipli", 'no benchmark "multipli"; did you mean "multiply"?'),
         ("operations: multiply", "operations: copy", 'the benchmark "copy" does not count operations'),
+        ("operations: multiply", "", "operations stand in each case and in roofline itself, or in neither"),
         ("copied: 256KiB", "copied: 256KB", '"copy" has no case "256KB"; did you mean "256KiB"?'),
         ("bytes: 4 * (9", "bytes: 4 * (nine", "benchmarks.update.roofline.cases.dqn.bytes"),
         ("bytes: 4 * (9", "bytes: -4 * (9", "benchmarks.update.roofline.cases.dqn.bytes: "),

@@ -152,6 +152,15 @@ def test_the_least_time_is_operations_at_the_best_rate_or_bytes_at_the_copy_s_wh
     ]  # fmt: skip
 
 
+def test_an_operation_that_moves_data_is_bound_by_its_bytes_alone(tmp_path):
+    moved = MATRIX.replace("      operations: multiply\n", "").replace("operations: 1000 * rows, ", "")
+    copies = [record for record in rates() if record.benchmark == "copy"]
+    text = render_benchmark(example_matrix(tmp_path, moved), updates() + copies, "update", profile="quick")
+    # A billion bytes at 4 G a second.
+    assert cells(text, "large")[2:] == ["1,000,000,000", "250 ms", "1.00 s", "25 %", "1.00 G"]
+    assert "matrix product" not in text
+
+
 def test_nothing_is_said_without_both_rates(tmp_path):
     both = rates()
     for benchmark in ("multiply", "copy"):
