@@ -4,16 +4,19 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from another_host import AnotherHost, another_host
 from conftest import ROOT
 from own_daemon import hanging, printing
+from slow_connection import slow_connection
 
 from runner.executors.base import LaunchRequest
 from runner.executors.host import HostExecutor
@@ -25,6 +28,10 @@ from runner.records.store import Store
 from runner.system import machine
 from runner.system.errors import HostAway
 
+CUTS = 8
+# Beside windows: what docs/hosts.md says a launch costs, measured with round trips of so many seconds.
+ROUND_TRIPS = 17
+FAR = 0.1
 LIMITS = Limits(name="small", cpus=1, memory_bytes=64 * 2**20, pids=16, threads=1)
 
 
@@ -111,6 +118,55 @@ def test_a_cut_connection_voids_the_launch_and_the_next_one_removes_what_it_left
     assert executor.launch(request(host, platform, printing("again"), lines)).exit_code == 0
     assert lines == ['"again"']
     assert (host.left(), host.volumes()) == ([], [])
+
+
+def test_a_cut_at_any_moment_spares_a_launch_or_voids_it_and_leaves_nothing(host, executor, platform):
+    asked = request(host, platform, printing("once"), [])
+    executor.launch(asked)
+    duration = timed(executor, asked)
+    ends: list[str] = []
+    for seed in range(CUTS):
+        moment = float(np.random.default_rng(seed).uniform(0, duration))
+        told = f"seed {seed}, {1000 * moment:.0f} ms after its start"
+        lines: list[str] = []
+        cutter = threading.Timer(moment, host.cut)
+        cutter.start()
+        try:
+            result = executor.launch(replace(asked, on_line=lambda line, _, lines=lines: lines.append(line)))
+        except HostAway:
+            ends.append("void")
+        else:
+            ends.append("spared")
+            assert (result.exit_code, lines) == (0, ['"once"']), told
+        cutter.join()
+        lines.clear()
+        again = replace(asked, on_line=lambda line, _, lines=lines: lines.append(line))
+        assert executor.launch(again).exit_code == 0, told
+        assert lines == ['"once"'], told
+        assert (host.left(), host.volumes()) == ([], []), told
+    assert "void" in ends, f"no cut met a launch that takes {duration:.1f} s: {ends}"
+
+
+def test_a_launch_far_away_costs_few_round_trips(host, platform, monkeypatch):
+    monkeypatch.setenv("PATH", host.environment["PATH"])
+    seconds = {}
+    for far in (0.0, FAR):
+        with slow_connection(host.port, far) as port:
+            address = host.address.replace(f":{host.port}", f":{port}")
+            there = HostExecutor("far", address, Path("/checkout"), own_image=lambda *_: None)
+            asked = request(host, replace(platform, host=address), printing("once"), [])
+            there.launch(asked)
+            seconds[far] = min(timed(there, asked) for _ in range(3))
+            there.close()
+    trips = (seconds[FAR] - seconds[0.0]) / FAR
+    assert trips < ROUND_TRIPS + 0.5, f"{trips:.1f}; docs/hosts.md names {ROUND_TRIPS}"
+
+
+def timed(executor: HostExecutor, asked: LaunchRequest) -> float:
+    """The seconds of a launch."""
+    begun = time.monotonic()
+    executor.launch(asked)
+    return time.monotonic() - begun
 
 
 def test_a_machine_that_lets_nobody_in_is_away(host, platform, monkeypatch):
