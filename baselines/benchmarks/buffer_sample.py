@@ -103,7 +103,7 @@ def run(options: argparse.Namespace, make: Make) -> None:
             np.save(folder / "members.npy", (members >= 0).sum(axis=1))
             np.save(folder / "shares.npy", shares(members[members >= 0], sizes))
 
-        draws = Operation(
+        draws: Operation[Sequence[int], list[Any]] = Operation(
             calls=sizes.calls,
             inputs=begin,
             run=lambda seeds: [sample(batch, seed) for seed in seeds],
