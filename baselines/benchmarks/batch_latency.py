@@ -4,13 +4,8 @@ Dataset, files and gate are those of `loader`. A call of the course `batches` is
 read after each. An epoch's first batch is one of them: a loop that begins the next epoch waits for it too. A call of the
 course `first` opens the dataset with a new loader, reads one batch, and closes the loader with its workers.
 
-Beside the seconds of a call a launch says figures of all batches of a round:
-
-| figure | what it is |
-|---|---|
-| `first_batch_seconds` | the median time to a first batch: since its epoch began, or since its dataset was opened |
-| `batch_p50_seconds`, `batch_p99_seconds`, `batch_p999_seconds` | what 50, 99 and 99.9 percent of batches do not exceed |
-| `batch_max_seconds` | the slowest batch |
+Beside the seconds of a call a launch says the figures of `latencies.py`, of all batches of a round. It also says
+`first_batch_seconds`: the median time to a first batch, since its epoch began or since its dataset was opened.
 """
 
 import time
@@ -21,17 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from baselines.benchmarks import latencies
 from baselines.benchmarks.loader import Epoch, Loader, Parameters, course, read, write_outputs
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation
 from baselines.inputs.rows import Rows
-
-# Each percentile with the fewest batches that show it: ten of them are slower.
-_PERCENTILES = {
-    "batch_p50_seconds": (50.0, 20),
-    "batch_p99_seconds": (99.0, 1_000),
-    "batch_p999_seconds": (99.9, 10_000),
-}
 
 
 class Clocked(NamedTuple):
@@ -104,14 +93,9 @@ def first_batch(make: Callable[[], Loader], tape: Rows, sizes: Parameters) -> Op
 
 
 def figures_of_batches(epochs: Sequence[Clocked]) -> Mapping[str, float]:
-    """The figures of `batches`. A percentile is a time that was measured; too few batches show none."""
+    """The figures of `batches`."""
     seconds = np.diff([epoch.nanoseconds for epoch in epochs]) * 1e-9
-    shown = {name: share for name, (share, least) in _PERCENTILES.items() if seconds.size >= least}
-    return {
-        "first_batch_seconds": float(np.median(seconds[:, 0])),
-        **{name: float(np.percentile(seconds, share, method="higher")) for name, share in shown.items()},
-        "batch_max_seconds": float(seconds.max()),
-    }
+    return {"first_batch_seconds": float(np.median(seconds[:, 0])), **latencies.figures(seconds)}
 
 
 def figures_of_firsts(repetitions: Sequence[Clocked]) -> Mapping[str, float]:

@@ -6,6 +6,10 @@ repetition with which row it begins, and that row's reward.
 
 What is compared is a sum of each transition that was pushed, read back from the ring: of the 64-bit words of each field,
 times the field's number from 1 on, modulo 2**64.
+
+A ring that is read by draws alone (`DrawnRing`) needs longer for that than a referee allows beside the pushes. So its
+output files hold what was read back from it, and the digest of a repetition is that of what was pushed. A few rows are
+read back for each digest, and must be what was pushed there.
 """
 
 import argparse
@@ -59,18 +63,34 @@ class Ring(Protocol):
         """What lies in these rows of memory. Not timed."""
 
 
+class DrawnRing(Ring, Protocol):
+    """A ring that gives what it holds by draws alone, so `read` takes long."""
+
+    def some(self, seed: int) -> tuple[NDArray[np.int64], Fields]:
+        """A few rows of memory that a seed decides, and what lies in them. Not timed."""
+
+
 # Makes a ring for so many transitions of observations of so many values.
 Make = Callable[[int, int], Ring]
+MakeDrawn = Callable[[int, int], DrawnRing]
 
 
 def run(options: argparse.Namespace, make: Make) -> None:
     """Serve every case: fill the ring, and push as the referee says."""
+    _serve(options, lambda sizes, fields: Pushes(make(sizes.capacity, sizes.observation), fields, sizes))
+
+
+def run_drawn(options: argparse.Namespace, make: MakeDrawn) -> None:
+    """As `run`, for a ring that is read by draws alone."""
+    _serve(options, lambda sizes, fields: DrawnPushes(make(sizes.capacity, sizes.observation), fields, sizes))
+
+
+def _serve(options: argparse.Namespace, course_of: "Callable[[Parameters, Fields], Pushes]") -> None:
 
     def operation(
         request: protocol.Request, case: protocol.Case, sizes: Parameters
     ) -> Operation[Sequence[Any], None]:
-        tape = Tape(make(sizes.capacity, sizes.observation), read_tape(request, case))
-        course = Pushes(tape, sizes)
+        course = course_of(sizes, read_tape(request, case))
 
         def write(_: Sequence[Any], __: None, folder: Path) -> None:
             np.save(folder / "sums.npy", course.sums())
@@ -79,7 +99,7 @@ def run(options: argparse.Namespace, make: Make) -> None:
             calls=sizes.calls,
             inputs=course.drawn,
             run=course.push_all,
-            digested=lambda _: [course.sums()],
+            digested=lambda _: [course.digested()],
             write=write,
             counts={"values": 2 * sizes.observation + 4},
         )
@@ -96,47 +116,51 @@ class Tape:
     """Transitions as a ring takes them; one has a reward of its own."""
 
     def __init__(self, ring: Ring, fields: Fields) -> None:
-        self.ring = ring
-        self._fields = Fields(*(field.copy() for field in fields))
+        self._ring = ring
+        self.fields = Fields(*(field.copy() for field in fields))
         self.transitions = [self._laid_out(row) for row in range(len(fields.rewards))]
         self._changed = 0
 
     def change(self, row: int, reward: float) -> None:
         """Undo the last change, and give a row this reward."""
         for place, value in ((self._changed, self._changed), (row, reward)):
-            self._fields.rewards[place] = value
+            self.fields.rewards[place] = value
             self.transitions[place] = self._laid_out(place)
         self._changed = row
 
     def _laid_out(self, row: int) -> Sequence[Any]:
-        return self.ring.laid_out(Fields(*(field[row : row + 1] for field in self._fields)))
+        return self._ring.laid_out(Fields(*(field[row : row + 1] for field in self.fields)))
 
 
 class Pushes:
     """The repetitions of one case, on a ring that is full from the first on."""
 
-    def __init__(self, tape: Tape, sizes: Parameters) -> None:
-        self._tape, self._sizes = tape, sizes
-        self._pushed = 0
+    def __init__(self, ring: Ring, fields: Fields, sizes: Parameters) -> None:
+        self._ring, self._tape, self._sizes = ring, Tape(ring, fields), sizes
+        self._pushed = self._first = 0
         self._push_from(0, sizes.capacity)
 
     def drawn(self, numbers: Numbers) -> Sequence[Any]:
         """The transitions of a repetition. Its first number's high 24 bits are the changed row's reward."""
         number, rows = int(numbers[0]), self._sizes.rows
-        first = number % rows
-        self._tape.change(first, (number >> 40) * 2.0**-24)
-        return self._from(first, self._sizes.calls)
+        self._first = number % rows
+        self._tape.change(self._first, (number >> 40) * 2.0**-24)
+        return self._from(self._first, self._sizes.calls)
 
     def push_all(self, transitions: Sequence[Any]) -> None:
         """Push them. This is what is timed."""
-        push = self._tape.ring.push
+        push = self._ring.push
         for transition in transitions:
             push(*transition)
         self._pushed += len(transitions)
 
     def sums(self) -> Sums:
-        """Of what the last repetition pushed, in its order."""
-        return np.concatenate([transition_sums(self._tape.ring.read(rows)) for rows in self._newest()])
+        """Of what the last repetition pushed, in its order, read back from the ring."""
+        return np.concatenate([transition_sums(self._ring.read(rows)) for rows in self._newest()])
+
+    def digested(self) -> Sums:
+        """What the digest of the last repetition covers."""
+        return self.sums()
 
     def _push_from(self, first: int, count: int) -> None:
         self.push_all(self._from(first, count))
@@ -155,6 +179,27 @@ class Pushes:
     def _pieces(self, begin: int, end: int) -> Iterator[slice]:
         rows = max(1, _READ_BYTES // (8 * self._sizes.observation))
         return (slice(at, min(at + rows, end)) for at in range(begin, end, rows))
+
+
+class DrawnPushes(Pushes):
+    """The repetitions of a ring that is read by draws alone."""
+
+    def __init__(self, ring: DrawnRing, fields: Fields, sizes: Parameters) -> None:
+        super().__init__(ring, fields, sizes)
+        self._some = ring.some
+        # What the ring makes for its first draws belongs to no repetition.
+        self._some(0)
+
+    def digested(self) -> Sums:
+        """The sums of what was pushed. A few rows of the ring are compared with them."""
+        rows, calls = self._sizes.rows, self._sizes.calls
+        pushed = transition_sums(self._tape.fields)[(self._first + np.arange(calls)) % rows]
+        places, kept = self._some(self._pushed)
+        call = (places - (self._pushed - calls)) % self._sizes.capacity
+        of_these = call < calls
+        if not np.array_equal(transition_sums(kept)[of_these], pushed[call[of_these]]):
+            raise ValueError("the ring does not hold what was pushed last, in the order of its rows")
+        return pushed
 
 
 def transition_sums(fields: Fields) -> Sums:

@@ -1,4 +1,4 @@
-"""What every implementation of the benchmark `buffer-sample` shares: its parameters, its files and its course.
+"""What every implementation of `buffer-sample` and `draw-latency` shares: its parameters, its files and its course.
 
 Minibatches are drawn from a ring that is full: observations, next observations, actions, rewards and whether the task
 ended, all f32. The ring holds the tape, whose rewards are the numbers of its rows. The referee draws the seed of each
@@ -11,13 +11,14 @@ draws each of sixteen equal parts of the ring has. The digest covers every value
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.benchmarks import buffer_push
+from baselines.benchmarks import buffer_push, draw_latency
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, serve
@@ -29,11 +30,15 @@ PARTS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(protocol.Repetitions):
-    """One case: `calls` minibatches of `batch` transitions, from a ring of `capacity`."""
+    """One case: `calls` minibatches of `batch` transitions, from a ring of `capacity`.
+
+    Where it is `clocked`, each draw is timed alone too: baselines/benchmarks/draw_latency.py.
+    """
 
     capacity: int
     observation: int
     batch: int
+    clocked: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,7 +84,7 @@ def run(options: argparse.Namespace, make: Make) -> None:
 
     def operation(
         request: protocol.Request, case: protocol.Case, sizes: Parameters
-    ) -> Operation[Sequence[int], list[Any]]:
+    ) -> Operation[Sequence[int], Any]:
         tape = buffer_push.read_tape(request, case)
         sampler = make(sizes.capacity, sizes.observation)
         sampler.fill(tape)
@@ -98,7 +103,7 @@ def run(options: argparse.Namespace, make: Make) -> None:
             np.save(folder / "members.npy", (members >= 0).sum(axis=1))
             np.save(folder / "shares.npy", shares(members[members >= 0], sizes))
 
-        return Operation(
+        draws: Operation[Sequence[int], list[Any]] = Operation(
             calls=sizes.calls,
             inputs=begin,
             run=lambda seeds: [sample(batch, seed) for seed in seeds],
@@ -106,6 +111,7 @@ def run(options: argparse.Namespace, make: Make) -> None:
             write=write,
             counts={"transitions": batch},
         )
+        return draw_latency.each_draw(draws, partial(sample, batch)) if sizes.clocked else draws
 
     serve(options, Parameters, operation)
 

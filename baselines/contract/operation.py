@@ -43,8 +43,9 @@ class Operation(Generic[Inputs, Outputs]):
         digested: the arrays of a repetition that the digest covers, as the output files hold them.
         write: writes the output files of a repetition into a folder.
         counts: how much work one call does.
-        figures: what a round says beside the seconds of a call, from the outputs of its repetitions. They are kept for
-            it; None where it says nothing else.
+        figures: what a round says beside the seconds of a call, from what was kept of each repetition; None where it
+            says nothing else.
+        kept: what of a repetition's outputs is kept for the figures; None for all of them.
     """
 
     calls: int
@@ -53,7 +54,8 @@ class Operation(Generic[Inputs, Outputs]):
     digested: Callable[[Outputs], Sequence[Array]]
     write: Callable[[Inputs, Outputs, Path], None]
     counts: Mapping[str, int]
-    figures: Callable[[Sequence[Outputs]], Mapping[str, float]] | None = None
+    figures: Callable[[Sequence[Any]], Mapping[str, float]] | None = None
+    kept: Callable[[Outputs], Any] | None = None
 
     def timed(self, nonce: str, repetition: int) -> tuple[float, Inputs, Outputs]:
         """The seconds of one repetition, and what it worked on and gave."""
@@ -62,9 +64,14 @@ class Operation(Generic[Inputs, Outputs]):
         outputs = self.run(inputs)
         return (time.perf_counter_ns() - start) * 1e-9, inputs, outputs
 
-    def said(self, outputs: Sequence[Outputs]) -> Mapping[str, float]:
-        """The figures of repetitions with these outputs."""
-        return self.figures(outputs) if self.figures is not None and outputs else {}
+    def keep(self, outputs: Outputs, kept: list[Any]) -> None:
+        """Add to what is kept for the figures what they need of a repetition with these outputs."""
+        if self.figures is not None:
+            kept.append(outputs if self.kept is None else self.kept(outputs))
+
+    def said(self, kept: Sequence[Any]) -> Mapping[str, float]:
+        """The figures of repetitions of which this was kept."""
+        return self.figures(kept) if self.figures is not None and kept else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,8 +137,7 @@ def run_round(operation: Operation[Any, Any], nonce: str, first: int, repetition
             elapsed, _, outputs = operation.timed(nonce, repetition)
             seconds.append(elapsed / operation.calls)
             digests.append(digest(operation.digested(outputs)))
-            if operation.figures is not None:
-                kept.append(outputs)
+            operation.keep(outputs, kept)
     return Round(
         metrics={"seconds": seconds, **operation.said(kept)},
         counts=operation.counts,
@@ -204,7 +210,7 @@ def _repeat(
 ) -> tuple[list[float], list[Any]]:
     """The seconds of each repetition: ``most``, or fewer once the limit has passed and ``least`` are done.
 
-    Their outputs come with them, where the operation has figures of them.
+    What is kept for the operation's figures comes with them.
     """
     timed: list[float] = []
     kept: list[Any] = []
@@ -213,6 +219,5 @@ def _repeat(
             break
         elapsed, _, outputs = operation.timed(nonce, repetition)
         timed.append(elapsed)
-        if operation.figures is not None:
-            kept.append(outputs)
+        operation.keep(outputs, kept)
     return timed, kept

@@ -11,7 +11,7 @@ from baselines.inputs.transitions import Fields, made
 from baselines.peers import buffer_flashbax, buffer_rlox, buffer_sb3, buffer_torchrl
 
 
-@pytest.mark.parametrize("module", [buffer_flashbax, buffer_sb3, buffer_torchrl])
+@pytest.mark.parametrize("module", [buffer_flashbax, buffer_rlox, buffer_sb3, buffer_torchrl])
 def test_a_ring_keeps_what_was_pushed_last(module: Any) -> None:
     tape, ring = made(30, 4, 1), module.Ring(20, 4)
     for row in range(30):
@@ -42,3 +42,13 @@ def test_a_push_of_flashbax_is_done_when_it_returns_and_takes_the_place_of_the_r
     before = ring.read(slice(0, 20)).observations.ctypes.data
     ring.push(row)
     assert ring.read(slice(0, 20)).observations.ctypes.data == before
+
+
+def test_rlox_is_read_back_in_the_order_of_its_rows_and_a_few_rows_at_a_time() -> None:
+    tape, ring = made(700, 4, 1), buffer_rlox.Ring(500, 4)
+    for row in range(700):
+        ring.push(*ring.laid_out(Fields(*(field[row : row + 1] for field in tape))))
+    assert ring.read(slice(190, 210)).rewards.tolist() == [*range(690, 700), *range(200, 210)]
+    places, kept = ring.some(3)
+    assert len(set(places.tolist())) > 100
+    assert kept.rewards.tolist() == [place + 500 if place < 200 else place for place in places]

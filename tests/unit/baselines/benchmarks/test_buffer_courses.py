@@ -57,6 +57,59 @@ def test_a_push_keeps_the_tape_from_where_the_number_says(
     assert np.load(tmp_path / "out" / "small" / "sums.npy").tolist() == wanted
 
 
+class Drawn(reference.Ring):
+    """A ring that is read by draws alone, as those of rlox. It may forget a push."""
+
+    forgets = 0
+
+    def __init__(self, capacity: int, width: int) -> None:
+        super().__init__(capacity, width)
+        self._capacity, self._kept = capacity, self.push
+        self.asked: list[int] = []
+        self.push = self._push
+
+    def _push(self, *transition: Any) -> None:
+        if self.forgets:
+            self.forgets -= 1
+            return
+        self._kept(*transition)
+
+    def some(self, seed: int) -> tuple[Any, Fields]:
+        self.asked.append(seed)
+        places = np.arange(self._capacity)[::2]
+        return places, Fields(*(field[places] for field in self.read(slice(0, self._capacity))))
+
+
+def of_draws(ring: Drawn) -> buffer_push.DrawnPushes:
+    sizes = buffer_push.Parameters(**PUSH)  # type: ignore[arg-type]
+    return buffer_push.DrawnPushes(ring, made(5, 4, 42), sizes)
+
+
+def test_the_digest_of_a_ring_of_draws_covers_what_its_files_hold() -> None:
+    course = of_draws(Drawn(13, 4))
+    for repetition in range(20):
+        course.push_all(course.drawn(numbers(NONCE, 9 * repetition, 9)))
+        assert course.digested().tolist() == course.sums().tolist()
+
+
+def test_a_ring_of_draws_is_asked_for_other_rows_each_time() -> None:
+    ring = Drawn(13, 4)
+    course = of_draws(ring)
+    for repetition in range(20):
+        course.push_all(course.drawn(numbers(NONCE, 9 * repetition, 9)))
+        course.digested()
+    assert len(set(ring.asked)) == 21
+
+
+def test_a_ring_of_draws_that_forgot_a_push_gives_no_digest() -> None:
+    ring = Drawn(13, 4)
+    course = of_draws(ring)
+    ring.forgets = 1
+    course.push_all(course.drawn(numbers(NONCE, 0, 9)))
+    with pytest.raises(ValueError, match="does not hold what was pushed last"):
+        course.digested()
+
+
 @RINGS
 def test_what_is_drawn_is_of_the_tape_and_drawn_everywhere(tmp_path: Path, ring: Any) -> None:
     (tmp_path / "small").mkdir()

@@ -139,7 +139,7 @@ def test_the_collector_of_cycles_is_off_while_the_clock_runs_and_on_again_after(
     assert operation.gc.isenabled()
 
 
-def counted(figures: Any) -> operation.Operation[Any, int]:
+def counted(figures: Any, kept: Any = None) -> operation.Operation[Any, int]:
     """An operation whose repetitions give 1, 2, 3 and so on."""
     repetitions = itertools.count(1)
     return operation.Operation(
@@ -150,6 +150,7 @@ def counted(figures: Any) -> operation.Operation[Any, int]:
         write=lambda *_: None,
         counts={"elements": 1},
         figures=figures,
+        kept=kept,
     )
 
 
@@ -157,6 +158,13 @@ def test_a_round_says_figures_of_the_outputs_of_all_its_repetitions() -> None:
     done = operation.run_round(counted(lambda outputs: {"total_elements": float(sum(outputs))}), NONCE, 5, 4)
     assert done.metrics["total_elements"] == 1 + 2 + 3 + 4
     assert len(done.metrics["seconds"]) == 4
+
+
+def test_figures_are_of_what_an_operation_keeps_and_nothing_else_lives_on() -> None:
+    kept: list[Any] = []
+    figured = counted(lambda each: kept.extend(each) or {}, kept=lambda output: f"of {output}")
+    operation.run_round(figured, NONCE, 5, 3)
+    assert kept == ["of 1", "of 2", "of 3"]
 
 
 def test_a_round_without_a_repetition_has_no_figure() -> None:

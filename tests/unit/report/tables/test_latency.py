@@ -85,6 +85,18 @@ def test_a_case_of_first_batches_has_that_figure_alone(with_batches: Matrix) -> 
     assert row(text, "first", "torchforge")[2:] == ["30.0 µs (30.0 to 30.0)", "—", "—", "—", "—", "5"]
 
 
+def test_a_page_without_first_batches_has_no_column_of_them(with_batches: Matrix) -> None:
+    said = {name: value for name, value in PERCENTILES.items() if name != "first_batch_seconds"}
+    text = page(with_batches, records("shuffled", said)).split(HEADING)[1]
+    assert row(text, "shuffled", "torchforge")[2:4] == ["8.00 µs (8.00 to 8.00)", "20.0 µs (20.0 to 20.0)"]
+    assert "irst batch" not in text.split("<details>")[0]
+
+
+def test_the_words_about_first_batches_stand_beside_their_column(with_batches: Matrix) -> None:
+    text = page(with_batches, records("shuffled", PERCENTILES)).split(HEADING)[1]
+    assert '"First batch" is the median time from an epoch\'s \nstart' in text
+
+
 def test_a_row_without_latencies_is_not_in_the_table(with_batches: Matrix) -> None:
     found = [*records("shuffled", PERCENTILES), *records("shuffled", {}, "numpy")]
     text = page(with_batches, found).split(HEADING)[1]

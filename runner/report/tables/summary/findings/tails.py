@@ -1,21 +1,18 @@
-"""Whether ours has the shorter tail at drawing a minibatch: the 99th percentile of single calls."""
-
-import numpy as np
+"""Whether ours has the shorter tail at drawing a minibatch: the 99th percentile of draws that were timed one by one."""
 
 from runner.figures.comparison import improvement
 from runner.figures.statistics import Interval
 from runner.matrix import Side
 from runner.report.tables import units
 from runner.report.tables.selection import Room, Row
-from runner.report.tables.summary.declared import SAMPLE, SB3, TORCHRL
+from runner.report.tables.summary.declared import DRAWS, SB3, TORCHRL
 from runner.report.tables.summary.findings.finding import Finding, faster, together, unmeasured
 from runner.report.tables.summary.findings.lead import lead_of
 from runner.report.tables.summary.places import Rooms
 
 CLAIM = "Ours has the shorter tail (p99) at drawing a minibatch"
-# With fewer calls a process has less than ten beyond its 99th percentile.
-_LEAST_CALLS = 1000
-_MEDIAN, _TAIL = 0.5, 0.99
+# A launch says them of all draws of its round.
+_MEDIAN, _TAIL = "batch_p50_seconds", "batch_p99_seconds"
 
 
 def tails(rooms: Rooms) -> Finding:
@@ -23,25 +20,20 @@ def tails(rooms: Rooms) -> Finding:
 
     Each process has a percentile of its own, so that processes give the interval, as everywhere.
     """
-    room, case = rooms.get(SAMPLE.benchmark), SAMPLE.case
+    room, case = rooms.get(DRAWS.benchmark), DRAWS.case
     if room is None or case not in room.parameters:
-        return unmeasured(CLAIM, f"it needs {SAMPLE.benchmark} {case}")
-    calls = room.parameters[case].get("calls", 1)
-    if calls != 1:
-        return unmeasured(
-            CLAIM,
-            f"a repetition of {SAMPLE.benchmark} {case} averages {calls} calls, and no record has a single one",
-        )
+        return unmeasured(CLAIM, f"it needs {DRAWS.benchmark} {case}")
     mine = room.fastest(case, [Side.OURS])
     bases = [room.fastest_of(case, each.implementations) for each in (TORCHRL, SB3)]
     ratios = [ratio for base in bases if (ratio := _ratio(room, mine, base)) is not None]
     if not ratios:
-        return unmeasured(CLAIM, f"it needs {_LEAST_CALLS:,} calls a process of ours and of torchrl or sb3")
-    rows = [row for row in (mine, *bases) if row is not None and _has_tail(room, row)]
+        return unmeasured(CLAIM, f"it needs {DRAWS.benchmark} {case} of ours and of torchrl or sb3")
     return Finding(
         claim=CLAIM,
         outcome=together(map(faster, ratios)),
-        figures=tuple(_percentiles(room, row) for row in rows),
+        figures=tuple(
+            _percentiles(row) for row in (mine, *bases) if row is not None and row.processes(_TAIL)
+        ),
     )
 
 
@@ -49,29 +41,12 @@ def _ratio(room: Room, mine: Row | None, base: Row | None) -> Interval | None:
     """How many times shorter the tail of ours is; None where their times may not be compared."""
     if mine is None or base is None or lead_of(room, mine, base) is None:
         return None
-    if not (_has_tail(room, mine) and _has_tail(room, base)):
+    if not (mine.processes(_TAIL) and base.processes(_TAIL)):
         return None
-    metric = room.benchmark.headline
-    return improvement(
-        [(each,) for each in _percentile(room, base, _TAIL)],
-        [(each,) for each in _percentile(room, mine, _TAIL)],
-        metric,
-    )
+    return improvement(base.processes(_TAIL), mine.processes(_TAIL), _TAIL)
 
 
-def _has_tail(room: Room, row: Row) -> bool:
-    return all(len(values) >= _LEAST_CALLS for values in row.processes(room.benchmark.headline))
-
-
-def _percentile(room: Room, row: Row, share: float) -> list[float]:
-    """Of each process."""
-    return [float(np.quantile(values, share)) for values in row.processes(room.benchmark.headline)]
-
-
-def _percentiles(room: Room, row: Row) -> str:
-    metric = room.benchmark.headline
-    median, tail = (float(np.median(_percentile(room, row, share))) for share in (_MEDIAN, _TAIL))
-    return (
-        f"{row.implementation.name}: p50 {units.figure_value(median, metric)}, "
-        f"p99 {units.figure_value(tail, metric)}"
-    )
+def _percentiles(row: Row) -> str:
+    told = {name: row.figure(metric) for name, metric in (("p50", _MEDIAN), ("p99", _TAIL))}
+    shown = (f"{name} {units.seconds(figure.value)}" for name, figure in told.items() if figure is not None)
+    return f"{row.implementation.name}: {', '.join(shown)}"

@@ -1,11 +1,9 @@
 """Each finding of rlox's report holds or fails by the records, and is not measured where they lack a figure."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 import pytest
 
-from runner.report.tables.selection import Room
 from runner.report.tables.summary.findings import (
     FINDINGS,
     advantages,
@@ -202,24 +200,17 @@ def test_nothing_is_measured_where_nothing_was_run() -> None:
     assert len({each.claim for each in found}) == len(found) == 11
 
 
-def drawn(*, calls: int, tail: Mapping[str, float], repetitions: int = 1000) -> Rooms:
-    """Rooms in which a repetition is so many calls. Two in a hundred calls take ``tail``, the others a microsecond."""
-    late = round(repetitions * 0.02)
-    records = [
-        record
-        for name, seconds in tail.items()
-        for record in timed(
-            *("buffer-sample", "batch=1024", name, OURS),
-            metrics={"seconds": [OURS] * (repetitions - late) + [seconds] * late},
-        )
-    ]
-    [room] = rooms_of(records).values()
-    return {room.benchmark.name: in_calls(room, calls)}
-
-
-def in_calls(room: Room, calls: int) -> Room:
-    return replace(
-        room, parameters={case: {**found, "calls": calls} for case, found in room.parameters.items()}
+def drawn(*, tail: Mapping[str, float]) -> Rooms:
+    """Rooms in which draws were timed one by one: a microsecond, and so many at the 99th percentile."""
+    return rooms_of(
+        [
+            record
+            for name, seconds in tail.items()
+            for record in timed(
+                *("draw-latency", "batch=1024", name, OURS),
+                metrics={"seconds": [OURS], "batch_p50_seconds": OURS, "batch_p99_seconds": seconds},
+            )
+        ]
     )
 
 
@@ -233,21 +224,20 @@ def in_calls(room: Room, calls: int) -> Room:
     ],
 )
 def test_a_shorter_tail_is_one_of_single_calls(tail: Mapping[str, float], outcome: Outcome) -> None:
-    assert tails(drawn(calls=1, tail=tail)).outcome is outcome
+    assert tails(drawn(tail=tail)).outcome is outcome
 
 
 def test_a_tail_is_told_beside_its_median() -> None:
-    figures = tails(drawn(calls=1, tail={"torchforge": 2e-6, "sb3": 9e-6})).figures
+    figures = tails(drawn(tail={"torchforge": 2e-6, "sb3": 9e-6})).figures
     assert figures == ("torchforge: p50 1.00 µs, p99 2.00 µs", "sb3: p50 1.00 µs, p99 9.00 µs")
 
 
-def test_repetitions_of_several_calls_have_no_tail() -> None:
-    found = tails(drawn(calls=32, tail={"torchforge": 2e-6, "sb3": 9e-6}))
-    assert found.outcome is NOT_MEASURED
-    assert "averages 32 calls" in found.figures[0]
-
-
-def test_too_few_calls_have_no_tail() -> None:
-    found = tails(drawn(calls=1, tail={"torchforge": 2e-6, "sb3": 9e-6}, repetitions=999))
+def test_a_launch_that_says_no_percentile_has_no_tail() -> None:
+    records = [
+        record
+        for name in ("torchforge", "sb3")
+        for record in timed("draw-latency", "batch=1024", name, OURS, metrics={"seconds": [OURS]})
+    ]
+    found = tails(rooms_of(records))
     assert (found.claim, found.outcome) == (CLAIM, NOT_MEASURED)
-    assert "1,000 calls a process" in found.figures[0]
+    assert "draw-latency batch=1024" in found.figures[0]
