@@ -10,6 +10,9 @@ import time
 FIRST_LINE = time.perf_counter()
 
 import gymnasium as gym
+
+# TorchRL imports it with its first environment, where it is installed: a second that no window should hold.
+import stable_baselines3  # noqa: F401
 import torch
 from tensordict.nn import NormalParamExtractor, TensorDictModule
 from torch import nn
