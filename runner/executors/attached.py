@@ -6,9 +6,11 @@ therefore waits for the container's end. It fails with the connection, and its a
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 from docker.errors import APIError
 from docker.models.containers import Container
+from docker.utils.socket import demux_adaptor, frames_iter_no_tty
 
 from runner.daemon.connection import BROKEN_CONNECTION
 from runner.executors.watch import Streams
@@ -18,13 +20,25 @@ _READING_BROKE: tuple[type[Exception], ...] = (*BROKEN_CONNECTION, OSError, Valu
 # A container's init holds its streams, so both end together. A busy daemon reports the end some time later.
 _BOTH_ENDS_SECONDS = 10.0
 
+# Some bytes of the output or of the errors; None for the other stream.
+Chunk = tuple[bytes | None, bytes | None]
+
+
+def attach(container: Container) -> Iterator[Chunk]:
+    """The output of a container that has no terminal. The SDK's own function asks the daemon first whether it has one.
+
+    Raises:
+        docker.errors.APIError: the daemon refuses it.
+    """
+    socket: Any = container.attach_socket(params={"stdout": 1, "stderr": 1, "stream": 1})
+    frames: Iterator[Any] = frames_iter_no_tty(socket)
+    return (demux_adaptor(*frame) for frame in frames)
+
 
 class Output:
     """The streams of a container, read by a separate thread while the runner watches the launch."""
 
-    def __init__(
-        self, chunks: Iterator[tuple[bytes | None, bytes | None]], streams: Streams, *, name: str
-    ) -> None:
+    def __init__(self, chunks: Iterator[Chunk], streams: Streams, *, name: str) -> None:
         self.streams = streams
         self._chunks = chunks
         self._broke: Exception | None = None
@@ -70,7 +84,7 @@ class Output:
         finally:
             self._ended_or_full.set()
 
-    def _received(self) -> Iterator[tuple[bytes | None, bytes | None]]:
+    def _received(self) -> Iterator[Chunk]:
         try:
             yield from self._chunks
         except _READING_BROKE as error:
@@ -78,9 +92,14 @@ class Output:
 
 
 class Witness:
-    """A request that waits for the end of a container beside its attached streams."""
+    """A request that waits for the end of a container beside its attached streams.
+
+    Attributes:
+        exit_code: of the container, once its end is known.
+    """
 
     def __init__(self, container: Container, *, name: str) -> None:
+        self.exit_code: int | None = None
         self._container = container
         self._broke: Exception | None = None
         self._thread = threading.Thread(target=self._wait, name=f"end-{name}", daemon=True)
@@ -92,24 +111,42 @@ class Witness:
         Raises:
             docker.errors.APIError: the container is gone.
         """
-        try:
-            # A new request asks, because an idle connection may be dropped silently after an hour.
-            self._container.wait(timeout=_BOTH_ENDS_SECONDS)
-        except APIError:
-            raise
-        except BROKEN_CONNECTION:
-            return f"the output of a launch ended {_BOTH_ENDS_SECONDS:g} s and more before its container"
-        self._thread.join(timeout=_BOTH_ENDS_SECONDS)
-        return None if self._broke is None else in_one_line(self._broke)
+        self._thread.join(timeout=_BOTH_ENDS_SECONDS / 2)
+        if self._broke is not None:
+            return in_one_line(self._broke)
+        if self.exit_code is None:
+            try:
+                # A new request asks, because an idle connection may be dropped silently after an hour.
+                self.exit_code = _waited(self._container, _BOTH_ENDS_SECONDS / 2)
+            except APIError:
+                raise
+            except BROKEN_CONNECTION:
+                return f"the output of a launch ended {_BOTH_ENDS_SECONDS:g} s and more before its container"
+        return None
+
+    def ended(self, seconds: float) -> None:
+        """Wait for the end of a container that was killed.
+
+        Raises:
+            docker.errors.APIError: the container is gone.
+            BROKEN_CONNECTION: it did not end in time.
+        """
+        self.exit_code = _waited(self._container, seconds)
 
     def _wait(self) -> None:
         try:
-            self._container.wait(timeout=None)
+            self.exit_code = _waited(self._container, None)
         except APIError:
-            # The daemon answered, so the connection works. Other code asks how the container ended.
+            # The daemon answered, so the connection works. A new request asks how the container ended.
             return
         except _READING_BROKE as error:
             self._broke = error
+
+
+def _waited(container: Container, seconds: float | None) -> int:
+    """The exit code of a container, when it has ended."""
+    answer: Any = container.wait(timeout=seconds)
+    return int(answer["StatusCode"])
 
 
 def connection_broke(why: str) -> DockerUnavailable:

@@ -49,7 +49,26 @@ def run_in(
         docker.errors.APIError: the daemon refuses it.
         requests.RequestException, OSError: the connection broke.
     """
-    identifier = str(api.exec_create(container, list(command), stdout=True, stderr=True, user=user)["Id"])
+    return run_told(api, tell(api, container, command, user=user), seconds=seconds)
+
+
+def tell(api: docker.APIClient, container: str, command: Sequence[str], *, user: str = "") -> str:
+    """Tell a daemon a command, as for `run_in`, and return its number there. Nothing is run yet.
+
+    Raises:
+        docker.errors.APIError: the daemon refuses it.
+        requests.RequestException, OSError: the connection broke.
+    """
+    return str(api.exec_create(container, list(command), stdout=True, stderr=True, user=user)["Id"])
+
+
+def run_told(api: docker.APIClient, identifier: str, *, seconds: float | None = None) -> Printed:
+    """Run a command that the daemon was told, as `run_in` does. It can be run once.
+
+    Raises:
+        docker.errors.APIError: the daemon refuses it.
+        requests.RequestException, OSError: the connection broke.
+    """
     attached: Any = api.exec_start(identifier, socket=True)
     answer = attached._response
     try:

@@ -9,6 +9,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,10 @@ from docker.models.containers import Container
 
 from runner.daemon.connection import BROKEN_CONNECTION
 from runner.executors import instructions, threads
-from runner.executors.attached import Output, Witness, connection_broke, in_one_line
+from runner.executors.attached import Chunk, Output, Witness, attach, connection_broke, in_one_line
 from runner.executors.base import AppliedLimits, Examination, LaunchRequest, LaunchResult
 from runner.executors.container_stdin import ContainerStdin
-from runner.executors.containers import create_container
+from runner.executors.containers import Removal, create_container, require_environment
 from runner.executors.keeper import INPUTS, OUTPUTS, Keeper, keeper
 from runner.executors.site import Site
 from runner.executors.sweep import owner_labels, sweep
@@ -35,6 +36,7 @@ from runner.records.failure import Failure, FailureKind
 from runner.records.image import ImageFacts
 from runner.system.cpus import CpuSet, choose_cpus, cpu_beside
 from runner.system.errors import DockerUnavailable
+from runner.system.meanwhile import meanwhile
 from runner.system.orphans import end_orphans
 from runner.system.signals import uninterrupted
 from runner.system.space import is_exhausted, is_full, no_space
@@ -127,7 +129,11 @@ class DockerExecutor:
             )
 
     def launch(self, request: LaunchRequest) -> LaunchResult:
-        """Create, fill, run, watch, empty and remove one container, and the keeper beside it."""
+        """Create, fill, run, watch, empty and remove one container, and the keeper beside it.
+
+        A request to another machine costs a round trip, so requests that do not need each other's answers are made at
+        the same time: before the start, and after the end. In between there is only the launch.
+        """
         cpus = self.cpus(request.limits, request.platform)
         limits = AppliedLimits.of(request.limits, cpus=cpus, enforced=self._enforced)
         if refused := cpus.too_few(request.limits.cpus):
@@ -138,16 +144,20 @@ class DockerExecutor:
             with contextlib.ExitStack() as stack:
                 try:
                     beside = self._keeper(request, cpus, stack)
-                    container = stack.enter_context(self._container(request, limits, beside))
-                    if beside is not None and request.input_directory is not None:
-                        beside.fill(request.input_directory)
+                    container, removal = stack.enter_context(self._container(request, limits, beside))
+                    checked = meanwhile(partial(self._require_environment, container, request))
+                    attaching = meanwhile(partial(self._attached, container, request, limits))
+                    if beside is not None:
+                        beside.started()
+                        if request.input_directory is not None:
+                            beside.fill(request.input_directory)
+                    stdin, chunks = attaching.result()
+                    if stdin is not None:
+                        stack.callback(stdin.close)
+                    checked.result()
                 except APIError as error:
                     return _refused(error, limits)
-                stdin = None
-                if request.on_open is not None:
-                    stdin = ContainerStdin(container, self._site.outside(container, limits.cpus))
-                    stack.callback(stdin.close)
-                return _run(request, container, beside, limits, stdin)
+                return _run(request, container, removal, beside, limits, stdin, chunks)
         except BROKEN_CONNECTION as error:
             raise connection_broke(in_one_line(error)) from error
 
@@ -156,6 +166,23 @@ class DockerExecutor:
         if image not in self._variables:
             self._variables[image] = tuple(self._client.images.get(image).attrs["Config"].get("Env") or ())
         return self._variables[image]
+
+    def _require_environment(self, container: Container, request: LaunchRequest) -> None:
+        of_image = self._variables_of(_digest(request.image))
+        require_environment(container, of_image, _environment(request))
+
+    def _attached(
+        self, container: Container, request: LaunchRequest, limits: AppliedLimits
+    ) -> tuple[ContainerStdin | None, Iterator[Chunk]]:
+        """The launch's streams, before the start: the daemon keeps no log and no byte may be missed.
+
+        They are attached one after the other. Podman makes a container's processes ready when the first is, and refuses
+        then what Docker refuses at the start.
+        """
+        stdin = None
+        if request.on_open is not None:
+            stdin = ContainerStdin(container, self._site.outside(container, limits.cpus))
+        return stdin, attach(container)
 
     def _keeper(self, request: LaunchRequest, cpus: CpuSet, stack: contextlib.ExitStack) -> Keeper | None:
         if request.output_directory is None and request.input_directory is None:
@@ -176,22 +203,19 @@ class DockerExecutor:
     @contextlib.contextmanager
     def _container(
         self, request: LaunchRequest, limits: AppliedLimits, beside: Keeper | None
-    ) -> Iterator[Container]:
+    ) -> Iterator[tuple[Container, Removal]]:
         command = list(request.command)
         if request.output_directory is not None:
             command += ["--output", OUTPUTS]
         if request.input_directory is not None:
             command += ["--input", INPUTS]
-        image = _digest(request.image)
-        of_image = self._variables_of(image)
-        container: Container | None = None
+        removal: Removal | None = None
         try:
             # An interrupt during this block waits until the container's id is known for the removal.
             with uninterrupted():
                 container = create_container(
                     self._client,
-                    image=image,
-                    of_image=of_image,
+                    image=_digest(request.image),
                     command=command,
                     name=f"forge-bench-{request.name}-{uuid.uuid4().hex[:8]}",
                     labels=owner_labels(request.deadline_seconds),
@@ -201,32 +225,27 @@ class DockerExecutor:
                     mounts=beside.mounts if beside else (),
                     executable_tmp=request.executable_tmp,
                     stdin_open=request.on_open is not None,
-                    environment={
-                        **threads.environment(request.limits),
-                        **instructions.environment(request.limits),
-                        "HOME": "/tmp",  # noqa: S108 (inside the container)
-                    },
+                    environment=_environment(request),
                 )
-            yield container
+                removal = Removal(container)
+            yield container, removal
         finally:
-            if container is not None:
-                with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
-                    container.remove(force=True, v=True)
+            if removal is not None:
+                removal.finish()
 
 
 def _run(
     request: LaunchRequest,
     container: Container,
+    removal: Removal,
     beside: Keeper | None,
     limits: AppliedLimits,
     stdin: ContainerStdin | None,
+    chunks: Iterator[Chunk],
 ) -> LaunchResult:
-    # The streams are attached before the start, because the daemon keeps no log and no byte may be missed. Podman makes a
-    # container's processes ready then, and refuses what Docker refuses at the start.
+    output = Output(chunks, Streams(request.on_line), name=request.name)
+    started = time.monotonic()
     try:
-        chunks = container.attach(stdout=True, stderr=True, stream=True, logs=False, demux=True)
-        output = Output(chunks, Streams(request.on_line), name=request.name)
-        started = time.monotonic()
         container.start()
     except APIError as error:
         return _refused(error, limits)
@@ -245,17 +264,15 @@ def _run(
             container.kill()
     wall_seconds = time.monotonic() - started
     try:
-        _require_whole(container, output, witness, stopped)
-        container.reload()
-        state = container.attrs["State"]
-        exit_code = _exit_code(int(state["ExitCode"]))
+        ended_well = _require_whole(output, witness, stopped) == 0 and stopped is None
+        ending = meanwhile(partial(_last_state, container, removal))
         refused = None
         examined: tuple[Examination, ...] = ()
         if beside is not None and request.output_directory is not None:
-            ended_well = exit_code == 0 and stopped is None
             refused = beside.fetch(request.output_directory) if ended_well else beside.full()
             if ended_well and refused is None and request.examine is not None:
                 examined = tuple(beside.examine(command) for command in request.examine(OUTPUTS))
+        state = ending.result()
     except APIError as error:
         _raise_of_host(error)
         # Another program removed the container, or its keeper, during the launch.
@@ -266,9 +283,9 @@ def _run(
     return LaunchResult(
         limits=limits,
         wall_seconds=wall_seconds,
-        exit_code=exit_code,
+        exit_code=_exit_code(int(state["ExitCode"])),
         out_of_memory=bool(state["OOMKilled"]),
-        not_started=_not_started(exit_code, output.stderr),
+        not_started=_not_started(int(state["ExitCode"]), output.stderr),
         stopped=stopped,
         refused=refused,
         stderr=output.stderr,
@@ -276,8 +293,25 @@ def _run(
     )
 
 
-def _require_whole(container: Container, output: Output, witness: Witness, stopped: Failure | None) -> None:
-    """Wait for the end of a launch, and raise where a broken connection cut off its output.
+def _environment(request: LaunchRequest) -> dict[str, str]:
+    """The variables that a launch gets beside its image's."""
+    return {
+        **threads.environment(request.limits),
+        **instructions.environment(request.limits),
+        "HOME": "/tmp",  # noqa: S108 (inside the container)
+    }
+
+
+def _last_state(container: Container, removal: Removal) -> dict[str, Any]:
+    """How a container ended. Once that is known the container is no longer needed, and its removal begins."""
+    container.reload()
+    state: dict[str, Any] = container.attrs["State"]
+    removal.begin()
+    return state
+
+
+def _require_whole(output: Output, witness: Witness, stopped: Failure | None) -> int | None:
+    """Wait for the end of a launch, and raise where a broken connection cut off its output; return its exit code.
 
     Raises:
         DockerUnavailable: the lost output may be its measurement, so the launch says nothing about the
@@ -287,10 +321,11 @@ def _require_whole(container: Container, output: Output, witness: Witness, stopp
     if stopped is None:
         broke = witness.contradiction()
     else:
-        container.wait(timeout=_PATIENCE_SECONDS)
+        witness.ended(_PATIENCE_SECONDS)
     broke = output.finish(_PATIENCE_SECONDS) or broke
     if broke is not None and stopped is None:
         raise connection_broke(broke)
+    return witness.exit_code
 
 
 def _deadline_failure(container: Container, request: LaunchRequest) -> Failure:

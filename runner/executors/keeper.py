@@ -16,6 +16,7 @@ import stat
 import tarfile
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,15 +25,15 @@ from docker.models.containers import Container
 from docker.types import DriverConfig, Mount
 
 import docker
-from runner.daemon.connection import BROKEN_CONNECTION
 from runner.executors.base import Examination
 from runner.executors.container_command import run_in
-from runner.executors.containers import USER, create_container
+from runner.executors.containers import USER, Removal, create_container, require_environment
 from runner.executors.outputs import MOST_FILES, Intake, empty, most_bytes
 from runner.matrix import Limits
 from runner.records.failure import Failure, FailureKind
 from runner.system.bounded_archive import BoundedTarInfo
 from runner.system.files import tree
+from runner.system.meanwhile import meanwhile
 from runner.system.signals import uninterrupted
 
 INPUTS, OUTPUTS = "/inputs", "/outputs"
@@ -43,16 +44,25 @@ _INODES = MOST_FILES + 2
 
 
 class Keeper:
-    """A running keeper. ``mounts`` are those of the launch."""
+    """A keeper that is being started. ``mounts`` are those of the launch."""
 
-    def __init__(self, container: Container, limits: Limits) -> None:
+    def __init__(self, container: Container, limits: Limits, starting: "Future[None]") -> None:
         self._container = container
+        self._starting = starting
         self._most_bytes = most_bytes(limits)
         volumes = {mount["Destination"]: mount["Name"] for mount in container.attrs["Mounts"]}
         self.mounts: Sequence[Mount] = tuple(
             Mount(target=target, source=volume, type="volume", read_only=target == INPUTS, no_copy=True)
             for target, volume in volumes.items()
         )
+
+    def started(self) -> None:
+        """Return when it runs.
+
+        Raises:
+            docker.errors.APIError: the daemon does not start it.
+        """
+        self._starting.result()
 
     def fill(self, directory: Path) -> None:
         """Put the files of ``directory`` where the launch finds its inputs."""
@@ -156,7 +166,7 @@ def keeper(
     ]
     if inputs:
         mounts.append(Mount(target=INPUTS, source=None, type="volume", labels=dict(labels)))
-    container: Container | None = None
+    removal: Removal | None = None
     try:
         # An interrupt during this block waits until the container's id is known for the removal.
         with uninterrupted():
@@ -170,14 +180,13 @@ def keeper(
                 cpuset=cpuset,
                 mounts=mounts,
                 environment={},
-                of_image=of_image,
             )
-        container.start()
-        yield Keeper(container, limits)
+            removal = Removal(container)
+        require_environment(container, of_image, {})
+        yield Keeper(container, limits, meanwhile(container.start))
     finally:
-        if container is not None:
-            with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
-                container.remove(force=True, v=True)
+        if removal is not None:
+            removal.finish()
 
 
 def _pack(directory: Path) -> bytes:

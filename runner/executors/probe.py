@@ -9,7 +9,7 @@ import hashlib
 import io
 import tarfile
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import requests
 from docker.errors import APIError
@@ -17,11 +17,12 @@ from docker.types import LogConfig
 
 import docker
 from runner.daemon.connection import BROKEN_CONNECTION
-from runner.executors.container_command import run_in
+from runner.executors.container_command import run_told, tell
 from runner.executors.containers import USER
 from runner.executors.sweep import owner_labels
 from runner.system.elf import executable
 from runner.system.kernel_files import Read
+from runner.system.meanwhile import meanwhile
 from runner.system.signals import uninterrupted
 
 # For each file that an argument names: its content, then four zero bytes. Without an argument it waits for a signal.
@@ -124,14 +125,49 @@ class Probe:
             docker.errors.DockerException, requests.RequestException: the daemon or the connection failed.
         """
         wanted = tuple(dict.fromkeys(paths))
+        return self._run(self._tell(wanted), wanted)
+
+    def again(self, paths: Iterable[str]) -> "Again":
+        """These files, to be read many times."""
+        wanted = tuple(dict.fromkeys(paths))
+        return Again(lambda: self._tell(wanted), lambda identifier: self._run(identifier, wanted))
+
+    def _tell(self, paths: Sequence[str]) -> str:
+        return tell(self._client.api, self._container, [_READ, *paths], user=f"{USER}:{USER}")
+
+    def _run(self, identifier: str, paths: Sequence[str]) -> Read:
         api = self._client.api
-        printed = run_in(api, self._container, [_READ, *wanted], user=f"{USER}:{USER}", seconds=api.timeout)
-        return parsed(printed.stdout, wanted).get
+        return parsed(run_told(api, identifier, seconds=api.timeout).stdout, paths).get
 
     def close(self) -> None:
         """Remove it."""
         with uninterrupted(), contextlib.suppress(*BROKEN_CONNECTION):
             self._client.api.remove_container(self._container, force=True, v=True)
+
+
+class Again:
+    """Files that are read many times. The daemon is told each reading's command when the one before has ended."""
+
+    def __init__(self, tell: Callable[[], str], run: Callable[[str], Read]) -> None:
+        self._tell = tell
+        self._run = run
+        self._told = meanwhile(tell)
+
+    def read(self) -> Read:
+        """The files, read now.
+
+        Raises:
+            docker.errors.DockerException, requests.RequestException: the daemon or the connection failed.
+        """
+        try:
+            identifier = self._told.result()
+        except BROKEN_CONNECTION:
+            # Of the moment at which it was told: the daemon may answer now.
+            identifier = self._tell()
+        try:
+            return self._run(identifier)
+        finally:
+            self._told = meanwhile(self._tell)
 
 
 def parsed(said: bytes, paths: Sequence[str]) -> dict[str, str]:

@@ -75,7 +75,7 @@ class SshSite:
         more = self._probe.read((*topology_paths(everywhere), *cache_paths(everywhere)))
         whole = topology_of(more, everywhere)
         self.topology = whole and {cpu: whole[cpu] for cpu in self.cpus if cpu in whole}
-        self._state_files = other_machine.state_files(everywhere)
+        self._state_files = self._probe.again(other_machine.state_files(everywhere))
         self._emulator = other_machine.emulator(read)
         self._doubtful = other_machine.may_be_emulated(read)
         identifier = information.get("ID")
@@ -101,7 +101,7 @@ class SshSite:
 
     def state(self) -> dict[str, Any]:
         """The state of that machine, read now."""
-        return other_machine.state(self._probe.read(self._state_files))
+        return other_machine.state(self._state_files.read())
 
     def outside(self, container: Container, cpus: Iterable[int]) -> Outside:
         """Through the daemon and the probe."""

@@ -8,6 +8,7 @@ import random
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -454,7 +455,7 @@ def _archive(data: bytes) -> None:
         outputs.mkdir(parents=True)
         limits = Limits(name="fuzz", cpus=1, memory_bytes=64 * 2**20, pids=1, threads=1)
         container: Any = StoredContainer(data)
-        failure = Keeper(container, limits).fetch(outputs)
+        failure = Keeper(container, limits, Future()).fetch(outputs)
         expect(failure is None or isinstance(failure, Failure), f"{failure!r}")
         if failure is not None:
             content_hash(failure.detail)

@@ -26,6 +26,7 @@ class Daemon:
         chunks: Sequence[Chunk] = (),
         stream: Exception | None = None,
         witness: Exception | None = None,
+        dropped: bool = False,
         asked_again: Exception | None = None,
         attach: Exception | None = None,
         start: Exception | None = None,
@@ -34,6 +35,7 @@ class Daemon:
         self.chunks = chunks
         self.stream = stream
         self.witness = witness
+        self.dropped = dropped
         self.asked_again = asked_again
         self.refuses_attach = attach
         self.refuses_start = start
@@ -55,6 +57,8 @@ class Daemon:
             raise self.refuses_start
 
     def wait(self, timeout: float | None) -> dict[str, int]:
+        if timeout is None and self.dropped:
+            threading.Event().wait(30)
         problem = self.witness if timeout is None else self.asked_again
         if problem is not None:
             raise problem
@@ -72,7 +76,10 @@ class Daemon:
 
 def launch(monkeypatch: pytest.MonkeyPatch, daemon: Daemon) -> LaunchResult:
     executor = executor_of(monkeypatch)
+    monkeypatch.setattr(attached, "_BOTH_ENDS_SECONDS", 0.2)
     monkeypatch.setattr(docker, "create_container", lambda *_, **__: daemon)
+    monkeypatch.setattr(docker, "require_environment", lambda *_: None)
+    monkeypatch.setattr(docker, "attach", Daemon.attach)
     try:
         return executor.launch(REQUEST)
     finally:
@@ -84,12 +91,17 @@ def test_a_stream_that_ends_with_its_container_is_whole(monkeypatch):
     assert (result.exit_code, result.failure, result.stderr) == (0, None, "a word")
 
 
+def test_an_idle_connection_that_was_dropped_silently_ends_nothing(monkeypatch):
+    result = launch(monkeypatch, Daemon(chunks=[(b"{}\n", None)], dropped=True))
+    assert (result.exit_code, result.failure) == (0, None)
+
+
 @pytest.mark.parametrize("exit_code", [0, 1, 137])
 @pytest.mark.parametrize(
     "faults",
     [
         {"witness": requests.ConnectionError("Connection aborted.")},
-        {"asked_again": requests.exceptions.ReadTimeout("Read timed out.")},
+        {"dropped": True, "asked_again": requests.exceptions.ReadTimeout("Read timed out.")},
         {"chunks": [(b"{", None)], "stream": ConnectionResetError("reset by peer")},
     ],
     ids=["both requests cut", "the container runs on", "the stream breaks aloud"],
@@ -123,7 +135,8 @@ def test_what_a_reader_of_lines_raises_is_no_broken_connection():
 
 
 def test_a_container_that_somebody_removed_is_a_lost_launch(monkeypatch):
-    result = launch(monkeypatch, Daemon(asked_again=NotFound("No such container")))
+    gone = NotFound("No such container")
+    result = launch(monkeypatch, Daemon(witness=gone, asked_again=gone))
     assert result.failure is not None
     assert result.failure.kind is FailureKind.LOST
 
@@ -134,8 +147,9 @@ def test_a_full_disk_of_the_daemon_at_the_start_fails_no_cell(monkeypatch):
 
 
 def test_a_full_disk_of_the_daemon_at_the_end_fails_no_cell(monkeypatch):
+    full = APIError("write /tmp/x: no space left on device")
     with pytest.raises(NoSpace):
-        launch(monkeypatch, Daemon(asked_again=APIError("write /tmp/x: no space left on device")))
+        launch(monkeypatch, Daemon(witness=full, asked_again=full))
 
 
 def test_a_daemon_out_of_open_files_fails_no_cell(monkeypatch):

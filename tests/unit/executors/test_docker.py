@@ -1,5 +1,6 @@
 """What the docker executor makes of what a daemon says of itself; the daemons are invented."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ import pytest
 from docker.errors import APIError
 from msgspec import structs
 
+from executors.invented_daemon import InventedDaemon
 from runner.daemon import whereabouts
 from runner.daemon.endpoint import Endpoint
 from runner.executors import own_site
@@ -19,6 +21,7 @@ from runner.matrix import Limits, Platform
 from runner.records.execution import ExecutionKind
 from runner.records.image import ImageFacts
 from runner.system import machine
+from runner.system.errors import ClientMisconfigured
 
 GIB = 2**30
 INFORMATION: dict[str, Any] = {
@@ -69,15 +72,11 @@ def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whereabouts, "psutil", SimpleNamespace(virtual_memory=lambda: memory))
 
 
-class Images:
-    """Images without variables, which know who asked for them."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def get(self, image: str) -> SimpleNamespace:
-        self.asked.append(image)
-        return SimpleNamespace(attrs={"Config": {"Env": None}})
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[InventedDaemon]:
+    with InventedDaemon(tmp_path / "docker.sock") as server:
+        yield server
+        server.shutdown()
 
 
 def executor_of(monkeypatch: pytest.MonkeyPatch, host: str = SOCKET, **said: Any) -> DockerExecutor:
@@ -86,7 +85,10 @@ def executor_of(monkeypatch: pytest.MonkeyPatch, host: str = SOCKET, **said: Any
     def refuse(*_: Any, **__: Any) -> None:
         raise APIError("no")
 
-    client = SimpleNamespace(containers=SimpleNamespace(create=refuse), images=Images())
+    image = SimpleNamespace(attrs={"Config": {"Env": None}})
+    client = SimpleNamespace(
+        api=SimpleNamespace(create_host_config=refuse), images=SimpleNamespace(get=lambda _: image)
+    )
     monkeypatch.setattr(own_site, "connect", lambda **_: (client, {**INFORMATION, **said}))
     monkeypatch.setattr(own_site, "current_endpoint", lambda: Endpoint(context="default", host=host))
     return DockerExecutor(OwnSite(Path("/checkout"), Path("/logs")), Path("/checkout"))
@@ -231,36 +233,20 @@ def test_docker_desktop_of_another_machine_is_another_machine(monkeypatch, host,
     assert executor.execution(own).kind is ExecutionKind.UNKNOWN
 
 
-class Daemon:
-    """Containers as they were asked for; none is started."""
-
-    def __init__(self) -> None:
-        self.asked: list[dict[str, Any]] = []
-
-    def create(self, image: str, **asked: Any) -> SimpleNamespace:
-        self.asked.append({"image": image, **asked})
-        mounts = [{"Destination": "/outputs", "Name": "outputs"}]
-        variables = [f"{name}={value}" for name, value in asked["environment"].items()]
-
-        def refuse() -> None:
-            raise APIError("no")
-
-        return SimpleNamespace(
-            attrs={"Mounts": mounts, "Config": {"Env": variables}},
-            start=refuse if len(self.asked) > 1 else lambda: None,
-            reload=lambda: None,
-            attach=lambda **_: iter(()),
-            remove=lambda **_: None,
-        )
+def executor_at(daemon: InventedDaemon, monkeypatch: pytest.MonkeyPatch) -> DockerExecutor:
+    """An executor on a daemon that makes keepers, and refuses to make the launch's container."""
+    monkeypatch.setattr(own_site, "usable_cpus", lambda cpus: tuple(range(cpus)))
+    monkeypatch.setattr(own_site, "topology_here", lambda: None)
+    daemon.refuses = "forge-bench-x"
+    executor = executor_of(monkeypatch)
+    executor._client = daemon.client
+    return executor
 
 
 @pytest.mark.parametrize("executable_tmp", [False, True])
 def test_the_keeper_sleeps_in_an_image_that_can_and_the_launch_runs_in_its_own(
-    monkeypatch, tmp_path, executable_tmp
+    daemon, monkeypatch, tmp_path, executable_tmp
 ):
-    daemon = Daemon()
-    executor = executor_of(monkeypatch)
-    executor._client.containers = daemon
     theirs = "sha256:" + "1" * 64
     request = replace(
         REQUEST,
@@ -270,54 +256,39 @@ def test_the_keeper_sleeps_in_an_image_that_can_and_the_launch_runs_in_its_own(
         command=("/theirs", "run"),
         output_directory=tmp_path,
     )
-    assert executor.launch(request).not_started is not None
-    keeper, launch = daemon.asked
-    assert (keeper["image"], keeper["entrypoint"]) == (IMAGE.config_digest, ["sleep"])
-    assert (launch["image"], launch["entrypoint"]) == (theirs, ["/theirs"])
-    assert ("exec" in launch["tmpfs"]["/tmp"].split(",")) is executable_tmp
-    assert "exec" not in keeper["tmpfs"]["/tmp"].split(",")
+    assert executor_at(daemon, monkeypatch).launch(request).not_started == "no"
+    keeper, launch = daemon.wanted_as("forge-bench-keeper"), daemon.wanted_as("forge-bench-x")
+    assert (keeper["Image"], keeper["Entrypoint"]) == (IMAGE.config_digest, ["sleep"])
+    assert (launch["Image"], launch["Entrypoint"]) == (theirs, ["/theirs"])
+    assert ("exec" in launch["HostConfig"]["Tmpfs"]["/tmp"].split(",")) is executable_tmp
+    assert "exec" not in keeper["HostConfig"]["Tmpfs"]["/tmp"].split(",")
 
 
-def test_a_daemon_is_asked_once_for_the_variables_of_an_image(monkeypatch, tmp_path):
-    executor = executor_of(monkeypatch)
+def test_a_daemon_is_asked_once_for_the_variables_of_an_image(daemon, monkeypatch, tmp_path):
+    executor = executor_at(daemon, monkeypatch)
     for _ in range(2):
-        executor._client.containers = Daemon()
         executor.launch(replace(REQUEST, output_directory=tmp_path))
-    assert executor._client.images.asked == [IMAGE.config_digest]
+    assert daemon.requests["GET images json"] == 1
 
 
-@pytest.mark.parametrize(("cpus", "of_launch", "of_keeper"), [(1, "7", "6"), (7, "1,2,3,4,5,6,7", "0")])
-def test_the_keeper_beside_a_launch_is_held_to_a_cpu_that_the_launch_does_not_have(
-    monkeypatch, tmp_path, cpus, of_launch, of_keeper
+def test_a_container_that_got_other_variables_is_removed_and_was_never_started(daemon, monkeypatch, tmp_path):
+    executor = executor_at(daemon, monkeypatch)
+    daemon.refuses, daemon.adds = None, ["HTTPS_PROXY=http://user:password@proxy"]
+    with pytest.raises(ClientMisconfigured, match="other variables"):
+        executor.launch(replace(REQUEST, output_directory=tmp_path))
+    daemon.time.settle()
+    assert daemon.requests["DELETE containers"] == 2
+    assert daemon.requests["POST containers start"] == 1, "the keeper's"
+
+
+@pytest.mark.parametrize(
+    ("cpus", "of_launch", "of_keeper"),
+    [(1, "7", "6"), (7, "1,2,3,4,5,6,7", "0"), (8, "0,1,2,3,4,5,6,7", None)],
+)
+def test_the_keeper_beside_a_launch_is_held_to_a_cpu_that_the_launch_does_not_have_if_there_is_one(
+    daemon, monkeypatch, tmp_path, cpus, of_launch, of_keeper
 ):
-    pinned = pinned_containers(monkeypatch, tmp_path, cpus)
-    assert pinned["launch"] == of_launch
-    assert pinned["keeper"] == of_keeper
-
-
-def test_a_keeper_is_held_to_no_cpu_where_the_launch_has_them_all(monkeypatch, tmp_path):
-    assert pinned_containers(monkeypatch, tmp_path, 8)["keeper"] is None
-
-
-def pinned_containers(monkeypatch: pytest.MonkeyPatch, outputs: Path, cpus: int) -> dict[str, str | None]:
-    """The CPU set that each container of one launch is created with; the launch itself is refused then."""
-    monkeypatch.setattr(own_site, "usable_cpus", lambda cpus: tuple(range(cpus)))
-    monkeypatch.setattr(own_site, "topology_here", lambda: None)
-    pinned: dict[str, str | None] = {}
-
-    def create(_: str, *, name: str, cpuset_cpus: str | None, **asked: Any) -> SimpleNamespace:
-        if "keeper" not in name:
-            pinned["launch"] = cpuset_cpus
-            raise APIError("no")
-        pinned["keeper"] = cpuset_cpus
-        environment = {"Config": {"Env": asked["environment"]}, "Mounts": []}
-        return SimpleNamespace(
-            attrs=environment, start=lambda: None, reload=lambda: None, remove=lambda **_: None
-        )
-
-    executor = executor_of(monkeypatch)
-    executor._client.containers.create = create
-    limits = replace(REQUEST.limits, cpus=cpus)
-    result = executor.launch(replace(REQUEST, limits=limits, output_directory=outputs))
-    assert result.not_started == "no"
-    return pinned
+    request = replace(REQUEST, limits=replace(REQUEST.limits, cpus=cpus), output_directory=tmp_path)
+    assert executor_at(daemon, monkeypatch).launch(request).not_started == "no"
+    assert daemon.wanted_as("forge-bench-x")["HostConfig"]["CpusetCpus"] == of_launch
+    assert daemon.wanted_as("forge-bench-keeper")["HostConfig"].get("CpusetCpus") == of_keeper

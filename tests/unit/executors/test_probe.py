@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import requests
@@ -45,3 +46,36 @@ def test_what_it_prints_is_read_file_by_file() -> None:
 def test_an_answer_without_the_end_of_each_file_is_an_error(said: bytes) -> None:
     with pytest.raises(requests.ConnectionError, match=r"has [01] of 2 files"):
         probe.parsed(said, ("/a", "/b"))
+
+
+class Daemon:
+    """Is told commands, and runs each once."""
+
+    def __init__(self) -> None:
+        self.told = 0
+        self.run: list[str] = []
+        self.refuses: list[Exception] = []
+
+    def tell(self) -> str:
+        if self.refuses:
+            raise self.refuses.pop()
+        self.told += 1
+        return str(self.told)
+
+    def read(self, identifier: str) -> Any:
+        assert identifier not in self.run
+        self.run.append(identifier)
+        return {"/a": identifier}.get
+
+
+def test_what_is_read_again_was_told_before_and_is_read_now() -> None:
+    daemon = Daemon()
+    again = probe.Again(daemon.tell, daemon.read)
+    assert daemon.run == []
+    assert [again.read()("/a") for _ in range(3)] == ["1", "2", "3"]
+
+
+def test_a_daemon_that_refused_the_command_in_advance_is_told_it_again() -> None:
+    daemon = Daemon()
+    daemon.refuses.append(requests.ConnectionError("it restarted"))
+    assert probe.Again(daemon.tell, daemon.read).read()("/a") == "1"

@@ -5,6 +5,7 @@ import json
 import os
 import struct
 import tarfile
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def fetch(tmp_path: Path, content: bytes) -> tuple[Failure | None, Path]:
     outputs = tmp_path / "a" / "b" / "outputs"
     outputs.mkdir(parents=True)
     container: Any = StoredContainer(content)
-    failure = Keeper(container, LIMITS).fetch(outputs)
+    failure = Keeper(container, LIMITS, Future()).fetch(outputs)
     for path in tmp_path.rglob("*"):
         assert path.is_relative_to(outputs) or outputs.is_relative_to(path), path
         assert not path.is_symlink()
