@@ -51,4 +51,4 @@ def each_draw(
 
 def figures_of_draws(readings: Sequence[Sequence[int]]) -> Mapping[str, float]:
     """The figures of a round, from the readings of each repetition."""
-    return latencies.figures(np.diff(readings) * 1e-9)
+    return latencies.figures(np.diff(readings).astype(np.float64) * 1e-9)
