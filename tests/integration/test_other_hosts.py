@@ -29,9 +29,10 @@ from runner.system import machine
 from runner.system.errors import HostAway
 
 CUTS = 8
-# Beside windows: what docs/hosts.md says a launch costs, measured with round trips of so many seconds.
-ROUND_TRIPS = 17
-FAR = 0.1
+# A launch without files and referee; one with both is counted in tests/unit/executors/test_round_trips.py.
+ROUND_TRIPS = 6
+# Seconds of a round trip, so long that a busy machine hardly adds one.
+FAR = 0.3
 LIMITS = Limits(name="small", cpus=1, memory_bytes=64 * 2**20, pids=16, threads=1)
 
 
@@ -159,7 +160,7 @@ def test_a_launch_far_away_costs_few_round_trips(host, platform, monkeypatch):
             seconds[far] = min(timed(there, asked) for _ in range(3))
             there.close()
     trips = (seconds[FAR] - seconds[0.0]) / FAR
-    assert trips < ROUND_TRIPS + 0.5, f"{trips:.1f}; docs/hosts.md names {ROUND_TRIPS}"
+    assert trips < ROUND_TRIPS + 1, f"{trips:.1f} round trips"
 
 
 def timed(executor: HostExecutor, asked: LaunchRequest) -> float:
