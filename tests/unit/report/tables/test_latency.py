@@ -94,7 +94,7 @@ def test_a_page_without_first_batches_has_no_column_of_them(with_batches: Matrix
 
 def test_the_words_about_first_batches_stand_beside_their_column(with_batches: Matrix) -> None:
     text = page(with_batches, records("shuffled", PERCENTILES)).split(HEADING)[1]
-    assert '"First batch" is the median time from an epoch\'s \nstart' in text
+    assert '"First batch" is the median time from an epoch\'s\nstart' in text
 
 
 def test_a_row_without_latencies_is_not_in_the_table(with_batches: Matrix) -> None:
