@@ -7,6 +7,7 @@ import json
 import socket
 import socketserver
 import struct
+import sys
 import tarfile
 import threading
 import time
@@ -115,6 +116,11 @@ class InventedDaemon(socketserver.ThreadingUnixStreamServer):
     def get_request(self) -> tuple[socket.socket, str]:
         # The server of the standard library shows a client's address, which a socket in a file has none of.
         return super().get_request()[0], "somebody"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print what went wrong, but for a client that has gone."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
 
     def server_close(self) -> None:
         """Take no more requests."""
