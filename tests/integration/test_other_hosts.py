@@ -130,10 +130,11 @@ def test_a_cut_at_any_moment_spares_a_launch_or_voids_it_and_leaves_nothing(host
         moment = float(np.random.default_rng(seed).uniform(0, duration))
         told = f"seed {seed}, {1000 * moment:.0f} ms after its start"
         lines: list[str] = []
+        noted = request(host, platform, printing("once"), lines)
         cutter = threading.Timer(moment, host.cut)
         cutter.start()
         try:
-            result = executor.launch(replace(asked, on_line=lambda line, _, lines=lines: lines.append(line)))
+            result = executor.launch(noted)
         except HostAway:
             ends.append("void")
         else:
@@ -141,8 +142,7 @@ def test_a_cut_at_any_moment_spares_a_launch_or_voids_it_and_leaves_nothing(host
             assert (result.exit_code, lines) == (0, ['"once"']), told
         cutter.join()
         lines.clear()
-        again = replace(asked, on_line=lambda line, _, lines=lines: lines.append(line))
-        assert executor.launch(again).exit_code == 0, told
+        assert executor.launch(noted).exit_code == 0, told
         assert lines == ['"once"'], told
         assert (host.left(), host.volumes()) == ([], []), told
     assert "void" in ends, f"no cut met a launch that takes {duration:.1f} s: {ends}"

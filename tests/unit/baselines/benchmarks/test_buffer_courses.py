@@ -15,8 +15,8 @@ from baselines.tuned import buffer as tuned
 
 REPEATED = {"warmup": 1, "repetitions": 3}
 # A repetition goes round the ring, and the tape is shorter than one.
-PUSH = {"capacity": 13, "observation": 4, "rows": 5, "calls": 9, **REPEATED}
-SAMPLE = {"capacity": 64, "observation": 3, "batch": 32, "calls": 40, **REPEATED}
+PUSH: dict[str, Any] = {"capacity": 13, "observation": 4, "rows": 5, "calls": 9, **REPEATED}
+SAMPLE: dict[str, Any] = {"capacity": 64, "observation": 3, "batch": 32, "calls": 40, **REPEATED}
 NONCE = f"{1:016x}"
 RINGS = pytest.mark.parametrize("ring", [reference.Ring, tuned.Ring])
 
@@ -81,7 +81,7 @@ class Drawn(reference.Ring):
 
 
 def of_draws(ring: Drawn) -> buffer_push.DrawnPushes:
-    sizes = buffer_push.Parameters(**PUSH)  # type: ignore[arg-type]
+    sizes = buffer_push.Parameters(**PUSH)
     return buffer_push.DrawnPushes(ring, made(5, 4, 42), sizes)
 
 
@@ -134,7 +134,7 @@ def test_a_transition_that_is_wrong_in_one_field_is_no_member(field: str) -> Non
 
 
 def test_a_draw_from_half_of_the_ring_shows_in_the_shares() -> None:
-    sizes = buffer_sample.Parameters(**SAMPLE)  # type: ignore[arg-type]
+    sizes = buffer_sample.Parameters(**SAMPLE)
     half = np.arange(sizes.calls * sizes.batch) % 32
     assert np.abs(buffer_sample.shares(half, sizes) - 1 / 16).max() > 0.0125
 
@@ -142,9 +142,9 @@ def test_a_draw_from_half_of_the_ring_shows_in_the_shares() -> None:
 @pytest.mark.parametrize("name", ["capacity", "observation", "rows"])
 def test_a_ring_of_nothing_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"'{name}' must be at least 1"):
-        buffer_push.Parameters(**{**PUSH, name: 0})  # type: ignore[arg-type]
+        buffer_push.Parameters(**{**PUSH, name: 0})
 
 
 def test_more_pushes_than_the_ring_keeps_are_refused() -> None:
     with pytest.raises(ValueError, match="'calls' must be at most 'capacity'"):
-        buffer_push.Parameters(**{**PUSH, "calls": 14})  # type: ignore[arg-type]
+        buffer_push.Parameters(**{**PUSH, "calls": 14})
