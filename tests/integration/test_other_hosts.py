@@ -142,8 +142,14 @@ def test_a_cut_at_any_moment_spares_a_launch_or_voids_it_and_leaves_nothing(host
             assert (result.exit_code, lines) == (0, ['"once"']), told
         cutter.join()
         lines.clear()
-        assert executor.launch(noted).exit_code == 0, told
-        assert lines == ['"once"'], told
+        try:
+            result = executor.launch(noted)
+        except HostAway:
+            # Its connection was cut after the launch before, so this one is void in its place.
+            assert ends[-1] == "spared", told
+            lines.clear()
+            result = executor.launch(noted)
+        assert (result.exit_code, lines) == (0, ['"once"']), told
         assert (host.left(), host.volumes()) == ([], []), told
     assert "void" in ends, f"no cut met a launch that takes {duration:.1f} s: {ends}"
 
