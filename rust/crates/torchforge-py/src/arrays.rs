@@ -1,6 +1,7 @@
 //! NumPy arrays as slices: their type, layout and shape are checked, and none is copied.
 
 use std::array;
+use std::ops::Deref;
 
 use numpy::{
     Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray,
@@ -15,6 +16,10 @@ use crate::arguments::shown;
 
 /// DLPack's number for the memory that the CPU reads.
 const CPU: i32 = 1;
+
+/// Up to this many values a call takes well below a microsecond, and half of that would be spent on borrowing arrays:
+/// entries of a table that are made and removed again. Copies of so few values take less time.
+pub(crate) const COPIED_VALUES: usize = 512;
 
 /// An argument as an array of this type whose rows lie one after the other: its values are a slice.
 pub(crate) fn cast<'py, T: Element>(
@@ -91,6 +96,41 @@ pub(crate) fn read<'py, T: Element>(
     value: &Bound<'py, PyAny>,
 ) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
     borrow(name, &input(name, value)?)
+}
+
+/// The values of an argument that is read.
+pub(crate) enum Values<'py, T: Element> {
+    One([T; 1]),
+    Few(Vec<T>),
+    Many(PyReadonlyArrayDyn<'py, T>),
+}
+
+impl<T: Element> Deref for Values<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Self::One(value) => value,
+            Self::Few(values) => values,
+            Self::Many(array) => array.as_slice().expect("its layout was checked"),
+        }
+    }
+}
+
+/// An argument of this shape that is read, as `input`: few values are copied, many are borrowed.
+pub(crate) fn values<'py, T: Element + Copy>(
+    name: &str,
+    value: &Bound<'py, PyAny>,
+    shape: &[usize],
+) -> PyResult<Values<'py, T>> {
+    let array = input(name, value)?;
+    check_shape(name, &array, shape)?;
+    Ok(match array.len() {
+        // One value lies on the stack: memory from the allocator takes longer than the rest.
+        1 if shape.len() == 1 => Values::One([array.get_owned([0].as_slice()).expect("it has one value")]),
+        len if len <= COPIED_VALUES => Values::Few(array.to_vec()?),
+        _ => Values::Many(borrow(name, &array)?),
+    })
 }
 
 /// An array that is read.

@@ -1,13 +1,13 @@
 //! One environment for Python, as Gymnasium's `Env`.
 
-use numpy::{PyArray1, PyUntypedArrayMethods};
+use numpy::PyArray1;
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use torchforge_env::{ActionSpace as _, AnyEnvironment, Environment as _, Error, ids};
 
 use crate::arguments::{shown, whole, words};
-use crate::arrays::{check_numbers, check_shape, read};
+use crate::arrays::{check_numbers, values};
 
 /// Observation, reward, terminated, truncated, and what Gymnasium calls info.
 type StepTuple<'py> = (Bound<'py, PyArray1<f32>>, f64, bool, bool, Bound<'py, PyDict>);
@@ -76,10 +76,10 @@ impl Environment {
                 environment.step(&whole("action", action, 0..=last)?, &mut self.observation)
             }
             AnyEnvironment::Continuous(environment) => {
-                let given = read("action", action)?;
-                check_shape("action", &given, &[environment.action_space().width()])?;
-                check_numbers("action", given.as_slice()?, given.shape())?;
-                environment.step(given.as_slice()?, &mut self.observation)
+                let shape = [environment.action_space().width()];
+                let given = values("action", action, &shape)?;
+                check_numbers("action", &given, &shape)?;
+                environment.step(&given, &mut self.observation)
             }
         }
         .map_err(error)?;

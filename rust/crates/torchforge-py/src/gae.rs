@@ -10,11 +10,9 @@ use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
 use crate::DETACH_VALUES;
 use crate::arguments::number;
-use crate::arrays::{borrow, cast, check_numbers, check_shape, input, read, several, write, zeros};
-
-/// Up to this many values a call takes well below a microsecond, and half of that would be spent on borrowing arrays:
-/// entries of a table that are made and removed again. Copies of so few values take less time.
-const COPIED_VALUES: usize = 512;
+use crate::arrays::{
+    COPIED_VALUES, borrow, cast, check_numbers, check_shape, input, read, several, write, zeros,
+};
 
 /// From this many values on both outputs are one array's halves. Freed one after the other, two arrays of that size are
 /// more than an allocator keeps (glibc's: 128 KiB, or twice the largest block that was freed): every call would have the

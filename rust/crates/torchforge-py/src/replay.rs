@@ -125,7 +125,7 @@ impl ReplayBuffer {
         truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let given = [observation, next_observation, action, reward, terminated, truncated];
-        typed!(&mut self.ring, ring => ring.push(Pushed::new(given, self.widths)?.transition()?))
+        typed!(&mut self.ring, ring => ring.push(Pushed::new(given, self.widths)?.transition()))
             .map_err(refused)
     }
 

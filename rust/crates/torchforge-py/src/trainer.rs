@@ -23,7 +23,7 @@ use torchforge_rl::{
     load_checkpoint, save_checkpoint,
 };
 
-use crate::arrays::{check_shape, read};
+use crate::arrays::{input, values};
 use crate::environment::{Limit, named};
 use crate::gymnasium::{Gymnasium, Raised};
 
@@ -466,10 +466,10 @@ impl Policy {
         observations: &Bound<'py, PyAny>,
         deterministic: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let observations = read::<f32>("observations", observations)?;
+        let observations = input::<f32>("observations", observations)?;
         let rows = observations.shape().first().copied().unwrap_or(0);
-        check_shape("observations", &observations, &[rows, self.observation_len])?;
-        let observations = observations.as_slice()?.chunks_exact(self.observation_len);
+        let observations = values::<f32>("observations", &observations, &[rows, self.observation_len])?;
+        let observations = observations.chunks_exact(self.observation_len);
         match self.acting.get_mut().unwrap_or_else(PoisonError::into_inner) {
             Acting::Dqn(both) => {
                 let policy = both.choose(deterministic);

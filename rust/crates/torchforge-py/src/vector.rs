@@ -10,7 +10,9 @@ use torchforge_env::{
 };
 
 use crate::arguments::{seeds, shown, whole, words};
-use crate::arrays::{as_bytes, cast, check_numbers, check_shape, flags, index, read, several, write, zeros};
+use crate::arrays::{
+    as_bytes, cast, check_numbers, check_shape, flags, index, input, several, values, write, zeros,
+};
 use crate::environment::{error, limit, named};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;
@@ -329,26 +331,27 @@ impl VectorEnvironment {
             |width: Option<usize>| -> Vec<usize> { steps.into_iter().chain([self.n]).chain(width).collect() };
         match &self.kind {
             Kind::Discrete(environments) => {
-                let given = read::<i64>("actions", given)?;
-                check_shape("actions", &given, &shape(None))?;
+                let shape = shape(None);
+                let given = values::<i64>("actions", given, &shape)?;
                 let count = environments.action_space().count;
                 let each = |(place, &action): (usize, &i64)| {
                     u32::try_from(action).ok().filter(|&action| action < count).ok_or_else(|| {
-                        let place = index(place, given.shape());
+                        let place = index(place, &shape);
                         PyValueError::new_err(format!(
                             "actions{place} is {action} and must be a whole number from 0 to {}",
                             count - 1
                         ))
                     })
                 };
-                given.as_slice()?.iter().enumerate().map(each).collect::<PyResult<_>>().map(Actions::Discrete)
+                given.iter().enumerate().map(each).collect::<PyResult<_>>().map(Actions::Discrete)
             }
             Kind::Continuous(environments) => {
-                let given = read::<f32>("actions", given)?;
+                let given = input::<f32>("actions", given)?;
                 check_shape("actions", &given, &shape(Some(environments.action_space().width())))?;
+                let actions = given.to_vec()?;
                 // Infinity is beyond the bounds, where it is clipped.
-                check_numbers("actions", given.as_slice()?, given.shape())?;
-                Ok(Actions::Continuous(given.as_slice()?.to_vec()))
+                check_numbers("actions", &actions, given.shape())?;
+                Ok(Actions::Continuous(actions))
             }
         }
     }

@@ -46,6 +46,16 @@ class ReplayBuffer(unittest.TestCase):
         whole = np.concatenate([getattr(drawn, field).ravel() for field in fields])
         np.testing.assert_array_equal(drawn.values, whole)
 
+    def test_a_row_of_any_width_is_kept_whole(self):
+        # One value, few values and many are read in three ways.
+        for width in (1, 2, 512, 513):
+            buffer = torchforge.ReplayBuffer(4, width, width)
+            fields = [np.arange(width, dtype=np.float32) + first for first in (0, 1000, 2000)]
+            buffer.push(*fields, 0.5, False, True)
+            kept = buffer.rows(0, 1)
+            for found, wanted in zip(kept[:3], fields, strict=True):
+                np.testing.assert_array_equal(found, wanted[None])
+
     def test_many_at_once_are_kept_as_one_by_one(self):
         # With 6,000 other threads may run.
         for rows, capacity in ((0, 10), (14, 10), (14, 20), (6000, 5000)):

@@ -116,7 +116,7 @@ impl DiskReplayBuffer {
     ) -> PyResult<()> {
         let given = [observation, next_observation, action, reward, terminated, truncated];
         let ring = self.ring.as_mut().ok_or_else(closed)?;
-        typed!(ring, ring => ring.push(Pushed::new(given, self.widths)?.transition()?)).map_err(refused)
+        typed!(ring, ring => ring.push(Pushed::new(given, self.widths)?.transition())).map_err(refused)
     }
 
     /// Keep several transitions, one after another, as `push` keeps each.

@@ -13,7 +13,7 @@ use super::minibatch::{Writing, writeable};
 use super::observations::{Observation, ObservationType, Typed, typed};
 use super::{Minibatch, Pushed, Several, Widths, count, refused, seed_of};
 use crate::arguments::number;
-use crate::arrays::{check_shape, read, zeros};
+use crate::arrays::{values, zeros};
 
 /// A ring of the latest transitions, drawn in proportion to their priorities (Schaul et al., 2016).
 ///
@@ -98,7 +98,7 @@ impl PrioritisedReplayBuffer {
         truncated: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
         let given = [observation, next_observation, action, reward, terminated, truncated];
-        typed!(&mut self.ring, ring => ring.transitions.push(Pushed::new(given, self.widths)?.transition()?))
+        typed!(&mut self.ring, ring => ring.transitions.push(Pushed::new(given, self.widths)?.transition()))
             .map_err(refused)
     }
 
@@ -184,10 +184,9 @@ impl PrioritisedReplayBuffer {
         minibatch: &PrioritisedMinibatch,
         errors: &Bound<'_, PyAny>,
     ) -> PyResult<usize> {
-        let errors = read("errors", errors)?;
-        check_shape("errors", &errors, &[minibatch.size()])?;
-        let (stamps, errors) = (minibatch.stamps(), errors.as_slice()?);
-        typed!(&mut self.ring, ring => ring.transitions.update_priorities(&stamps, errors)).map_err(refused)
+        let errors = values("errors", errors, &[minibatch.size()])?;
+        let stamps = minibatch.stamps();
+        typed!(&mut self.ring, ring => ring.transitions.update_priorities(&stamps, &errors)).map_err(refused)
     }
 
     /// Begin the draws that follow anew.

@@ -8,41 +8,41 @@ use torchforge_data::{Error, Transition};
 use super::observations::Observation;
 use super::{Widths, refused};
 use crate::arguments::{flag, single};
-use crate::arrays::{check_numbers, check_shape, flags, index, read};
+use crate::arrays::{Values, check_numbers, check_shape, flags, index, read, values};
 
 /// The arguments of `push`.
 pub(super) struct Pushed<'py, O: Observation> {
-    observation: PyReadonlyArrayDyn<'py, O>,
-    next_observation: PyReadonlyArrayDyn<'py, O>,
-    action: Action<'py>,
+    observation: Values<'py, O>,
+    next_observation: Values<'py, O>,
+    action: Values<'py, f32>,
     reward: f32,
     terminated: bool,
     truncated: bool,
 }
 
 impl<'py, O: Observation> Pushed<'py, O> {
-    /// In the order of `push`.
+    /// In the order of `push`. Observations are not searched for NaN: for an image that takes a third of the copying.
     pub(super) fn new(given: [&Bound<'py, PyAny>; 6], widths: Widths) -> PyResult<Self> {
         let [observation, next_observation, action, reward, terminated, truncated] = given;
         Ok(Self {
-            observation: row("observation", observation, widths.observation)?,
-            next_observation: row("next_observation", next_observation, widths.observation)?,
-            action: Action::new(action, widths.action)?,
+            observation: values("observation", observation, &[widths.observation])?,
+            next_observation: values("next_observation", next_observation, &[widths.observation])?,
+            action: action_values(action, widths.action)?,
             reward: single("reward", reward)?,
             terminated: flag("terminated", terminated)?,
             truncated: flag("truncated", truncated)?,
         })
     }
 
-    pub(super) fn transition(&self) -> PyResult<Transition<'_, f32, O>> {
-        Ok(Transition {
-            observation: self.observation.as_slice()?,
-            next_observation: self.next_observation.as_slice()?,
-            action: self.action.values()?,
+    pub(super) fn transition(&self) -> Transition<'_, f32, O> {
+        Transition {
+            observation: &self.observation,
+            next_observation: &self.next_observation,
+            action: &self.action,
             reward: self.reward,
             terminated: self.terminated,
             truncated: self.truncated,
-        })
+        }
     }
 }
 
@@ -122,37 +122,12 @@ fn matrix<'py, T: Element>(
     Ok(array)
 }
 
-/// An argument as so many values. Observations are not searched for NaN: for an image that takes a third of the copying.
-fn row<'py, T: Element>(
-    name: &str,
-    value: &Bound<'py, PyAny>,
-    width: usize,
-) -> PyResult<PyReadonlyArrayDyn<'py, T>> {
-    let array = read(name, value)?;
-    check_shape(name, &array, &[width])?;
-    Ok(array)
-}
-
-/// An action as it was given.
-enum Action<'py> {
-    Number([f32; 1]),
-    Array(PyReadonlyArrayDyn<'py, f32>),
-}
-
-impl<'py> Action<'py> {
-    fn new(value: &Bound<'py, PyAny>, width: usize) -> PyResult<Self> {
-        if width == 1 && !value.is_instance_of::<PyArrayDyn<f32>>() && value.extract::<f64>().is_ok() {
-            return Ok(Self::Number([single("action", value)?]));
-        }
-        let array: PyReadonlyArrayDyn<'py, f32> = row("action", value, width)?;
-        check_numbers("action", array.as_slice()?, &[width])?;
-        Ok(Self::Array(array))
+/// An action: an array, or a number where it has one value.
+fn action_values<'py>(value: &Bound<'py, PyAny>, width: usize) -> PyResult<Values<'py, f32>> {
+    if width == 1 && !value.is_instance_of::<PyArrayDyn<f32>>() && value.extract::<f64>().is_ok() {
+        return Ok(Values::One([single("action", value)?]));
     }
-
-    fn values(&self) -> PyResult<&[f32]> {
-        match self {
-            Self::Number(number) => Ok(number),
-            Self::Array(array) => Ok(array.as_slice()?),
-        }
-    }
+    let action = values("action", value, &[width])?;
+    check_numbers("action", &action, &[width])?;
+    Ok(action)
 }
