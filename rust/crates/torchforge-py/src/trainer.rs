@@ -9,6 +9,7 @@ use numpy::{PyArray1, PyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
+use torchforge_data::PriorityOptions;
 use torchforge_env::{
     ActionSpace, AnyEnvironment, AutoresetMode, Continuous, ContinuousEnvironment, Discrete,
     DiscreteEnvironment, Environment as _, VectorEnv,
@@ -18,9 +19,9 @@ use torchforge_nn::{
     SacLossOptions, SacNetworks, Temperature, TensorReader, TensorWriter,
 };
 use torchforge_rl::{
-    Dqn, DqnOptions, DqnPolicy, Episode, GaeOptions, NormalPpoPolicy, ObservationStatistics, Policy as _,
-    Ppo, PpoActor, PpoOptions, PpoPolicy, Sac, SacOptions, SacPolicy, State, TrainingError, cleanrl,
-    load_checkpoint, save_checkpoint,
+    Dqn, DqnOptions, DqnPolicy, DqnPriorities, Episode, GaeOptions, NormalPpoPolicy, ObservationStatistics,
+    Policy as _, Ppo, PpoActor, PpoOptions, PpoPolicy, Sac, SacOptions, SacPolicy, State, TrainingError,
+    cleanrl, load_checkpoint, save_checkpoint,
 };
 
 use crate::arrays::{input, values};
@@ -67,6 +68,8 @@ impl Trainer {
         let environment = discrete(environment, &raised)?;
         let gamma = option(options, "gamma")?;
         let adam = AdamOptions { learning_rate: option(options, "learning_rate")?, ..AdamOptions::default() };
+        let of_errors = PriorityOptions { alpha: option(options, "alpha")?, ..PriorityOptions::default() };
+        let priorities = DqnPriorities { of_errors, first_beta: option(options, "beta")? };
         let options = DqnOptions {
             steps: option(options, "total_steps")?,
             learning_starts: option(options, "learning_starts")?,
@@ -78,6 +81,8 @@ impl Trainer {
             start_epsilon: option(options, "start_epsilon")?,
             end_epsilon: option(options, "end_epsilon")?,
             exploration_fraction: option(options, "exploration_fraction")?,
+            n_step: option(options, "n_step")?,
+            priorities: option::<bool>(options, "prioritised")?.then_some(priorities),
             ..DqnOptions::default()
         };
         let (len, actions) = (environment.observation_len(), environment.action_space().count as usize);

@@ -47,6 +47,16 @@ class Learning(unittest.TestCase):
                 self.assertEqual(weights(trained(kind, theirs(kind))), first)
                 self.assertNotEqual(weights(kind(OURS[kind], seed=1, **SMALL[kind])), first)
 
+    def test_dqn_learns_from_several_steps_and_from_its_largest_errors(self):
+        options = {"n_step": 3}, {"prioritised": True}, {"prioritised": True, "alpha": 1.0}
+        learnt = [
+            weights(trained(DQN, **each)) for each in ({}, *options, {"prioritised": True, "beta": 1.0})
+        ]
+        self.assertEqual(len(set(learnt)), len(learnt))
+        self.assertEqual(weights(trained(DQN, n_step=3)), learnt[1])
+        # Only draws by errors know these.
+        self.assertEqual(weights(trained(DQN, alpha=1.0, beta=1.0)), learnt[0])
+
     def test_an_environment_of_ones_own_with_other_numbers_is_learnt_in(self):
         class Corridor(gymnasium.Env):
             observation_space = gymnasium.spaces.Box(0.0, 9.0, (1,), np.float64)
@@ -328,6 +338,10 @@ class Refusing(unittest.TestCase):
             (lambda: DQN("CartPole-v1", seed=1, gamma="much"), TypeError, "gamma is 'much'"),
             (lambda: DQN("CartPole-v1", seed=1, tau=float("nan")), ValueError, "tau is nan"),
             (lambda: DQN("CartPole-v1", seed=1, end_epsilon=2.0), ValueError, "end_epsilon is 2"),
+            (lambda: DQN("CartPole-v1", seed=1, n_step=0), ValueError, "n-step"),
+            (lambda: DQN("CartPole-v1", seed=1, prioritised=1), TypeError, "prioritised is 1 and must be"),
+            (lambda: DQN("CartPole-v1", seed=1, prioritised=True, alpha=2.0), ValueError, "alpha is 2"),
+            (lambda: DQN("CartPole-v1", seed=1, prioritised=True, beta=-1.0), ValueError, "beta is -1"),
             (
                 lambda: PPO("CartPole-v1", seed=1, anneal_learning_rate=1),
                 TypeError,

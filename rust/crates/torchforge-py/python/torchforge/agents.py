@@ -77,6 +77,14 @@ class DQNOptions(TypedDict, total=False):
     """Discount of a step."""
     learning_rate: float
     """Adam's."""
+    n_step: int
+    """Steps of reward that a transition spans."""
+    prioritised: bool
+    """Whether transitions are drawn by their errors (Schaul et al., 2016), not uniformly."""
+    alpha: float
+    """Exponent that makes a priority of an error, where `prioritised`."""
+    beta: float
+    """How far weights correct the bias of the draw in the first step, 0 to 1, where `prioritised`. It rises to 1."""
 
 
 class PPOOptions(TypedDict, total=False):
@@ -149,6 +157,10 @@ _DQN: DQNOptions = {
     "exploration_fraction": 0.5,
     "gamma": 0.99,
     "learning_rate": 2.5e-4,
+    "n_step": 1,
+    "prioritised": False,
+    "alpha": 0.6,
+    "beta": 0.4,
 }
 _PPO: PPOOptions = {
     "rollout_steps": 128,
