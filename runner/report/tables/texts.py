@@ -12,6 +12,7 @@ from runner.report.tables.units import NOTHING
 
 NOT_RANKED = "not ranked"
 OTHER_WORK = "not the same work"
+UNJUDGED = "No ratio, for a referee's window was too short to judge, or less than half of it was timed"
 
 
 def heading(matrix: Matrix, room: Room) -> str:
@@ -149,15 +150,23 @@ def gate(row: Row) -> str:
 
 
 def absent(room: Room) -> tuple[tuple[str, str], ...]:
-    """Why rows are not shown, and which: those that could have been run first, and then each reason of the matrix."""
+    """Why rows or their ratios are not shown, and which: those without a ratio first, and those not run."""
     found: dict[str, dict[str, list[str]]] = {}
     for row in room.rows:
-        if not row.shown:
-            why = "Not run" if row.left_out is None else f"Absent, {row.left_out}"
+        if (why := _why_absent(room, row)) is not None:
             found.setdefault(why, {}).setdefault(row.case.name, []).append(row.implementation.name)
+    first = (UNJUDGED, "Not run")
     return tuple(
-        (why, _by_case(room, found[why])) for why in sorted(found, key=lambda each: each != "Not run")
+        (why, _by_case(room, found[why]))
+        for why in sorted(found, key=lambda each: first.index(each) if each in first else len(first))
     )
+
+
+def _why_absent(room: Room, row: Row) -> str | None:
+    if not row.shown:
+        return "Not run" if row.left_out is None else f"Absent, {row.left_out}"
+    unjudged = room.ranked and row.passed and row.same_work and not row.judged
+    return UNJUDGED if unjudged else None
 
 
 def _by_case(room: Room, names: Mapping[str, Sequence[str]]) -> str:

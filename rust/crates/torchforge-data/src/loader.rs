@@ -17,7 +17,6 @@ use crate::{Dataset, DatasetError, Schema};
 #[cfg(feature = "async")]
 pub use asynchronous::{AsyncBatch, AsyncBatches, AsyncLoader};
 pub use batch::RowBatch;
-use order::Order;
 use pipeline::Pipeline;
 use pool::{Layout, Pool};
 pub use state::LoaderState;
@@ -153,7 +152,7 @@ impl<D: Dataset + 'static> DataLoader<D> {
 
     /// Batches of an epoch.
     pub fn batches(&self) -> usize {
-        self.order(0).batches()
+        order::batches(self.pipeline.dataset().len(), self.pipeline.config())
     }
 
     /// Where the iteration is: what the next batch would be. A loader that [resumes](Self::resume) there goes on with exactly
@@ -198,10 +197,6 @@ impl<D: Dataset + 'static> DataLoader<D> {
 
     fn begin(&self) -> Epoch {
         Epoch { round: self.pipeline.begin(), superseded: false }
-    }
-
-    fn order(&self, epoch: u64) -> Order {
-        Order::new(self.pipeline.dataset().len(), self.pipeline.config(), epoch)
     }
 }
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from example_records import (
     MACHINE,
@@ -22,6 +23,7 @@ from hypothesis import strategies as st
 from examples import examples
 from runner.matrix import Matrix
 from runner.records.record import Record
+from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.report.tables.folds import without_folds
 from runner.report.tables.pages import render_benchmark, render_overview, render_pages
 
@@ -281,6 +283,34 @@ def test_what_was_not_run_is_said_in_one_line_and_why_it_is_absent(matrix: Matri
     assert "Not run: T=128: rust, torchforge, rlox; T=2048: all." in amd64
     assert "Absent, offered on amd64 only: rlox." in arm64
     assert "| not run" not in amd64 + arm64
+
+
+def test_a_page_says_why_a_competitor_has_no_ratio(matrix: Matrix) -> None:
+    def refereed(records: Sequence[Record], *, channel_seconds: float) -> list[Record]:
+        window = WindowFacts(repetitions=9, seconds=1.0, cpu_seconds=None, between_seconds=0.0)
+        referee = RefereeFacts(
+            nonce="0" * 16,
+            ready_seconds=0.1,
+            channel_seconds=channel_seconds,
+            windows=(window,),
+            void_windows=0,
+            asked=(9,),
+            vmhwm_bytes=None,
+        )
+        return [msgspec.structs.replace(record, referee=referee) for record in records]
+
+    reference, ours = gae(1e-3, "numpy"), gae(1e-5)
+    told = "was too short to judge, or less than half of it was timed: T=128: torchforge."
+    judged = page(matrix, refereed([*reference, *ours], channel_seconds=1e-3), "gae")
+    assert "No ratio" not in judged
+    # One process of five is enough.
+    unjudged = [
+        *refereed([*reference, *ours[:4]], channel_seconds=1e-3),
+        *refereed(ours[4:], channel_seconds=0.1),
+    ]
+    text = page(matrix, unjudged, "gae")
+    assert told in text
+    assert "—" in row(text, "T=128", "torchforge")
 
 
 def test_a_library_that_is_not_run_emulated_is_absent_there_and_expected_on_a_board(matrix: Matrix) -> None:

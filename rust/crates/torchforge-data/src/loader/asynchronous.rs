@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
 use super::copied::Copied;
-use super::order::Order;
+use super::order::{self, Order};
 use super::pool::Pool;
 use super::{LoaderConfig, LoaderState};
 use crate::{Dataset, DatasetError, ObjectDataset, Schema, Value};
@@ -97,7 +97,7 @@ impl AsyncLoader {
 
     /// Batches of an epoch.
     pub fn batches(&self) -> usize {
-        self.order(0).batches()
+        order::batches(self.source.len(), &self.config)
     }
 
     /// The batches of an epoch. Nothing is read before the stream is first polled.
@@ -117,19 +117,14 @@ impl AsyncLoader {
     }
 
     fn from(&self, epoch: u64, batch: usize) -> AsyncBatches {
-        let order = self.order(epoch);
         AsyncBatches {
             loader: self.clone(),
-            order,
+            order: Order::new(None, self.source.len(), &self.config, epoch),
             epoch,
             taken: batch,
             making: VecDeque::new(),
             failed: false,
         }
-    }
-
-    fn order(&self, epoch: u64) -> Order {
-        Order::new(self.source.len(), &self.config, epoch)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The order of rows in an epoch.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::LoaderConfig;
 
@@ -13,23 +14,36 @@ const FEWEST_BITS: u32 = 8;
 /// An even number, so that halves of unequal width are back in their places.
 const ROUNDS: usize = 8;
 
-/// Which rows each batch of an epoch has. It takes no memory, whatever the number of rows, and is known at once.
-#[derive(Debug, Clone, Copy)]
+/// Bits of the widest half whose rounds are looked up: the tables then lie in the fastest cache. Up to 2^20 rows have such halves.
+const LOOKED_UP_BITS: u32 = 10;
+
+const LOOKED_UP: usize = 1 << LOOKED_UP_BITS;
+
+/// Which rows each batch of an epoch has. It takes 16 KiB at most, whatever the number of rows, and is known at once.
+#[derive(Debug, Clone)]
 pub struct Order {
     rows: usize,
     batch_size: usize,
-    drop_last: bool,
-    shuffle: Option<Permutation>,
+    batches: usize,
+    shuffle: Option<Arc<Permutation>>,
 }
 
 impl Order {
-    pub fn new(rows: usize, config: &LoaderConfig, epoch: u64) -> Self {
-        let shuffle = config.shuffle.then(|| Permutation::new(rows, config.seed, epoch));
-        Self { rows, batch_size: config.batch_size, drop_last: config.drop_last, shuffle }
+    /// That of an epoch, in the memory of the loader's order before it unless a worker still reads that.
+    pub fn new(earlier: Option<Self>, rows: usize, config: &LoaderConfig, epoch: u64) -> Self {
+        let shuffle = config.shuffle.then(|| {
+            let mut shuffle = earlier.and_then(|earlier| earlier.shuffle);
+            match shuffle.as_mut().and_then(Arc::get_mut) {
+                Some(permutation) => permutation.begin(config.seed, epoch),
+                None => shuffle = Some(Arc::new(Permutation::new(rows, config.seed, epoch))),
+            }
+            shuffle.expect("it was there or was made")
+        });
+        Self { rows, batch_size: config.batch_size, batches: batches(rows, config), shuffle }
     }
 
     pub fn batches(&self) -> usize {
-        if self.drop_last { self.rows / self.batch_size } else { self.rows.div_ceil(self.batch_size) }
+        self.batches
     }
 
     /// The places of a batch's rows in the epoch.
@@ -39,8 +53,8 @@ impl Order {
     }
 
     /// The rows at these places of the epoch.
-    pub fn rows(&self, places: Range<usize>) -> Rows {
-        Rows { shuffle: self.shuffle, places, ready: [0; LANES], left: 0 }
+    pub fn rows(&self, places: Range<usize>) -> Rows<'_> {
+        Rows { shuffle: self.shuffle.as_deref(), places, ready: [0; LANES], left: 0 }
     }
 
     pub fn is_sequential(&self) -> bool {
@@ -48,16 +62,21 @@ impl Order {
     }
 }
 
+/// Batches of an epoch of so many rows.
+pub fn batches(rows: usize, config: &LoaderConfig) -> usize {
+    if config.drop_last { rows / config.batch_size } else { rows.div_ceil(config.batch_size) }
+}
+
 /// The rows at places that follow one another.
-pub struct Rows {
-    shuffle: Option<Permutation>,
+pub struct Rows<'a> {
+    shuffle: Option<&'a Permutation>,
     places: Range<usize>,
     /// The last `left` are the next ones.
     ready: [usize; LANES],
     left: usize,
 }
 
-impl Iterator for Rows {
+impl Iterator for Rows<'_> {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
@@ -87,30 +106,47 @@ impl Iterator for Rows {
     }
 }
 
-impl ExactSizeIterator for Rows {}
+impl ExactSizeIterator for Rows<'_> {}
 
 /// A random permutation of the numbers below `len`, each computed by itself.
 ///
 /// It is a Feistel network over a power of two, usually the next, applied again where it leads outside ("cycle walking", Black and
 /// Rogaway, 2002, "Ciphers with Arbitrary Finite Domains"). Its keys come from the seed and the epoch.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Permutation {
     len: u64,
     left_bits: u32,
     right_bits: u32,
     keys: [u64; ROUNDS],
+    /// What each round makes of each right half, where those are few: to look it up takes a fraction of computing it.
+    looked_up: Option<Box<[[u16; LOOKED_UP]; ROUNDS]>>,
 }
 
 impl Permutation {
     fn new(len: usize, seed: u64, epoch: u64) -> Self {
         let len = len as u64;
         let bits = (u64::BITS - len.saturating_sub(1).leading_zeros()).max(FEWEST_BITS);
+        let (left_bits, right_bits) = (bits / 2, bits - bits / 2);
+        let looked_up = (right_bits <= LOOKED_UP_BITS).then(|| Box::new([[0; LOOKED_UP]; ROUNDS]));
+        let mut permutation = Self { len, left_bits, right_bits, keys: [0; ROUNDS], looked_up };
+        permutation.begin(seed, epoch);
+        permutation
+    }
+
+    /// Becomes the permutation of an epoch.
+    fn begin(&mut self, seed: u64, epoch: u64) {
         let mut key = mixed(mixed(seed) ^ epoch);
-        let keys = std::array::from_fn(|_| {
+        self.keys = std::array::from_fn(|_| {
             key = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
             mixed(key)
         });
-        Self { len, left_bits: bits / 2, right_bits: bits - bits / 2, keys }
+        let (mut left_bits, mut right_bits) = (self.left_bits, self.right_bits);
+        for (table, key) in self.looked_up.iter_mut().flat_map(|tables| tables.iter_mut()).zip(self.keys) {
+            for (right, entry) in table[..1 << right_bits].iter_mut().enumerate() {
+                *entry = (mixed(right as u64 ^ key) & low(left_bits)) as u16;
+            }
+            (left_bits, right_bits) = (right_bits, left_bits);
+        }
     }
 
     /// Of several numbers at once: each takes many steps, of which one waits for the other.
@@ -124,11 +160,24 @@ impl Permutation {
     }
 
     fn encrypt<const N: usize>(&self, numbers: [u64; N]) -> [u64; N] {
+        match &self.looked_up {
+            // A half has at most so many bits: the mask spares a check.
+            Some(tables) => self.through(numbers, |round, right, _| {
+                u64::from(tables[round][right as usize & (LOOKED_UP - 1)])
+            }),
+            None => self
+                .through(numbers, |round, right, left_bits| mixed(right ^ self.keys[round]) & low(left_bits)),
+        }
+    }
+
+    /// All rounds of a network: `mix` says what a round makes of a right half, in so many bits.
+    #[inline(always)]
+    fn through<const N: usize>(&self, numbers: [u64; N], mix: impl Fn(usize, u64, u32) -> u64) -> [u64; N] {
         let (mut left_bits, mut right_bits) = (self.left_bits, self.right_bits);
         let mut halves = numbers.map(|number| (number >> right_bits, number & low(right_bits)));
-        for key in self.keys {
+        for round in 0..ROUNDS {
             for (left, right) in &mut halves {
-                (*left, *right) = (*right, *left ^ (mixed(*right ^ key) & low(left_bits)));
+                (*left, *right) = (*right, *left ^ mix(round, *right, left_bits));
             }
             (left_bits, right_bits) = (right_bits, left_bits);
         }
@@ -165,7 +214,7 @@ mod tests {
     fn rows_are_those_of_their_places_however_many_are_asked_for() {
         let permutation = Permutation::new(1_000, 7, 3);
         for (first, len) in [(0, 0), (0, 1), (5, 7), (8, 8), (3, 9), (900, 100)] {
-            let shuffle = Some(permutation);
+            let shuffle = Some(&permutation);
             let rows = Rows { shuffle, places: first..first + len, ready: [0; LANES], left: 0 };
             assert_eq!(rows.len(), len);
             let wanted: Vec<usize> = (first..first + len).map(|place| permutation.at(place)).collect();
@@ -182,6 +231,19 @@ mod tests {
         };
         assert_eq!(order(1_000), [219, 170, 543, 431, 943, 921, 422, 692]);
         assert_eq!(order(65_537), [23518, 48947, 7394, 53450, 18150, 9155, 48055, 28336]);
+    }
+
+    #[test]
+    fn a_round_that_is_looked_up_is_the_one_that_is_computed() {
+        for len in [1, 256, 300, 1 << 15, (1 << 19) + 1, 1 << 20] {
+            let looked_up = Permutation::new(len, 7, 3);
+            assert!(looked_up.looked_up.is_some(), "{len}");
+            let computed = Permutation { looked_up: None, ..Permutation::new(len, 7, 3) };
+            for place in (0..len).step_by(len.div_ceil(5_000)) {
+                assert_eq!(looked_up.at(place), computed.at(place), "{place} of {len}");
+            }
+        }
+        assert!(Permutation::new((1 << 20) + 1, 7, 3).looked_up.is_none());
     }
 
     #[test]

@@ -124,13 +124,14 @@ impl<D: Dataset> Pipeline<D> {
     /// Begins an iteration and returns its number.
     pub fn begin(&self) -> u64 {
         let mut state = self.lock();
+        let earlier = state.order.take();
         state.leave();
         if !std::mem::take(&mut state.resumed) {
             state.epoch += 1;
             state.taken = 0;
         }
         state.next = state.taken;
-        state.order = Some(Order::new(self.dataset.len(), &self.config, state.epoch));
+        state.order = Some(Order::new(earlier, self.dataset.len(), &self.config, state.epoch));
         self.room.notify_all();
         // Whoever waits for a batch of an earlier iteration waits in vain.
         self.made.notify_all();
@@ -141,7 +142,7 @@ impl<D: Dataset> Pipeline<D> {
     pub fn next(&self, round: u64) -> Option<Result<RowBatch<D>, DatasetError>> {
         let mut state = self.lock();
         loop {
-            let Some(order) = state.order.filter(|_| state.round == round) else {
+            let Some(order) = state.order.as_ref().filter(|_| state.round == round).cloned() else {
                 return Some(Err(DatasetError::Superseded));
             };
             let batch = state.taken;
@@ -172,7 +173,7 @@ impl<D: Dataset> Pipeline<D> {
         }
         loop {
             let state = self.lock();
-            let Some(order) = state.order.filter(|_| state.round == round) else {
+            let Some(order) = state.order.as_ref().filter(|_| state.round == round).cloned() else {
                 return Some(Err(DatasetError::Superseded));
             };
             let batch = state.taken;
@@ -223,7 +224,9 @@ impl<D: Dataset> Pipeline<D> {
         while !state.stopped {
             let ahead = state.taken + self.config.prefetch;
             let batch = state.next;
-            let Some(order) = state.order.filter(|order| batch < order.batches().min(ahead)) else {
+            let Some(order) =
+                state.order.as_ref().filter(|order| batch < order.batches().min(ahead)).cloned()
+            else {
                 state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
@@ -257,7 +260,7 @@ impl<D: Dataset> Pipeline<D> {
 impl<D> State<D> {
     /// The epoch and number of the next batch, where so many of this epoch were taken.
     fn position(&self, taken: usize) -> (u64, usize) {
-        match self.order {
+        match &self.order {
             Some(order) if taken == order.batches() => (self.epoch + 1, 0),
             _ => (self.epoch, taken),
         }
