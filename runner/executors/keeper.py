@@ -32,8 +32,10 @@ from runner.executors.outputs import MOST_FILES, Intake, empty, most_bytes
 from runner.matrix import Limits
 from runner.records.failure import Failure, FailureKind
 from runner.system.bounded_archive import BoundedTarInfo
+from runner.system.errors import DockerUnavailable
 from runner.system.files import tree
 from runner.system.meanwhile import meanwhile
+from runner.system.printable import one_line
 from runner.system.signals import uninterrupted
 
 INPUTS, OUTPUTS = "/inputs", "/outputs"
@@ -41,6 +43,9 @@ _SLEEP = ("sleep", "infinity")
 _LIMITS = Limits(name="keeper", cpus=1, memory_bytes=128 * 2**20, pids=32, threads=1)
 # The folder itself counts as a file.
 _INODES = MOST_FILES + 2
+# What daemons answer of a program that they could not start. No program of the keeper's image ends with these.
+_NOT_STARTED = (125, 126, 127)
+_LONGEST = 300
 
 
 class Keeper:
@@ -84,7 +89,11 @@ class Keeper:
         return None
 
     def examine(self, command: Sequence[str]) -> Examination:
-        """Run a program of this keeper's image on the launch's output files."""
+        """Run a program of this keeper's image on the launch's output files.
+
+        Raises:
+            DockerUnavailable: the daemon did not start it, so it says nothing about the outputs.
+        """
         client: Any = self._container.client
         api = client.api
         printed = run_in(api, str(self._container.id), command)
@@ -93,6 +102,13 @@ class Keeper:
             raise requests.ConnectionError("the output of a program in the keeper ended before the program")
         code = ended["ExitCode"]
         texts = [each.decode("utf-8", "replace") for each in (printed.stdout, printed.stderr)]
+        if code in _NOT_STARTED:
+            raise DockerUnavailable(
+                what=f"the Docker daemon could not start '{command[0]}' beside a launch",
+                why=one_line("".join(texts), _LONGEST) or f"it answered with exit code {code}",
+                fix="see what the daemon's machine runs out of (docker info; journalctl -k), then run again: finished "
+                "cells are stored",
+            )
         return Examination(exit_code=code, stdout=texts[0], stderr=texts[1])
 
     def fetch(self, directory: Path) -> Failure | None:

@@ -94,6 +94,7 @@ class InventedDaemon(socketserver.ThreadingUnixStreamServer):
     Attributes:
         refuses: makes no container whose name begins so.
         adds: variables that each container gets which has some.
+        starts_no: the program that it does not start in a container.
         asked: the requests so far, without identifiers.
         wanted: by its name, what each container was to be.
     """
@@ -108,6 +109,7 @@ class InventedDaemon(socketserver.ThreadingUnixStreamServer):
         self.containers: dict[str, Container] = {}
         self.refuses: str | None = None
         self.adds: list[str] = []
+        self.starts_no: str | None = None
         self.numbers = itertools.count(1)
         self.commands: dict[str, list[str]] = {}
         super().__init__(str(path), _Connection)
@@ -233,15 +235,18 @@ class _Connection(BaseHTTPRequestHandler):
         self._answer(201, {"Id": number})
 
     def _exec_start_post(self, number: str, *_: Any) -> None:
-        """The probe finds no file; any other program says nothing."""
-        program, *arguments = self.server.commands.pop(number)
+        """The probe finds no file; any other program says nothing. Docker says in frames too what it cannot start."""
+        program, *arguments = self.server.commands[number]
         self.close_connection = True
         self.request.sendall(_UPGRADED)
-        if program == "/read":
+        if program == self.server.starts_no:
+            self.request.sendall(_frame(b"OCI runtime exec failed: unable to start container process\r\n"))
+        elif program == "/read":
             self.request.sendall(_frame(bytes(4 * len(arguments))))
 
-    def _exec_json_get(self, *_: Any) -> None:
-        self._answer(200, {"Running": False, "ExitCode": 0})
+    def _exec_json_get(self, number: str, *_: Any) -> None:
+        program = self.server.commands[number][0]
+        self._answer(200, {"Running": False, "ExitCode": 126 if program == self.server.starts_no else 0})
 
     def _images_json_get(self, *_: Any) -> None:
         self._answer(200, {"Id": "it", "Config": {"Env": None}})
