@@ -102,18 +102,32 @@ def part(batches: Any, index: int) -> Any:
     return jax.tree.map(lambda each: each[index], batches)
 
 
-def fresh(steps: Steps, given: Given) -> Any:
-    """What learns, in memory of its own: a program takes its place."""
-    return jax.tree.map(jnp.copy, steps.begin(given))
+def beginning(steps: Steps) -> Callable[[Given], Any]:
+    """What makes what learns, in memory of its own, because a program takes its place.
+
+    It is one program. Made array by array it takes longer than a repetition of short steps.
+    """
+    whole = jax.jit(lambda weights: jax.tree.map(jnp.copy, steps.begin(weights)))
+    return lambda given: whole({name: each for name, each in given.items() if name not in OF_MINIBATCHES})
+
+
+def separating(steps: Steps) -> Callable[[Given], Any]:
+    """What makes a list of the minibatches, each in arrays of its own, in one program as well."""
+
+    def parts(minibatches: Given) -> list[Any]:
+        batches = steps.batches(minibatches)
+        return [part(batches, index) for index in update.minibatches(minibatches)]
+
+    whole = jax.jit(parts)
+    return lambda given: whole({name: each for name, each in given.items() if name in OF_MINIBATCHES})
 
 
 def one_at_a_time(steps: Steps) -> Way:
     """A program for each step. What learns takes its own place in memory."""
-    step = jax.jit(steps.step, donate_argnums=0)
+    step, fresh, separate = jax.jit(steps.step, donate_argnums=0), beginning(steps), separating(steps)
 
     def start(given: Given) -> Updates:
-        learner, batches = fresh(steps, given), jax.device_get(steps.batches(given))
-        each = jax.device_put([part(batches, index) for index in update.minibatches(given)])
+        learner, each = fresh(given), separate(given)
 
         def one(index: int) -> None:
             nonlocal learner
@@ -135,8 +149,10 @@ def scanned(steps: Steps) -> Way:
         donate_argnums=0,
     )
 
+    fresh = beginning(steps)
+
     def start(given: Given) -> Updates:
-        learner, batches = fresh(steps, given), steps.batches(given)
+        learner, batches = fresh(given), steps.batches(given)
 
         def learn(_: Callable[[int], object], __: range) -> None:
             nonlocal learner
