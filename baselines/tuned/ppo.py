@@ -32,6 +32,8 @@ from baselines.tuned.direct_environment import DirectEnvironment
 from baselines.tuned.networks import dense, detached
 
 Floats = NDArray[np.float32]
+LookBack = Callable[[Floats, Floats, Floats], Floats]
+"""Advantages (steps, environments) of rewards, flags and values, as `advantages_of` takes them."""
 
 # As PyTorch's own clipping has it: what keeps it from dividing by nothing.
 NORM_EPSILON = 1e-6
@@ -117,6 +119,17 @@ class Rollout(NamedTuple):
     actions: NDArray[np.int64]
 
 
+def empty_rollout(parameters: work.Parameters, observation_shape: tuple[int, ...]) -> Rollout:
+    """Memory for a rollout, before the first step."""
+    steps, count = parameters.rollout_steps, parameters.environments
+    return Rollout(
+        observations=np.zeros((steps + 1, count, *observation_shape), dtype=np.float32),
+        dones=np.zeros((steps + 1, count), dtype=np.float32),
+        rewards=np.zeros((steps, count), dtype=np.float32),
+        actions=np.zeros((steps, count), dtype=np.int64),
+    )
+
+
 def advantages_of(rewards: Floats, dones: Floats, values: Floats) -> Floats:
     """Generalised advantage estimation as in the reference, in NumPy, which calls faster on rows of four.
 
@@ -135,12 +148,12 @@ def advantages_of(rewards: Floats, dones: Floats, values: Floats) -> Floats:
     return advantages
 
 
-def rows_of(rollout: Rollout, learner: Learner) -> Minibatch:
+def rows_of(rollout: Rollout, learner: Learner, look_back: LookBack = advantages_of) -> Minibatch:
     """The rollout as rows to learn from: all values and log-probabilities at once."""
     steps, environments = rollout.rewards.shape
     observations = torch.from_numpy(rollout.observations)
     values = dense(learner.critic, observations, torch.tanh).view(steps + 1, environments)
-    advantages = torch.from_numpy(advantages_of(rollout.rewards, rollout.dones, values.numpy()))
+    advantages = torch.from_numpy(look_back(rollout.rewards, rollout.dones, values.numpy()))
     played = observations[:-1].reshape(steps * environments, -1)
     actions = torch.from_numpy(rollout.actions).view(-1)
     logs = dense(learner.actor, played, torch.tanh).log_softmax(dim=1)
@@ -154,6 +167,25 @@ def rows_of(rollout: Rollout, learner: Learner) -> Minibatch:
     )
 
 
+def learn(
+    flat: Minibatch, learner: Learner, parameters: work.Parameters, trace: ppo.Trace, environment_steps: int
+) -> int:
+    """Learn from the rows of a rollout in shuffled minibatches, as the reference does; how many gradient steps."""
+    gradient_steps = 0
+    rows = parameters.rollout_rows
+    order = np.arange(rows)
+    for _ in range(parameters.epochs):
+        np.random.shuffle(order)
+        chosen = torch.from_numpy(order)
+        shuffled = [each.index_select(0, chosen).split(rows // parameters.minibatches) for each in flat]
+        for batch in map(Minibatch._make, zip(*shuffled, strict=True)):
+            learner.update(batch)
+            gradient_steps += 1
+            trace.update_steps.append(environment_steps)
+            trace.batch_rows.append(len(batch.actions))
+    return gradient_steps
+
+
 def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -> Trained:
     """As `ppo.train`: the same draws in the same order."""
     count, steps, rows = parameters.environments, parameters.rollout_steps, parameters.rollout_rows
@@ -162,14 +194,8 @@ def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -
     action_kinds = action_count(environments[0])
     agent = ppo.make_agent(int(np.prod(shape)), action_kinds)
     initial = ppo.initial_weights(agent)
-    minibatch_rows = rows // parameters.minibatches
     learner = make_learner(agent)
-    rollout = Rollout(
-        observations=np.zeros((steps + 1, count, *shape), dtype=np.float32),
-        dones=np.zeros((steps + 1, count), dtype=np.float32),
-        rewards=np.zeros((steps, count), dtype=np.float32),
-        actions=np.zeros((steps, count), dtype=np.int64),
-    )
+    rollout = empty_rollout(parameters, shape)
     observations = torch.from_numpy(rollout.observations)
     ended_before = np.zeros((steps + 1, count), dtype=np.bool_)
     progress = protocol.Progress(total=parameters.iterations * rows, unit="environment step")
@@ -205,18 +231,7 @@ def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -
 
         trace.iteration(learner.optimizer.learning_rate, rollout.dones, ended_before)
 
-        # Learn.
-        flat = rows_of(rollout, learner)
-        order = np.arange(rows)
-        for _ in range(parameters.epochs):
-            np.random.shuffle(order)
-            chosen = torch.from_numpy(order)
-            shuffled = [each.index_select(0, chosen).split(minibatch_rows) for each in flat]
-            for batch in map(Minibatch._make, zip(*shuffled, strict=True)):
-                learner.update(batch)
-                gradient_steps += 1
-                trace.update_steps.append(environment_steps)
-                trace.batch_rows.append(len(batch.actions))
+        gradient_steps += learn(rows_of(rollout, learner), learner, parameters, trace, environment_steps)
         progress.report(environment_steps)
     return Trained(
         started=started,
@@ -250,14 +265,17 @@ def action_count(environment: DirectEnvironment) -> int:
 
 
 def parity(
-    make_learner: Callable[[nn.ModuleDict], Learner], given: Mapping[str, Tensor], updates: int
+    make_learner: Callable[[nn.ModuleDict], Learner],
+    given: Mapping[str, Tensor],
+    updates: int,
+    look_back: LookBack = advantages_of,
 ) -> dict[str, Tensor]:
     """As `ppo.parity`, without `exact.*`."""
     learner = make_learner(ppo.given_agent(given))
     rollout = {key: value.numpy() for key, value in training.layers(given, "rollout").items()}
     dones = np.vstack([rollout["dones"], rollout["next_done"]])
     values = np.vstack([rollout["values"], rollout["next_value"]])
-    advantages = torch.from_numpy(advantages_of(rollout["rewards"], dones, values))
+    advantages = torch.from_numpy(look_back(rollout["rewards"], dones, values))
     result = {"advantages": advantages, "returns": advantages + given["rollout.values"]}
     for index in range(updates):
         losses, gradients = learner.update(ppo.given_batch(given, index))

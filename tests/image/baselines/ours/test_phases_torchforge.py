@@ -18,8 +18,9 @@ from baselines.benchmarks.phases import Watched
 from baselines.benchmarks.training import Trained, Variant
 from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.inputs.parity import ppo_arrays, sac_arrays
-from baselines.ours import phases_ppo_torchforge, phases_sac_torchforge
+from baselines.ours import phases_ppo_torchforge, phases_sac_torchforge, ppo_torchforge_tuned
 from baselines.references import ppo, sac
+from baselines.tuned import ppo as tuned
 
 PPO = ppo.Parameters(
     environment="CartPole-v1",
@@ -107,6 +108,21 @@ def test_actor_and_critic_in_one_pass_act_by_the_newest_weights() -> None:
     assert plain.episodes == fused.episodes
     for name, weight in plain.weights.items():
         assert torch.allclose(weight, fused.weights[name], rtol=1e-3, atol=1e-5), name
+
+
+def test_the_tuned_trainer_with_our_module_trains_as_the_tuned_one_does() -> None:
+    one, other = trained(tuned.EAGER.train, PPO), trained(ppo_torchforge_tuned.train, PPO)
+    assert one.episodes == other.episodes
+    theirs, mine = arrays_of(one.logs), arrays_of(other.logs)
+    assert theirs.keys() == mine.keys()
+    for name, array in theirs.items():
+        assert np.array_equal(array, mine[name]), name
+    for name, fact in one.trace.items():
+        assert torch.equal(fact, other.trace[name]), name
+    assert (one.environment_steps, one.gradient_steps) == (other.environment_steps, other.gradient_steps)
+    # Advantages are rounded once here and at every step there.
+    for name, weight in one.weights.items():
+        assert torch.allclose(weight, other.weights[name], rtol=1e-3, atol=1e-5), name
 
 
 def test_32_environments_are_played_as_the_reference_plays_them() -> None:
