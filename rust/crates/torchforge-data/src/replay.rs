@@ -6,6 +6,8 @@ mod copy;
 mod disk;
 mod draw;
 mod error;
+#[cfg(all(feature = "huge-pages", target_os = "linux"))]
+mod huge_pages;
 mod n_step;
 mod priorities;
 mod prioritized;

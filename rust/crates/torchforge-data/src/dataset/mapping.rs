@@ -1,4 +1,4 @@
-//! Files as memory, and the only `unsafe` of this crate.
+//! Files as memory.
 #![allow(unsafe_code, reason = "a file can be mapped only by a promise that nobody else changes it")]
 
 use std::fs::{File, TryLockError};

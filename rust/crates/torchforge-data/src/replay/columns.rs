@@ -129,6 +129,8 @@ impl<A: Copy + Default, O: Observation> Columns<A, O> {
 pub fn room<T>(len: usize, error: Error) -> Result<Vec<T>, Error> {
     let mut values = Vec::new();
     values.try_reserve_exact(len).map_err(|_| error)?;
+    #[cfg(all(feature = "huge-pages", target_os = "linux"))]
+    super::huge_pages::prefer(&mut values);
     Ok(values)
 }
 
