@@ -75,9 +75,10 @@ impl ThreadPool {
     /// A pool of so many threads, the caller's among them, but of 16 at most; none where the caller's is the only one.
     pub(crate) fn new(threads: usize) -> Result<Option<Self>, Error> {
         let threads = threads.min(MOST_THREADS);
-        // Where threads must share a processor, one that spins keeps another from working.
-        let processors = available_parallelism().map_or(1, usize::from);
-        Self::with_spins(threads, if threads <= processors { SPINS } else { 0 })
+        // Where threads must share a processor, one that spins keeps another from working. To ask how many there are means to
+        // read files of the control group, which takes as long as some updates: one thread needs no answer.
+        let alone = threads <= 1 || threads <= available_parallelism().map_or(1, usize::from);
+        Self::with_spins(threads, if alone { SPINS } else { 0 })
     }
 
     fn with_spins(threads: usize, spins: u32) -> Result<Option<Self>, Error> {
