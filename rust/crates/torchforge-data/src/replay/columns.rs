@@ -129,8 +129,6 @@ impl<A: Copy + Default, O: Observation> Columns<A, O> {
 pub fn room<T>(len: usize, error: Error) -> Result<Vec<T>, Error> {
     let mut values = Vec::new();
     values.try_reserve_exact(len).map_err(|_| error)?;
-    #[cfg(all(feature = "huge-pages", target_os = "linux"))]
-    super::huge_pages::prefer(&mut values);
     Ok(values)
 }
 
@@ -142,6 +140,12 @@ pub fn touched<T: Copy + Default>(mut values: Vec<T>, len: usize) -> Vec<T> {
 
 /// Makes a list of so many values longer, all of them written: `vec![0.0; n]` would leave the pages to be mapped by the first
 /// pushes. The compiler may not see that the list is new, or it would take zeroed memory too.
+///
+/// A list that is filled at once lies in huge pages. One that grows takes no more memory than it needs.
 fn touch<T: Copy + Default>(values: &mut Vec<T>, len: usize) {
+    #[cfg(all(feature = "huge-pages", target_os = "linux"))]
+    if values.is_empty() && len >= values.capacity() {
+        super::huge_pages::prefer(values);
+    }
     std::hint::black_box(values).resize(len, T::default());
 }

@@ -28,7 +28,12 @@ pub fn prefer<T>(values: &mut Vec<T>) {
 mod tests {
     use std::fs;
 
+    use super::super::columns::Columns;
     use super::{ALIGNMENT, LARGE, prefer};
+
+    fn there_are_some() -> bool {
+        fs::exists("/sys/kernel/mm/transparent_hugepage").unwrap()
+    }
 
     /// The kernel's flags of the memory that holds an address. `hg` is that it was asked for huge pages.
     fn flags_of(address: usize) -> String {
@@ -46,11 +51,15 @@ mod tests {
         panic!("no memory at {address:#x}");
     }
 
+    fn asked(address: usize) -> bool {
+        flags_of(address).split(' ').any(|flag| flag == "hg")
+    }
+
     fn asked_in_the_middle(bytes: usize) -> bool {
         let mut values = Vec::<u32>::with_capacity(bytes / 4);
         prefer(&mut values);
         let start = values.as_ptr() as usize;
-        let asked = flags_of(start + bytes / 2).split(' ').any(|flag| flag == "hg");
+        let asked = asked(start + bytes / 2);
         // All of it can be written, to its last value.
         values.resize(values.capacity(), 7);
         assert!(values.iter().all(|&value| value == 7));
@@ -59,10 +68,20 @@ mod tests {
 
     #[test]
     fn only_large_memory_is_asked_to_lie_in_huge_pages() {
-        if !fs::exists("/sys/kernel/mm/transparent_hugepage").unwrap() {
-            return;
+        if there_are_some() {
+            assert!(asked_in_the_middle(LARGE + 2 * ALIGNMENT));
         }
-        assert!(asked_in_the_middle(LARGE + 2 * ALIGNMENT));
         assert!(!asked_in_the_middle(LARGE - 4));
+    }
+
+    #[test]
+    fn only_rows_that_are_filled_at_once_are_asked_to_lie_there() {
+        let (rows, width) = (100_000, 64);
+        let middle = rows * width / 2 * size_of::<f32>();
+        let whole = Columns::<u32, f32>::zeroed(rows, "rows", width, 1).unwrap();
+        assert_eq!(asked(whole.observations.as_ptr() as usize + middle), there_are_some());
+        let mut begun = Columns::<u32, f32>::with_room(rows, "rows", width, 1).unwrap();
+        begun.touch(10);
+        assert!(!asked(begun.observations.as_ptr() as usize + middle));
     }
 }
