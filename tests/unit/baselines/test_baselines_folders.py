@@ -16,7 +16,7 @@ BELOW: dict[str, tuple[str, ...]] = {
     "references": ("contract", "inputs", "benchmarks"),
     "tuned": ("contract", "inputs", "benchmarks", "references"),
     "peers": ("contract", "inputs", "benchmarks", "references"),
-    "ours": ("contract", "inputs", "benchmarks", "references"),
+    "ours": ("contract", "inputs", "benchmarks", "references", "tuned"),
 }
 FILES = sorted(file for file in FOLDER.rglob("*.py") if ".venv" not in file.relative_to(FOLDER).parts)
 # Their memory and their start would be PyTorch's too.
