@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 FIRST_LINE = time.perf_counter()
 
@@ -192,6 +192,13 @@ class Episodes:
         self._began = [0] * count
         self._returns = np.zeros(count)
 
+    def logs(self, space: gym.Space[Any], actions: NDArray[np.int64], seed: int) -> list[ActionLog]:
+        """The log of each environment, given the actions (steps, environments) and the first one's seed."""
+        return [
+            ActionLog.of(space, actions[:, index], self.ends[index], seed + index)
+            for index in range(self._count)
+        ]
+
     def step(self, rewards: Floats, ended: Flags) -> None:
         """Take down a step of all."""
         self._steps += 1
@@ -276,6 +283,15 @@ def compile_networks(agent: nn.ModuleDict) -> None:
         network.forward = partial(forward, network)
 
 
+def spaces_of(environment: str) -> tuple[tuple[int, ...], "gym.spaces.Discrete[Any]"]:
+    """The shape of an observation, and the actions; an environment without discrete ones is refused."""
+    with gym.make(environment) as one:
+        shape, space = tuple(one.observation_space.shape or ()), one.action_space
+    if not isinstance(space, gym.spaces.Discrete):
+        protocol.refuse(f"this PPO needs discrete actions, not {space}; name another environment")
+    return shape, space
+
+
 def train(  # noqa: PLR0915 - one loop, and a border is a statement
     parameters: Parameters,
     seed: int,
@@ -299,11 +315,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     """
     count, steps = parameters.environments, parameters.rollout_steps
     environments = torchforge.make_vec(parameters.environment, count, "SameStep")
-    with gym.make(parameters.environment) as one:
-        observation_shape = tuple(one.observation_space.shape or ())
-        space = one.action_space
-    if not isinstance(space, gym.spaces.Discrete):
-        protocol.refuse(f"this PPO needs discrete actions, not {space}; name another environment")
+    observation_shape, space = spaces_of(parameters.environment)
     agent = ppo.make_agent(int(np.prod(observation_shape)), int(space.n))
     if compiled:
         compile_networks(agent)
@@ -397,7 +409,6 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
                 trace.batch_rows.append(len(batch.actions))
         progress.report(environment_steps)
     stopped = watch.stop(OTHER)
-    actions_by_environment = np.array(taken_by_all).reshape(-1, count)
     return Trained(
         started=started,
         ended=stopped,
@@ -406,10 +417,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
         episodes=episodes.finished,
         weights=agent.state_dict(),
         trace=trace.tensors() | initial,
-        logs=[
-            ActionLog.of(space, actions_by_environment[:, index], episodes.ends[index], seed + index)
-            for index in range(count)
-        ],
+        logs=episodes.logs(space, np.array(taken_by_all).reshape(-1, count), seed),
         further_metrics=watch.metrics(),
         further_counts=watch.counts(),
     )

@@ -14,7 +14,6 @@ from functools import partial
 
 FIRST_LINE = time.perf_counter()
 
-import gymnasium as gym
 import numpy as np
 import torch
 import torchforge
@@ -22,12 +21,11 @@ from numpy.typing import NDArray
 
 from baselines.benchmarks import ppo as work
 from baselines.benchmarks import training
-from baselines.benchmarks.action_log import ActionLog
 from baselines.benchmarks.ppo import Parameters
 from baselines.benchmarks.training import Trained, Variant
 from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
-from baselines.ours.phases_ppo_torchforge import Episodes
+from baselines.ours.phases_ppo_torchforge import Episodes, spaces_of
 from baselines.references import phases_ppo, ppo
 from baselines.tuned.networks import dense
 from baselines.tuned.ppo import Floats, Learner, empty_rollout, learn, parity, rows_of
@@ -54,11 +52,7 @@ def train(parameters: Parameters, seed: int) -> Trained:
     """
     count, steps, rows = parameters.environments, parameters.rollout_steps, parameters.rollout_rows
     environments = torchforge.make_vec(parameters.environment, count, "SameStep")
-    with gym.make(parameters.environment) as one:
-        shape = tuple(one.observation_space.shape or ())
-        space = one.action_space
-    if not isinstance(space, gym.spaces.Discrete):
-        protocol.refuse(f"this PPO needs discrete actions, not {space}; name another environment")
+    shape, space = spaces_of(parameters.environment)
     agent = ppo.make_agent(int(np.prod(shape)), int(space.n))
     initial = ppo.initial_weights(agent)
     learner = Learner(agent)
@@ -101,7 +95,6 @@ def train(parameters: Parameters, seed: int) -> Trained:
         gradient_steps += learn(flat, learner, parameters, trace, environment_steps)
         progress.report(environment_steps)
     ended_at = time.perf_counter()
-    actions_by_environment = np.concatenate(taken)
     return Trained(
         started=started,
         ended=ended_at,
@@ -110,10 +103,7 @@ def train(parameters: Parameters, seed: int) -> Trained:
         episodes=episodes.finished,
         weights=agent.state_dict(),
         trace=trace.tensors() | initial,
-        logs=[
-            ActionLog.of(space, actions_by_environment[:, index], episodes.ends[index], seed + index)
-            for index in range(count)
-        ],
+        logs=episodes.logs(space, np.concatenate(taken), seed),
     )
 
 

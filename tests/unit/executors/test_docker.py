@@ -1,6 +1,5 @@
 """What the docker executor makes of what a daemon says of itself; the daemons are invented."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -70,13 +69,6 @@ def this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whereabouts.os, "cpu_count", lambda: 8)
     memory = SimpleNamespace(total=16 * GIB)
     monkeypatch.setattr(whereabouts, "psutil", SimpleNamespace(virtual_memory=lambda: memory))
-
-
-@pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[InventedDaemon]:
-    with InventedDaemon(tmp_path / "docker.sock") as server:
-        yield server
-        server.shutdown()
 
 
 def executor_of(monkeypatch: pytest.MonkeyPatch, host: str = SOCKET, **said: Any) -> DockerExecutor:

@@ -1,7 +1,6 @@
 """What the runner makes of a keeper's answers; the daemon is invented, and its answers are Docker's."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -9,13 +8,6 @@ from executors.invented_daemon import InventedDaemon
 from executors.test_docker import IMAGE, REQUEST
 from runner.executors.keeper import Keeper, keeper
 from runner.system.errors import DockerUnavailable
-
-
-@pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[InventedDaemon]:
-    with InventedDaemon(tmp_path / "docker.sock") as server:
-        yield server
-        server.shutdown()
 
 
 @pytest.fixture

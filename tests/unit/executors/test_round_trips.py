@@ -20,13 +20,6 @@ _ATTEMPTS = 5
 
 
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[InventedDaemon]:
-    with InventedDaemon(tmp_path / "docker.sock") as server:
-        yield server
-        server.shutdown()
-
-
-@pytest.fixture
 def executor(daemon: InventedDaemon, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostExecutor]:
     tunnel = SimpleNamespace(endpoint=None, close=lambda: None)
     monkeypatch.setattr(ssh_site, "Tunnel", lambda *_: tunnel)
