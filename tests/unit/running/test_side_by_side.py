@@ -99,10 +99,19 @@ def plan(write_matrix: Callable[[dict], Path], tmp_path: Path) -> Plan:
     return make_plan(loaded, Selection(profile="quick"), TwoMachines(tmp_path), Store(tmp_path / "results"))
 
 
+def find_this_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have other processes import it too.
+
+    Its own folder of ``conftest`` is first: where tests/redteam was collected too, another ``conftest`` precedes it.
+    """
+    own = str(Path(sys.modules[small_matrix.__module__].__file__ or "").parent)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([own, *sys.path]))
+
+
 @pytest.fixture
 def go(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Summary]:
     """Run the plan, each machine in a process of its own, which finds this module."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    find_this_module(monkeypatch)
 
     def call(
         faults: Faults = Faults(), *, plan: Plan = plan, at_once: bool = True, **options: Any
@@ -240,7 +249,7 @@ def test_what_another_machines_reference_judges_waits_for_it(plan):
 def test_an_interruption_ends_the_launches_of_all_machines_and_the_ledger_says_so(
     write_matrix, tmp_path, monkeypatch
 ):
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    find_this_module(monkeypatch)
     (tmp_path / "begun").mkdir()
     matrix = small_matrix()
     matrix["benchmarks"]["double"]["implementations"]["plain"]["command"] = program(
