@@ -34,6 +34,7 @@ mod _torchforge {
     #[pymodule_export]
     use crate::calls::{
         call_returning_an_array, call_with_an_array, call_with_five_arrays, call_without_arrays,
+        steps_from_rust,
     };
     #[pymodule_export]
     use crate::dataset::{MappedFiles, RowBatches, RowLoader, write_rows};

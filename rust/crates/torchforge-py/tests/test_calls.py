@@ -3,6 +3,7 @@
 import operator
 import unittest
 from functools import reduce
+from types import SimpleNamespace
 
 import numpy as np
 import torchforge
@@ -11,6 +12,7 @@ from torchforge._torchforge import (
     call_with_an_array,
     call_with_five_arrays,
     call_without_arrays,
+    steps_from_rust,
 )
 
 
@@ -60,7 +62,54 @@ class Calls(unittest.TestCase):
                 call()
 
     def test_the_package_does_not_offer_them(self):
-        self.assertEqual([name for name in dir(torchforge) if name.startswith("call_")], [])
+        self.assertEqual([name for name in dir(torchforge) if name.startswith(("call_", "steps_"))], [])
+
+
+class Counting:
+    """An environment whose observation is the number of steps and resets so far. Its episodes have three steps."""
+
+    observation_space = SimpleNamespace(shape=(2,))
+    action_space = SimpleNamespace(n=2, start=5)
+
+    def __init__(self, fault=None):
+        self.taken, self.steps, self.resets, self.fault = [], 0, 0, fault
+
+    def seen(self):
+        return np.array([self.steps, self.resets], np.float32)
+
+    def reset(self):
+        self.resets += 1
+        return self.seen(), {}
+
+    def step(self, action):
+        if self.fault:
+            raise self.fault
+        self.taken.append(action)
+        self.steps += 1
+        return self.seen(), 0.0, self.steps % 6 == 3, self.steps % 6 == 0, {}
+
+
+class StepsFromRust(unittest.TestCase):
+    def test_each_action_is_a_step_and_each_end_of_an_episode_a_reset(self):
+        environment = Counting()
+        last = steps_from_rust(environment, [0, 1, 1, 0, 0, 1])
+        self.assertEqual(environment.taken, [5, 6, 6, 5, 5, 6])
+        self.assertEqual(environment.resets, 2)
+        self.assertEqual((last.dtype, last.tolist()), (np.float32, [6.0, 1.0]), "the last step's, no reset's")
+
+    def test_what_the_environment_raises_is_raised(self):
+        with self.assertRaisesRegex(RuntimeError, "its own words"):
+            steps_from_rust(Counting(RuntimeError("its own words")), [0])
+
+    def test_what_does_not_fit_is_named(self):
+        strings = SimpleNamespace(observation_space=SimpleNamespace(shape=()), action_space=None)
+        for environment, actions, said in (
+            (Counting(), [], "actions is empty"),
+            (Counting(), [2], "action 2"),
+            (strings, [0], "has not discrete actions and an observation of one axis"),
+        ):
+            with self.assertRaisesRegex(ValueError, said):
+                steps_from_rust(environment, actions)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ OPERATIONS = (
     "grpo",
     "token-kl",
     "ffi",
+    "ffi-from-rust",
     "calls",
     "env-single",
     "env-vector",

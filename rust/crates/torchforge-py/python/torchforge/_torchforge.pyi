@@ -34,6 +34,7 @@ __all__ = [
     "group_advantages",
     "make",
     "make_vec",
+    "steps_from_rust",
     "token_kl",
     "token_kl_k1",
     "token_kl_k2",
@@ -1109,4 +1110,21 @@ def call_returning_an_array(array: _Float64Input) -> _Float64Array:
 
     Raises:
         ValueError: the array has another type or layout.
+    """
+
+def steps_from_rust(environment: Any, actions: Sequence[int]) -> _Float32Array:
+    """Steps of an environment of Gymnasium that Rust calls, as a training in it does, with a reset where an episode ends.
+
+    For measurements.
+
+    Args:
+        environment: discrete actions, and observations of float32 with one axis. An episode has begun.
+        actions: whole numbers that count from the first action, one for each step.
+
+    Returns:
+        The last observation, (values,) of float32.
+
+    Raises:
+        ValueError: the environment has other spaces, an action is none of its own, or there is none.
+        Exception: what the environment raises.
     """
