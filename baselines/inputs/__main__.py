@@ -23,6 +23,7 @@ _WRITERS: Mapping[str, Callable[[Mapping[str, Any], int, Path], None]] = {
     "calls": calls.write,
     "env-single": env_step.write_single,
     "replay": transitions.write_sample,
+    "sequences": transitions.write_sequences,
     "loader": rows.write,
     "format": rows.write,
     "env-step": env_step.write,

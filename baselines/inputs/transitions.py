@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from baselines.inputs.parameters import whole
 
-_ENDED = 0.05
+# The steps of an episode, on average.
+_EPISODE = 10
 
 Values = NDArray[np.float32]
 
@@ -35,22 +36,30 @@ def write_sample(parameters: Mapping[str, Any], seed: int, directory: Path) -> N
     _write(whole(parameters, "capacity", directory), parameters, seed, directory)
 
 
-def made(rows: int, width: int, seed: int) -> Fields:
+def write_sequences(parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
+    """Write as many transitions as the buffer holds, of episodes that have `episode` steps on average."""
+    rows, episode = (whole(parameters, name, directory) for name in ("capacity", "episode"))
+    _write(rows, parameters, seed, directory, episode)
+
+
+def made(rows: int, width: int, seed: int, episode: int = _EPISODE) -> Fields:
     """Normal observations and actions. A reward is the number of its row, so it names the transition."""
     generator = np.random.default_rng(seed)
-    draw = generator.uniform(size=rows)
+    draw, ended = generator.uniform(size=rows), 0.5 / episode
     return Fields(
         observations=generator.standard_normal((rows, width), np.float32),
         next_observations=generator.standard_normal((rows, width), np.float32),
         actions=generator.standard_normal((rows, 1), np.float32),
         rewards=np.arange(rows, dtype=np.float32),
         # An episode ends in one of the two ways.
-        terminated=(draw < _ENDED).astype(np.float32),
-        truncated=(draw > 1 - _ENDED).astype(np.float32),
+        terminated=(draw < ended).astype(np.float32),
+        truncated=(draw > 1 - ended).astype(np.float32),
     )
 
 
-def _write(rows: int, parameters: Mapping[str, Any], seed: int, directory: Path) -> None:
-    fields = made(rows, whole(parameters, "observation", directory), seed)
+def _write(
+    rows: int, parameters: Mapping[str, Any], seed: int, directory: Path, episode: int = _EPISODE
+) -> None:
+    fields = made(rows, whole(parameters, "observation", directory), seed, episode)
     for name, values in fields._asdict().items():
         np.save(directory / f"{name}.npy", values)

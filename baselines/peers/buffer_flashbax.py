@@ -13,15 +13,12 @@ import flashbax
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flashbax.buffers.trajectory_buffer import TrajectoryBufferState
 from jax import Array
 
 from baselines.benchmarks import buffer_sample, buffers
 from baselines.inputs.transitions import Fields, Values
 from baselines.peers import rings_flashbax
-
-# What a state has. A tuple of it crosses into a program faster than Flashbax's class.
-_PARTS = ("experience", "current_index", "is_full")
+from baselines.peers.rings_flashbax import parts_of, state_of
 
 
 class Ring:
@@ -29,7 +26,7 @@ class Ring:
 
     def __init__(self, capacity: int, width: int) -> None:
         self._capacity, self._width = capacity, width
-        self._parts = _parts_of(self._of(1).init(np.zeros(2 * width + 4, np.float32)))
+        self._parts = parts_of(self._of(1).init(np.zeros(2 * width + 4, np.float32)))
         self._add = jax.jit(self._added, donate_argnums=0)
         self._draw = jax.jit(self._drawn, static_argnums=0)
 
@@ -48,7 +45,7 @@ class Ring:
 
     def fill(self, fields: Fields) -> None:
         """Hold these transitions, which are as many as it has room for."""
-        self._parts = _parts_of(rings_flashbax.filled(self._of(1, add_sequences=True), fields))
+        self._parts = parts_of(rings_flashbax.filled(self._of(1, add_sequences=True), fields))
 
     def seed(self, number: int) -> None:
         """Nothing: each draw brings its own."""
@@ -68,18 +65,10 @@ class Ring:
 
     def _added(self, parts: Any, row: Fields) -> Any:
         item = jnp.concatenate([jnp.atleast_1d(field) for field in row])
-        return _parts_of(self._of(1).add(_state(parts), item))
+        return parts_of(self._of(1).add(state_of(parts), item))
 
     def _drawn(self, size: int, parts: Any, seed: Array) -> Any:
-        return self._of(size).sample(_state(parts), rings_flashbax.key(seed)).experience
-
-
-def _parts_of(state: Any) -> Any:
-    return tuple(getattr(state, name) for name in _PARTS)
-
-
-def _state(parts: Any) -> Any:
-    return TrajectoryBufferState(**dict(zip(_PARTS, parts, strict=True)))
+        return self._of(size).sample(state_of(parts), rings_flashbax.key(seed)).experience
 
 
 if __name__ == "__main__":

@@ -25,14 +25,14 @@ logging.getLogger("torchrl").setLevel(logging.WARNING)
 class Ring:
     """Its ring."""
 
-    def __init__(self, capacity: int, _: int) -> None:
+    def __init__(self, capacity: int, _: int, sampler: Any = None) -> None:
         torch.set_num_threads(protocol.threads())
-        self._ring = ReplayBuffer(storage=LazyTensorStorage(capacity))
+        self._ring = ReplayBuffer(storage=LazyTensorStorage(capacity), sampler=sampler)
         self.push = self._ring.add
 
     def laid_out(self, row: Fields) -> tuple[TensorDict]:
         """One tensordict."""
-        return (_tensordict(row)[0],)
+        return (tensordict_of(row)[0],)
 
     def read(self, rows: slice) -> Fields:
         """Views of these rows."""
@@ -40,7 +40,7 @@ class Ring:
 
     def fill(self, fields: Fields) -> None:
         """Hold these transitions, which are as many as it has room for."""
-        self._ring.extend(_tensordict(fields))
+        self._ring.extend(tensordict_of(fields))
 
     def seed(self, number: int) -> None:
         """Begin the draws that follow."""
@@ -75,7 +75,7 @@ def _together(dictionaries: list[dict[str, torch.Tensor]], name: str) -> NDArray
     return array
 
 
-def _tensordict(fields: Fields) -> TensorDict:
+def tensordict_of(fields: Fields) -> TensorDict:
     """Transitions under TorchRL's own names."""
     observations, next_observations, actions, rewards, terminated, truncated = map(torch.from_numpy, fields)
     following = {

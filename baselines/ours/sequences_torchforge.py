@@ -1,0 +1,53 @@
+"""`sequences` by the Rust ring as a Python user gets it: the module's `SequenceReplayBuffer`.
+
+    python3 -m baselines.ours.sequences_torchforge --case ID --parameters JSON ...
+
+Each draw makes a minibatch of its own, as the others do.
+"""
+
+from typing import Any
+
+import numpy as np
+import torchforge
+
+from baselines.benchmarks import sequences
+from baselines.benchmarks.buffer_sample import Drawn
+from baselines.contract import protocol
+from baselines.inputs.transitions import Fields
+
+
+class Sampler:
+    """The module's ring."""
+
+    def __init__(self, sizes: sequences.Parameters) -> None:
+        self._ring = torchforge.SequenceReplayBuffer(sizes.capacity, sizes.observation, length=sizes.length)
+
+    def fill(self, fields: Fields) -> None:
+        """Hold these transitions."""
+        *numbers, terminated, truncated = fields
+        self._ring.extend(*numbers, terminated.astype(np.bool_), truncated.astype(np.bool_))
+
+    def seed(self, number: int) -> None:
+        """Begin the draws that follow."""
+        self._ring.seed(number)
+
+    def sample(self, transitions: int, _: int) -> Any:
+        """A minibatch of its own."""
+        return self._ring.sample(transitions)
+
+    def gathered(self, draws: list[Any]) -> list[Drawn]:
+        """Its arrays."""
+        return [
+            Drawn(
+                of.observations,
+                of.next_observations,
+                of.actions,
+                of.rewards,
+                of.terminated,
+            )
+            for of in draws
+        ]
+
+
+if __name__ == "__main__":
+    sequences.run(protocol.parser(__doc__).parse_args(), Sampler)

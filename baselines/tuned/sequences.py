@@ -1,0 +1,55 @@
+"""`sequences` as fast as NumPy does it: all numbers of a step in one row, and a sequence as one piece of memory.
+
+    python3 -m baselines.tuned.sequences --case ID --parameters JSON ...
+
+A view has the rows of a sequence as one long row, so that each sequence is one copy. Views of its columns are handed out.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from baselines.benchmarks import sequences
+from baselines.benchmarks.buffer_sample import Drawn
+from baselines.contract import protocol
+from baselines.inputs.transitions import Fields, Values
+
+
+class Sampler:
+    """A full ring."""
+
+    def __init__(self, sizes: sequences.Parameters) -> None:
+        self._length, self._width = sizes.length, sizes.observation
+        self._generator = np.random.default_rng(0)
+
+    def fill(self, fields: Fields) -> None:
+        """Hold these transitions."""
+        table = np.concatenate([field.reshape(len(field), -1) for field in fields[:-1]], axis=1)
+        windows = np.lib.stride_tricks.sliding_window_view(table.reshape(-1), self._length * table.shape[1])
+        self._windows: Values = windows[:: table.shape[1]]
+        self._starts = sequences.starts(fields, self._length)
+
+    def seed(self, number: int) -> None:
+        """Begin the draws that follow."""
+        self._generator = np.random.default_rng(number)
+
+    def sample(self, transitions: int, _: int) -> Drawn:
+        """The steps of sequences, one after another: views of one array."""
+        places = self._generator.integers(len(self._starts), size=transitions // self._length)
+        rows = self._windows[self._starts[places]].reshape(transitions, -1)
+        action = 2 * self._width
+        return Drawn(
+            rows[:, : self._width],
+            rows[:, self._width : action],
+            rows[:, action : action + 1],
+            rows[:, action + 1],
+            rows[:, action + 2],
+        )
+
+    def gathered(self, draws: list[Any]) -> list[Drawn]:
+        """The draws as they are."""
+        return draws
+
+
+if __name__ == "__main__":
+    sequences.run(protocol.parser(__doc__).parse_args(), Sampler)
