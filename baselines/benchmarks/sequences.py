@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,27 @@ class Parameters(protocol.Repetitions):
         return self.sequences * self.length
 
 
-# Makes the ring of a case. Its `sample` is given how many transitions to draw.
-Make = Callable[[Parameters], buffer_sample.Sampler]
+class Sampler(Protocol):
+    """A full ring that sequences are drawn from."""
+
+    def fill(self, fields: Fields) -> None:
+        """Hold these transitions, which are as many as it has room for. Not timed."""
+
+    def seed(self, number: int) -> None:
+        """Begin the draws of a repetition. Not timed."""
+
+    def sample(self, transitions: int, seed: int, /) -> Any:
+        """Draw so many transitions, in any form: the steps of sequences, one after another. This is what is timed.
+
+        The seed is for a draw that has one of its own.
+        """
+
+    def gathered(self, draws: list[Any], /) -> list[Drawn]:
+        """Draws as NumPy arrays f32, each of its own or all as one. Not timed."""
+
+
+# Makes the ring of a case.
+Make = Callable[[Parameters], Sampler]
 
 
 def run(options: argparse.Namespace, make: Make) -> None:
@@ -71,7 +90,7 @@ def run(options: argparse.Namespace, make: Make) -> None:
     serve(options, Parameters, operation)
 
 
-def course(sampler: buffer_sample.Sampler, tape: Fields, sizes: Parameters) -> Operation[Sequence[int], Any]:
+def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Sequence[int], Any]:
     """The draws of a case."""
     sample, transitions = sampler.sample, sizes.transitions
 
@@ -104,7 +123,8 @@ def starts(fields: Fields, length: int) -> Rows:
     # How many ends are before each row: none may be between a sequence's first row and its last one.
     before = np.concatenate([[0], np.cumsum(ended)])
     first = np.arange(len(ended) - length + 1)
-    return first[before[first] == before[first + length - 1]]
+    found: Rows = first[before[first] == before[first + length - 1]]
+    return found
 
 
 def stacked(draws: Sequence[Drawn], sizes: Parameters) -> Drawn:

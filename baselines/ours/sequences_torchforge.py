@@ -24,8 +24,9 @@ class Sampler:
 
     def fill(self, fields: Fields) -> None:
         """Hold these transitions."""
-        *numbers, terminated, truncated = fields
-        self._ring.extend(*numbers, terminated.astype(np.bool_), truncated.astype(np.bool_))
+        observations, next_observations, actions, rewards, *flags = fields
+        terminated, truncated = (flag.astype(np.bool_) for flag in flags)
+        self._ring.extend(observations, next_observations, actions, rewards, terminated, truncated)
 
     def seed(self, number: int) -> None:
         """Begin the draws that follow."""
