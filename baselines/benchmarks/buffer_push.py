@@ -5,7 +5,8 @@ flags of an ended episode, all f32. They come from a tape that begins again at i
 repetition with which row it begins, and that row's reward.
 
 What is compared is a sum of each transition that was pushed, read back from the ring: of the 64-bit words of each field,
-times the field's number from 1 on, modulo 2**64.
+times the field's number from 1 on, modulo 2**64. To read all observations back may take longer than to push them. Then
+the digest of a repetition covers one transition of several, and the referee decides which (`digested.npy`).
 
 A ring that is read by draws alone (`DrawnRing`) needs longer for that than a referee allows beside the pushes. So its
 output files hold what was read back from it, and the digest of a repetition is that of what was pushed. A few rows are
@@ -34,15 +35,21 @@ _READ_BYTES = 2**20
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(protocol.Repetitions):
-    """One case: `calls` pushes, of a tape of `rows` transitions whose observations have `observation` values."""
+    """One case: `calls` pushes, of a tape of `rows` transitions whose observations have `observation` values.
+
+    A digest covers one of `each` transitions.
+    """
 
     capacity: int
     observation: int
     rows: int
+    each: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_positive("capacity", "observation", "rows")
+        self.require_positive("capacity", "observation", "rows", "each")
+        if self.each > self.calls:
+            raise ValueError("'each' must be at most 'calls': a digest of nothing shows nothing")
         if self.calls > self.capacity:
             raise ValueError("'calls' must be at most 'capacity': what was pushed is read back")
 
@@ -94,6 +101,7 @@ def _serve(options: argparse.Namespace, course_of: "Callable[[Parameters, Fields
 
         def write(_: Sequence[Any], __: None, folder: Path) -> None:
             np.save(folder / "sums.npy", course.sums())
+            np.save(folder / "digested.npy", course.digested())
 
         return Operation(
             calls=sizes.calls,
@@ -137,13 +145,14 @@ class Pushes:
 
     def __init__(self, ring: Ring, fields: Fields, sizes: Parameters) -> None:
         self._ring, self._tape, self._sizes = ring, Tape(ring, fields), sizes
-        self._pushed = self._first = 0
+        self._pushed = self._first = self._begin = 0
         self._push_from(0, sizes.capacity)
 
     def drawn(self, numbers: Numbers) -> Sequence[Any]:
         """The transitions of a repetition. Its first number's high 24 bits are the changed row's reward."""
         number, rows = int(numbers[0]), self._sizes.rows
         self._first = number % rows
+        self._begin = (number >> 16) % self._sizes.each
         self._tape.change(self._first, (number >> 40) * 2.0**-24)
         return self._from(self._first, self._sizes.calls)
 
@@ -159,8 +168,15 @@ class Pushes:
         return np.concatenate([transition_sums(self._ring.read(rows)) for rows in self._newest()])
 
     def digested(self) -> Sums:
-        """What the digest of the last repetition covers."""
-        return self.sums()
+        """Of what the last repetition pushed, in its order, what its digest covers."""
+        if self._sizes.each == 1:
+            return self.sums()
+        places = [self._row(call) for call in range(self._begin, self._sizes.calls, self._sizes.each)]
+        return np.concatenate([transition_sums(self._ring.read(slice(row, row + 1))) for row in places])
+
+    def _row(self, call: int) -> int:
+        """Where in the ring's memory the transition of a call lies."""
+        return (self._pushed - self._sizes.calls + call) % self._sizes.capacity
 
     def _push_from(self, first: int, count: int) -> None:
         self.push_all(self._from(first, count))
@@ -171,7 +187,7 @@ class Pushes:
 
     def _newest(self) -> Iterator[slice]:
         capacity, calls = self._sizes.capacity, self._sizes.calls
-        first = (self._pushed - calls) % capacity
+        first = self._row(0)
         yield from self._pieces(first, min(first + calls, capacity))
         if first + calls > capacity:
             yield from self._pieces(0, first + calls - capacity)
@@ -199,7 +215,7 @@ class DrawnPushes(Pushes):
         of_these = call < calls
         if not np.array_equal(transition_sums(kept)[of_these], pushed[call[of_these]]):
             raise ValueError("the ring does not hold what was pushed last, in the order of its rows")
-        return pushed
+        return pushed[self._begin :: self._sizes.each]
 
 
 def transition_sums(fields: Fields) -> Sums:

@@ -5,6 +5,9 @@ A call draws sequences of consecutive steps out of a full ring, as agents with a
 sequence begins is as probable as any other. The ring holds the tape, whose rewards are the numbers of its rows. The
 referee draws the seed of each repetition.
 
+To read all steps takes about as long as to draw them. So a digest covers one call of several, and the referee decides
+which. The files of the five fields hold these calls.
+
 What is compared is how many sequences of each call are whole and of the tape, in all their fields (`members.npy`), and
 how often they begin in each part of the ring (`shares.npy`).
 """
@@ -13,7 +16,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +35,7 @@ Rows = NDArray[np.int64]
 class Parameters(protocol.Repetitions):
     """One case: `calls` draws of `sequences` sequences of `length` steps, from a ring of `capacity`.
 
-    An episode has `episode` steps on average.
+    An episode has `episode` steps on average. A digest covers one of `each` calls.
     """
 
     capacity: int
@@ -40,10 +43,13 @@ class Parameters(protocol.Repetitions):
     sequences: int
     length: int
     episode: int
+    each: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_positive("capacity", "observation", "sequences", "length", "episode")
+        self.require_positive("capacity", "observation", "sequences", "length", "episode", "each")
+        if self.each > self.calls:
+            raise ValueError("'each' must be at most 'calls': a digest of nothing shows nothing")
         if self.length > self.capacity:
             raise ValueError("'length' must not be above 'capacity': no sequence would fit")
 
@@ -72,6 +78,20 @@ class Sampler(Protocol):
         """Draws as NumPy arrays f32, each of its own or all as one. Not timed."""
 
 
+class Start(NamedTuple):
+    """Of a repetition: the seed of each call, and the calls that its digest covers."""
+
+    seeds: Sequence[int]
+    covered: slice
+
+
+class Draws(NamedTuple):
+    """What a repetition drew."""
+
+    covered: slice
+    calls: list[Any]
+
+
 # Makes the ring of a case.
 Make = Callable[[Parameters], Sampler]
 
@@ -81,7 +101,7 @@ def run(options: argparse.Namespace, make: Make) -> None:
 
     def operation(
         request: protocol.Request, case: protocol.Case, sizes: Parameters
-    ) -> Operation[Sequence[int], list[Any]]:
+    ) -> Operation[Start, Draws]:
         tape = buffer_push.read_tape(request, case)
         sampler = make(sizes)
         sampler.fill(tape)
@@ -90,19 +110,20 @@ def run(options: argparse.Namespace, make: Make) -> None:
     serve(options, Parameters, operation)
 
 
-def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Sequence[int], Any]:
+def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Start, Draws]:
     """The draws of a case."""
     sample, transitions = sampler.sample, sizes.transitions
 
-    def begin(numbers: Numbers) -> Sequence[int]:
-        sampler.seed(int(numbers[0]))
+    def begin(numbers: Numbers) -> Start:
+        first = int(numbers[0])
+        sampler.seed(first)
         seeds: list[int] = (numbers >> np.uint64(1)).tolist()
-        return seeds
+        return Start(seeds, slice((first >> 16) % sizes.each, None, sizes.each))
 
-    def write(_: Sequence[int], draws: list[Any], folder: Path) -> None:
-        drawn = stacked(sampler.gathered(draws), sizes)
+    def write(_: Start, draws: Draws, folder: Path) -> None:
+        drawn = stacked(sampler.gathered(draws.calls), sizes)
         for name, values in drawn._asdict().items():
-            np.save(folder / f"{name}.npy", values)
+            np.save(folder / f"{name}.npy", values[draws.covered])
         begun = first_rows(drawn, tape, sizes)
         np.save(folder / "members.npy", (begun >= 0).sum(axis=1))
         np.save(folder / "shares.npy", shares(begun[begun >= 0], tape, sizes))
@@ -110,8 +131,10 @@ def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Seque
     return Operation(
         calls=sizes.calls,
         inputs=begin,
-        run=lambda seeds: [sample(transitions, seed) for seed in seeds],
-        digested=lambda draws: [field for each in sampler.gathered(draws) for field in each],
+        run=lambda start: Draws(start.covered, [sample(transitions, seed) for seed in start.seeds]),
+        digested=lambda draws: [
+            field for each in sampler.gathered(draws.calls[draws.covered]) for field in each
+        ],
         write=write,
         counts={"transitions": transitions},
     )

@@ -26,6 +26,13 @@ struct Parameters {
     rows: usize,
     /// Pushes between two readings of the clock.
     calls: usize,
+    /// A digest covers one of so many transitions.
+    #[serde(default = "one")]
+    each: usize,
+}
+
+fn one() -> usize {
+    1
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -39,9 +46,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn check(case: &Case, of: Parameters) -> Result<(), Failure> {
-    let sizes =
-        [("capacity", of.capacity), ("observation", of.observation), ("rows", of.rows), ("calls", of.calls)];
+    let sizes = [
+        ("capacity", of.capacity),
+        ("observation", of.observation),
+        ("rows", of.rows),
+        ("calls", of.calls),
+        ("each", of.each),
+    ];
     operation::none_is_zero(case, sizes)?;
+    if of.each > of.calls {
+        return Err(
+            case.fault("each is more than calls, so a digest would cover nothing; give at most calls")
+        );
+    }
     if of.calls > of.capacity {
         return Err(
             case.fault("calls is more than capacity, so not all of them are kept; give at most capacity")
@@ -58,6 +75,10 @@ struct Pushes {
     calls: usize,
     /// Values in an observation.
     width: u64,
+    /// A digest covers one of so many transitions.
+    each: usize,
+    /// The first of these.
+    begin: usize,
 }
 
 impl Pushes {
@@ -67,14 +88,24 @@ impl Pushes {
         for row in 0..of.capacity {
             ring.push(tape.row(row % of.rows)).map_err(failed)?;
         }
-        Ok(Self { tape, first: 0, ring, calls: of.calls, width: of.observation as u64 })
+        let width = of.observation as u64;
+        Ok(Self { tape, first: 0, ring, calls: of.calls, width, each: of.each, begin: 0 })
+    }
+
+    /// Of the transitions that the repetition pushed, the sums that its digest covers.
+    fn digested(&self) -> impl Iterator<Item = u64> {
+        self.sums_of((self.begin..self.calls).step_by(self.each))
     }
 
     /// The sum of each transition that the repetition pushed, as the ring has it.
     fn sums(&self) -> impl Iterator<Item = u64> {
+        self.sums_of(0..self.calls)
+    }
+
+    fn sums_of(&self, calls: impl Iterator<Item = usize>) -> impl Iterator<Item = u64> {
         let capacity = self.ring.capacity();
         let oldest = self.ring.next_row() + capacity - self.calls;
-        let rows = (oldest..oldest + self.calls).map(move |row| row % capacity);
+        let rows = calls.map(move |call| (oldest + call) % capacity);
         rows.map(|row| self.ring.row(row).map_or(0, sum))
     }
 }
@@ -112,6 +143,7 @@ impl Operation for Pushes {
         self.tape.rewards[self.first] = self.first as f32;
         self.first = (number % self.tape.rows() as u64) as usize;
         self.tape.rewards[self.first] = (number >> 40) as f32 * WORTH;
+        self.begin = ((number >> 16) % self.each as u64) as usize;
         Ok(())
     }
 
@@ -126,7 +158,7 @@ impl Operation for Pushes {
     }
 
     fn digest(&self, digest: &mut Digest) -> Result<(), Error> {
-        self.sums().for_each(|sum| digest.bytes(&sum.to_le_bytes()));
+        self.digested().for_each(|sum| digest.bytes(&sum.to_le_bytes()));
         Ok(())
     }
 
@@ -135,8 +167,11 @@ impl Operation for Pushes {
     }
 
     fn write(&mut self, folder: &Path) -> Result<(), Error> {
-        let sums: Vec<u64> = self.sums().collect();
-        files::write(&folder.join("sums.npy"), &npy::encode(&sums, &[self.calls]))?;
+        for (file, sums) in
+            [("sums.npy", self.sums().collect::<Vec<u64>>()), ("digested.npy", self.digested().collect())]
+        {
+            files::write(&folder.join(file), &npy::encode(&sums, &[sums.len()]))?;
+        }
         Ok(())
     }
 }

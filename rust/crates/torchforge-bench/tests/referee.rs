@@ -188,10 +188,23 @@ fn group_advantages_are_led_by_a_referee() {
 fn pushes_are_led_by_a_referee() {
     let folder = folder("referee-buffer-push");
     transitions_input(&folder, "small", 5, 3);
-    let parameters = r#"{"capacity":13,"observation":3,"rows":5,"calls":9,"warmup":1,"repetitions":3}"#;
-    let done =
-        is_led("buffer-push", "small", parameters, &folder, |files| of_arrays(&[&files.join("sums.npy")]));
-    assert_eq!(done["counts"], serde_json::json!({"values": 10}));
+    let sizes = r#""capacity":13,"observation":3,"rows":5,"calls":9,"warmup":1,"repetitions":3"#;
+    // From one of the first four on two or three of nine are covered.
+    for (each, covered) in [("", 9..=9), (r#","each":4"#, 2..=3)] {
+        let parameters = format!("{{{sizes}{each}}}");
+        let done = is_led("buffer-push", "small", &parameters, &folder, |files| {
+            of_arrays(&[&files.join("digested.npy")])
+        });
+        assert_eq!(done["counts"], serde_json::json!({"values": 10}));
+        let [sums, digested] =
+            ["sums.npy", "digested.npy"].map(|file| values(&folder.join("small/5").join(file)));
+        assert_eq!(sums.len(), 9);
+        assert!(covered.contains(&digested.len()), "{digested:?}");
+        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        let step = if each.is_empty() { 1 } else { 4 };
+        let some = |begin: usize| bits(&sums).into_iter().skip(begin).step_by(step).collect::<Vec<_>>();
+        assert!((0..step).any(|begin| some(begin) == bits(&digested)), "{sums:?} {digested:?}");
+    }
 }
 
 #[test]

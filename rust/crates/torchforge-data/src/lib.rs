@@ -1,6 +1,6 @@
 #![cfg_attr(feature = "dataset", doc = include_str!("../README.md"))]
 #![cfg_attr(not(feature = "dataset"), doc = "Replay buffers that allocate once, when they are made.")]
-#![cfg_attr(not(any(feature = "dataset", feature = "huge-pages")), forbid(unsafe_code))]
+#![cfg_attr(not(any(feature = "dataset", feature = "huge-pages", feature = "prefetch")), forbid(unsafe_code))]
 
 mod boundary;
 #[cfg(feature = "dataset")]

@@ -9,6 +9,7 @@ mod error;
 #[cfg(all(feature = "huge-pages", target_os = "linux"))]
 mod huge_pages;
 mod n_step;
+mod prefetch;
 mod priorities;
 mod prioritized;
 mod rows;
@@ -286,9 +287,17 @@ impl<A: Copy + Default, O: Observation> ReplayBuffer<A, O> {
             return Err(Error::Empty);
         }
         into.check(columns.observation_len, columns.action_len)?;
-        for row in into.each(columns.observation_len, columns.action_len) {
-            columns.copy_to(row, index_below(rng, self.len));
-        }
+        let mut rows = into.each(columns.observation_len, columns.action_len);
+        prefetch::ahead(
+            rows.len(),
+            || index_below(rng, self.len),
+            |from| columns.fetch(from),
+            |from| {
+                if let Some(row) = rows.next() {
+                    columns.copy_to(row, from);
+                }
+            },
+        );
         Ok(())
     }
 

@@ -32,7 +32,7 @@ def test_what_it_draws_are_consecutive_steps_anywhere_in_the_ring(module: Any, w
     for _ in range(2):
         _, _, outputs = operation.timed(f"{1:016x}", 0)
         digests.append([field.tobytes() for field in operation.digested(outputs)])
-        draws.append(sequences.stacked(sampler.gathered(outputs), SIZES))
+        draws.append(sequences.stacked(sampler.gathered(outputs.calls), SIZES))
     assert digests[0] == digests[1]
     rows = buffer_sample.membership(draws[0], tape)
     # Flashbax goes on from the newest row to the oldest one.

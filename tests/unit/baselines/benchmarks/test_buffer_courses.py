@@ -57,6 +57,20 @@ def test_a_push_keeps_the_tape_from_where_the_number_says(
     assert np.load(tmp_path / "out" / "small" / "sums.npy").tolist() == wanted
 
 
+@RINGS
+def test_a_digest_covers_one_of_each_so_many_transitions_as_the_number_says(ring: Any) -> None:
+    sizes = buffer_push.Parameters(**{**PUSH, "each": 4})
+    course = buffer_push.Pushes(ring(13, 4), made(5, 4, 42), sizes)
+    begun = set()
+    for repetition in range(20):
+        given = numbers(NONCE, 9 * repetition, 9)
+        course.push_all(course.drawn(given))
+        begin = int(given[0]) // 2**16 % 4
+        assert course.digested().tolist() == course.sums()[begin::4].tolist()
+        begun.add(begin)
+    assert begun == {0, 1, 2, 3}
+
+
 class Drawn(reference.Ring):
     """A ring that is read by draws alone, as those of rlox. It may forget a push."""
 
@@ -80,16 +94,19 @@ class Drawn(reference.Ring):
         return places, Fields(*(field[places] for field in self.read(slice(0, self._capacity))))
 
 
-def of_draws(ring: Drawn) -> buffer_push.DrawnPushes:
-    sizes = buffer_push.Parameters(**PUSH)
+def of_draws(ring: Drawn, **changed: int) -> buffer_push.DrawnPushes:
+    sizes = buffer_push.Parameters(**{**PUSH, **changed})
     return buffer_push.DrawnPushes(ring, made(5, 4, 42), sizes)
 
 
-def test_the_digest_of_a_ring_of_draws_covers_what_its_files_hold() -> None:
-    course = of_draws(Drawn(13, 4))
+@pytest.mark.parametrize("each", [1, 4])
+def test_the_digest_of_a_ring_of_draws_covers_what_its_files_hold(each: int) -> None:
+    course = of_draws(Drawn(13, 4), each=each)
     for repetition in range(20):
-        course.push_all(course.drawn(numbers(NONCE, 9 * repetition, 9)))
-        assert course.digested().tolist() == course.sums().tolist()
+        given = numbers(NONCE, 9 * repetition, 9)
+        course.push_all(course.drawn(given))
+        begin = int(given[0]) // 2**16 % each
+        assert course.digested().tolist() == course.sums()[begin::each].tolist()
 
 
 def test_a_ring_of_draws_is_asked_for_other_rows_each_time() -> None:
@@ -139,10 +156,15 @@ def test_a_draw_from_half_of_the_ring_shows_in_the_shares() -> None:
     assert np.abs(buffer_sample.shares(half, sizes) - 1 / 16).max() > 0.0125
 
 
-@pytest.mark.parametrize("name", ["capacity", "observation", "rows"])
+@pytest.mark.parametrize("name", ["capacity", "observation", "rows", "each"])
 def test_a_ring_of_nothing_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"'{name}' must be at least 1"):
         buffer_push.Parameters(**{**PUSH, name: 0})
+
+
+def test_a_digest_of_no_transition_is_refused() -> None:
+    with pytest.raises(ValueError, match="'each' must be at most 'calls'"):
+        buffer_push.Parameters(**{**PUSH, "each": 10})
 
 
 def test_more_pushes_than_the_ring_keeps_are_refused() -> None:

@@ -9,6 +9,7 @@ import pytest
 from baselines.benchmarks import sequences
 from baselines.benchmarks.sequences import Parameters
 from baselines.contract import protocol
+from baselines.contract.numbers import numbers
 from baselines.inputs.transitions import Fields, made, write_sequences
 from baselines.references import sequences as reference
 from baselines.tuned import sequences as tuned
@@ -19,6 +20,7 @@ SIZES = {
     "sequences": 8,
     "length": 5,
     "episode": 12,
+    "each": 4,
     "calls": 128,
     "warmup": 1,
     "repetitions": 2,
@@ -62,11 +64,31 @@ def test_a_sequence_begins_wherever_no_episode_ends_before_its_last_step(length:
 def test_what_is_drawn_passes_every_part_of_the_gate(tmp_path: Path, sampler: Any) -> None:
     sequences.run(served(tmp_path), sampler)
     out = tmp_path / "out" / "small"
-    assert np.load(out / "observations.npy").shape == (128, 8, 5, 3)
+    assert np.load(out / "observations.npy").shape == (32, 8, 5, 3)
     assert np.load(out / "members.npy").tolist() == [8] * 128
     shares = np.load(out / "shares.npy")
     assert shares.shape == (sequences.PARTS,)
     assert np.abs(shares).max() < 5
+
+
+@SAMPLERS
+def test_a_digest_covers_one_of_each_so_many_calls_as_the_number_says(tmp_path: Path, sampler: Any) -> None:
+    found = sampler(sizes())
+    found.fill(tape())
+    operation = sequences.course(found, tape(), sizes())
+    begun = set()
+    for repetition in range(20):
+        given = numbers(f"{1:016x}", 128 * repetition, 128)
+        start = operation.inputs(given)
+        draws = operation.run(start)
+        begin = int(given[0]) // 2**16 % 4
+        wanted = sequences.stacked(found.gathered(draws.calls), sizes())
+        operation.write(start, draws, tmp_path)
+        assert (np.load(tmp_path / "rewards.npy") == wanted.rewards[begin::4]).all()
+        covered = [each.rewards.tolist() for each in found.gathered(draws.calls[begin::4])]
+        assert [each.tolist() for each in operation.digested(draws)[3::5]] == covered
+        begun.add(begin)
+    assert begun == {0, 1, 2, 3}
 
 
 @SAMPLERS
@@ -98,7 +120,7 @@ def drawn_from(fields: Fields, first: int) -> sequences.Drawn:
 
 @pytest.mark.parametrize("fault", ["none", "across an end", "a step left out", "another's action"])
 def test_a_sequence_that_is_not_whole_is_no_member(fault: str) -> None:
-    fields, of = tape(), sizes(calls=1)
+    fields, of = tape(), sizes(calls=1, each=1)
     possible = sequences.starts(fields, 5)
     first = int(possible[0])
     if fault == "across an end":
@@ -121,7 +143,7 @@ def test_draws_that_prefer_a_part_of_the_ring_are_far_from_their_share() -> None
     fields, of = tape(), sizes()
     possible = sequences.starts(fields, 5)
     even = np.tile(possible, 10)
-    assert np.abs(sequences.shares(even, fields, sizes(sequences=len(even), calls=1))).max() < 1
+    assert np.abs(sequences.shares(even, fields, sizes(sequences=len(even), calls=1, each=1))).max() < 1
     half = np.tile(possible[: len(possible) // 2], 20)[: 8 * 128]
     assert np.abs(sequences.shares(half, fields, of)).max() > 8.5
 
@@ -132,6 +154,7 @@ def test_draws_that_prefer_a_part_of_the_ring_are_far_from_their_share() -> None
         ({"length": 401}, "'length' must not be above 'capacity'"),
         ({"sequences": 0}, "'sequences' must be at least 1"),
         ({"episode": 0}, "'episode' must be at least 1"),
+        ({"each": 129}, "'each' must be at most 'calls'"),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(wrong: dict[str, int], said: str) -> None:

@@ -1,6 +1,7 @@
 //! Memory of transitions, and of whatever else has a value for each of them.
 
 use super::copy::copy;
+use super::prefetch::fetch;
 use super::rows::Row;
 use super::{Error, Observation, Rows};
 
@@ -95,6 +96,18 @@ impl<A: Copy + Default, O: Observation> Columns<A, O> {
         }
     }
 
+    /// Has the processor fetch the transition in row `row`, and of long observations their beginnings and ends.
+    #[inline(always)]
+    pub fn fetch(&self, row: usize) {
+        let (width, action_len) = (self.observation_len, self.action_len);
+        fetch(&self.observations[row * width..][..width]);
+        fetch(&self.next_observations[row * width..][..width]);
+        fetch(&self.actions[row * action_len..][..action_len]);
+        for values in [&self.rewards, &self.terminations, &self.truncations] {
+            fetch(&values[row..=row]);
+        }
+    }
+
     /// Copies the transition in row `from` to where somebody else has it.
     #[inline]
     pub fn copy_to(&self, into: Row<'_, A, O>, from: usize) {
@@ -105,6 +118,20 @@ impl<A: Copy + Default, O: Observation> Columns<A, O> {
         *into.reward = self.rewards[from];
         *into.terminated = self.terminations[from];
         *into.truncated = self.truncations[from];
+    }
+
+    /// Copies `count` rows from row `from` on to the rows of `into` from row `at` on. The rows of a field are one copy.
+    pub fn copy_rows(&self, into: &mut Rows<'_, A, O>, at: usize, from: usize, count: usize) {
+        fn run<T: Copy>(into: &mut [T], at: usize, values: &[T], from: usize, count: usize, width: usize) {
+            into[at * width..][..count * width].copy_from_slice(&values[from * width..][..count * width]);
+        }
+        let (width, action_len) = (self.observation_len, self.action_len);
+        run(into.observations, at, &self.observations, from, count, width);
+        run(into.next_observations, at, &self.next_observations, from, count, width);
+        run(into.actions, at, &self.actions, from, count, action_len);
+        run(into.rewards, at, &self.rewards, from, count, 1);
+        run(into.terminations, at, &self.terminations, from, count, 1);
+        run(into.truncations, at, &self.truncations, from, count, 1);
     }
 
     /// Copies the transition that leads from the beginning of row `from` of another storage to the end of its row `last`, and

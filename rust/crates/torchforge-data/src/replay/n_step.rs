@@ -3,6 +3,7 @@
 use rand_core::Rng;
 
 use super::draw::index_below;
+use super::prefetch::ahead;
 use super::{Batch, Error, Observation, ReplayBuffer, columns};
 
 /// How many steps of reward a sampled transition spans: an n-step return (Sutton, 1988; Sutton and Barto, 2018, section 7.1).
@@ -105,10 +106,17 @@ impl<A: Copy + Default, O: Observation> ReplayBuffer<A, O> {
         batch: &mut NStepBatch<A, O>,
     ) -> Result<(), Error> {
         self.check_batch(&batch.transitions)?;
-        for row in 0..batch.transitions.size() {
-            let from = index_below(rng, self.len);
-            self.copy_window(n_step, from, batch, row);
-        }
+        let mut rows = 0..;
+        ahead(
+            batch.transitions.size(),
+            || index_below(rng, self.len),
+            |from| self.columns.fetch(from),
+            |from| {
+                if let Some(row) = rows.next() {
+                    self.copy_window(n_step, from, batch, row);
+                }
+            },
+        );
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use rand_core::Rng;
 
+use super::prefetch::ahead;
 use super::priorities::Priorities;
 use super::{Batch, Error, NStep, NStepBatch, Observation, ReplayBuffer, Rows, Transition, columns, draw};
 
@@ -209,10 +210,19 @@ impl<A: Copy + Default, O: Observation> PrioritizedReplayBuffer<A, O> {
             *target = (place as f64 + draw::unit(rng)) * part;
         }
         self.priorities.find(held, &mut batch.targets, &mut batch.rows);
-        for (place, &row) in batch.rows.iter().enumerate() {
-            self.ring.copy_window(self.n_step, row, &mut batch.windows, place);
-            batch.stamps[place] = Stamp(self.stored - 1 - self.ring.age(row) as u64);
-        }
+        let PrioritizedBatch { windows, rows, stamps, .. } = batch;
+        let (mut found, mut stamps) = (rows.iter().copied(), stamps.iter_mut().enumerate());
+        ahead(
+            found.len(),
+            || found.next().unwrap_or_default(),
+            |row| self.ring.columns.fetch(row),
+            |row| {
+                if let Some((place, stamp)) = stamps.next() {
+                    self.ring.copy_window(self.n_step, row, windows, place);
+                    *stamp = Stamp(self.stored - 1 - self.ring.age(row) as u64);
+                }
+            },
+        );
         self.priorities.weigh(&batch.rows, beta, &mut batch.weights);
         Ok(())
     }

@@ -52,7 +52,7 @@ impl<'a, A, O> Rows<'a, A, O> {
         self,
         observation_len: usize,
         action_len: usize,
-    ) -> impl Iterator<Item = Row<'a, A, O>> {
+    ) -> impl ExactSizeIterator<Item = Row<'a, A, O>> {
         (self.observations.chunks_exact_mut(observation_len))
             .zip(self.next_observations.chunks_exact_mut(observation_len))
             .zip(self.actions.chunks_exact_mut(action_len))

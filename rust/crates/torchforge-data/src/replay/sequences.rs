@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rand_core::Rng;
 
 use super::draw::index_below;
+use super::prefetch::ahead;
 use super::{Batch, Error, Observation, ReplayBuffer, Rows, Transition};
 
 /// A ring of the most recent transitions of one environment, sampled as sequences of consecutive steps of one episode.
@@ -105,7 +106,7 @@ impl<A: Copy + Default, O: Observation> SequenceReplayBuffer<A, O> {
     /// # Errors
     ///
     /// As of [`sample`](Self::sample); [`Error::Len`] for a field of another length.
-    pub fn sample_into(&self, rng: &mut impl Rng, into: Rows<'_, A, O>) -> Result<(), Error> {
+    pub fn sample_into(&self, rng: &mut impl Rng, mut into: Rows<'_, A, O>) -> Result<(), Error> {
         let (columns, length, capacity) = (&self.ring.columns, self.length, self.capacity());
         let size = into.rewards.len();
         if self.is_empty() {
@@ -118,15 +119,20 @@ impl<A: Copy + Default, O: Observation> SequenceReplayBuffer<A, O> {
         if self.starts.is_empty() {
             return Err(Error::NoSequence { length });
         }
-        let mut rows = into.each(columns.observation_len, columns.action_len);
-        for _ in 0..size / length {
-            let start = self.starts[index_below(rng, self.starts.len())];
-            let mut from = (start % capacity as u64) as usize;
-            for row in rows.by_ref().take(length) {
-                columns.copy_to(row, from);
-                from = if from + 1 == capacity { 0 } else { from + 1 };
-            }
-        }
+        let mut begin = (0..size).step_by(length);
+        ahead(
+            size / length,
+            || (self.starts[index_below(rng, self.starts.len())] % capacity as u64) as usize,
+            |from| columns.fetch(from),
+            |from| {
+                // The steps lie in consecutive rows. A sequence may go on at the ring's beginning.
+                let (before_end, at) = (length.min(capacity - from), begin.next().unwrap_or_default());
+                columns.copy_rows(&mut into, at, from, before_end);
+                if before_end < length {
+                    columns.copy_rows(&mut into, at + before_end, 0, length - before_end);
+                }
+            },
+        );
         Ok(())
     }
 

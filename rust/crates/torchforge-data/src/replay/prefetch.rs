@@ -1,0 +1,100 @@
+//! Memory that the processor fetches while it copies other rows.
+#![cfg_attr(feature = "prefetch", allow(unsafe_code, reason = "the standard library has no stable prefetch"))]
+
+/// How many rows ahead. With fewer a row is not there yet, and with more the processor's places for lines are all taken.
+const AHEAD: usize = 16;
+
+/// Hands `count` rows to `copy`, in the order in which `draw` gives them. Each is drawn and fetched some rows before.
+///
+/// Rows of a minibatch lie anywhere in a buffer. A processor that copies them one by one waits for most of them.
+#[inline(always)]
+pub fn ahead(
+    count: usize,
+    mut draw: impl FnMut() -> usize,
+    fetch: impl Fn(usize),
+    mut copy: impl FnMut(usize),
+) {
+    let mut drawn = [0; AHEAD];
+    let mut next = move || {
+        let row = draw();
+        fetch(row);
+        row
+    };
+    drawn.iter_mut().take(count).for_each(|row| *row = next());
+    for place in 0..count {
+        let row = drawn[place % AHEAD];
+        if place + AHEAD < count {
+            drawn[place % AHEAD] = next();
+        }
+        copy(row);
+    }
+}
+
+/// Has the processor fetch some values, or the first and the last of many. That changes nothing but times.
+#[inline(always)]
+pub fn fetch<T>(values: &[T]) {
+    if let Some(first) = values.first() {
+        line_of(first);
+    }
+    if let [_, .., last] = values {
+        line_of(last);
+    }
+}
+
+/// Has the processor fetch the line that a value lies in.
+#[inline(always)]
+fn line_of<T>(value: &T) {
+    let place = std::ptr::from_ref(value);
+    // SAFETY: a prefetch reads nothing into the program and faults nowhere. All processors of this architecture have it.
+    #[cfg(all(feature = "prefetch", target_arch = "x86_64"))]
+    unsafe {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
+    }
+    // SAFETY: as above. The instruction changes neither memory nor flags, and needs no stack.
+    #[cfg(all(feature = "prefetch", target_arch = "aarch64"))]
+    unsafe {
+        core::arch::asm!("prfm pldl1keep, [{place}]", place = in(reg) place, options(nostack, readonly, preserves_flags));
+    }
+    let _ = place;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use proptest::prelude::*;
+
+    use super::{AHEAD, ahead, fetch};
+
+    proptest! {
+        #[test]
+        fn rows_are_copied_in_the_order_in_which_they_are_drawn(count in 0_usize..3 * AHEAD) {
+            let (mut drawn, mut copied, fetched) = (0, Vec::new(), RefCell::new(Vec::new()));
+            ahead(
+                count,
+                || { drawn += 1; drawn },
+                |row| fetched.borrow_mut().push(row),
+                |row| {
+                    let fetched = fetched.borrow();
+                    // What is copied was fetched, and so were the next ones.
+                    assert_eq!(fetched.len(), count.min(row - 1 + AHEAD + usize::from(row - 1 + AHEAD < count)));
+                    copied.push(row);
+                },
+            );
+            prop_assert_eq!(&copied, &(1..=count).collect::<Vec<_>>());
+            prop_assert_eq!(fetched.into_inner(), copied);
+            prop_assert_eq!(drawn, count);
+        }
+    }
+
+    #[test]
+    fn whatever_is_fetched_stays_as_it_was() {
+        for len in 0..40 {
+            let values: Vec<u8> = (0..len).collect();
+            fetch(&values);
+            assert!(values.into_iter().eq(0..len));
+        }
+        fetch::<f32>(&[]);
+    }
+}
