@@ -290,9 +290,9 @@ impl<A: Copy + Default, O: Observation> ReplayBuffer<A, O> {
         let mut rows = into.each(columns.observation_len, columns.action_len);
         prefetch::ahead(
             rows.len(),
-            || index_below(rng, self.len),
+            |_| index_below(rng, self.len),
             |from| columns.fetch(from),
-            |from| {
+            |_, from| {
                 if let Some(row) = rows.next() {
                     columns.copy_to(row, from);
                 }

@@ -106,16 +106,11 @@ impl<A: Copy + Default, O: Observation> ReplayBuffer<A, O> {
         batch: &mut NStepBatch<A, O>,
     ) -> Result<(), Error> {
         self.check_batch(&batch.transitions)?;
-        let mut rows = 0..;
         ahead(
             batch.transitions.size(),
-            || index_below(rng, self.len),
+            |_| index_below(rng, self.len),
             |from| self.columns.fetch(from),
-            |from| {
-                if let Some(row) = rows.next() {
-                    self.copy_window(n_step, from, batch, row);
-                }
-            },
+            |row, from| self.copy_window(n_step, from, batch, row),
         );
         Ok(())
     }

@@ -4,29 +4,30 @@
 /// How many rows ahead. With fewer a row is not there yet, and with more the processor's places for lines are all taken.
 const AHEAD: usize = 16;
 
-/// Hands `count` rows to `copy`, in the order in which `draw` gives them. Each is drawn and fetched some rows before.
+/// Hands `count` rows to `copy`, with their places from 0 on. `draw` gives the row of each place, and it is fetched some rows
+/// before.
 ///
 /// Rows of a minibatch lie anywhere in a buffer. A processor that copies them one by one waits for most of them.
 #[inline(always)]
 pub fn ahead(
     count: usize,
-    mut draw: impl FnMut() -> usize,
+    mut draw: impl FnMut(usize) -> usize,
     fetch: impl Fn(usize),
-    mut copy: impl FnMut(usize),
+    mut copy: impl FnMut(usize, usize),
 ) {
     let mut drawn = [0; AHEAD];
-    let mut next = move || {
-        let row = draw();
+    let mut next = move |place| {
+        let row = draw(place);
         fetch(row);
         row
     };
-    drawn.iter_mut().take(count).for_each(|row| *row = next());
+    drawn.iter_mut().take(count).enumerate().for_each(|(place, row)| *row = next(place));
     for place in 0..count {
         let row = drawn[place % AHEAD];
         if place + AHEAD < count {
-            drawn[place % AHEAD] = next();
+            drawn[place % AHEAD] = next(place + AHEAD);
         }
-        copy(row);
+        copy(place, row);
     }
 }
 
@@ -73,9 +74,10 @@ mod tests {
             let (mut drawn, mut copied, fetched) = (0, Vec::new(), RefCell::new(Vec::new()));
             ahead(
                 count,
-                || { drawn += 1; drawn },
+                |place| { assert_eq!(place, drawn); drawn += 1; drawn },
                 |row| fetched.borrow_mut().push(row),
-                |row| {
+                |place, row| {
+                    assert_eq!(place, row - 1);
                     let fetched = fetched.borrow();
                     // What is copied was fetched, and so were the next ones.
                     assert_eq!(fetched.len(), count.min(row - 1 + AHEAD + usize::from(row - 1 + AHEAD < count)));

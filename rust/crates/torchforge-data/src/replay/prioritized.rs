@@ -211,16 +211,13 @@ impl<A: Copy + Default, O: Observation> PrioritizedReplayBuffer<A, O> {
         }
         self.priorities.find(held, &mut batch.targets, &mut batch.rows);
         let PrioritizedBatch { windows, rows, stamps, .. } = batch;
-        let (mut found, mut stamps) = (rows.iter().copied(), stamps.iter_mut().enumerate());
         ahead(
-            found.len(),
-            || found.next().unwrap_or_default(),
+            rows.len(),
+            |place| rows[place],
             |row| self.ring.columns.fetch(row),
-            |row| {
-                if let Some((place, stamp)) = stamps.next() {
-                    self.ring.copy_window(self.n_step, row, windows, place);
-                    *stamp = Stamp(self.stored - 1 - self.ring.age(row) as u64);
-                }
+            |place, row| {
+                self.ring.copy_window(self.n_step, row, windows, place);
+                stamps[place] = Stamp(self.stored - 1 - self.ring.age(row) as u64);
             },
         );
         self.priorities.weigh(&batch.rows, beta, &mut batch.weights);

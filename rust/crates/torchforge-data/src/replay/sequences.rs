@@ -119,14 +119,13 @@ impl<A: Copy + Default, O: Observation> SequenceReplayBuffer<A, O> {
         if self.starts.is_empty() {
             return Err(Error::NoSequence { length });
         }
-        let mut begin = (0..size).step_by(length);
         ahead(
             size / length,
-            || (self.starts[index_below(rng, self.starts.len())] % capacity as u64) as usize,
+            |_| (self.starts[index_below(rng, self.starts.len())] % capacity as u64) as usize,
             |from| columns.fetch(from),
-            |from| {
+            |sequence, from| {
                 // The steps lie in consecutive rows. A sequence may go on at the ring's beginning.
-                let (before_end, at) = (length.min(capacity - from), begin.next().unwrap_or_default());
+                let (at, before_end) = (sequence * length, length.min(capacity - from));
                 columns.copy_rows(&mut into, at, from, before_end);
                 if before_end < length {
                     columns.copy_rows(&mut into, at + before_end, 0, length - before_end);
