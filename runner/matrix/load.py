@@ -286,15 +286,8 @@ def _profile_faults(
             here = ("profiles", profile, key, index)
             if name not in known:
                 yield fault(*here, message=f'no case or implementation "{name}"{did_you_mean(name, known)}')
-            elif benchmark["implementations"].get(name, {}).get("reference"):
-                if key == "without":
-                    yield fault(*here, message="nothing can be compared without the reference; keep it")
-                elif sizes["native"] == sizes["emulated"]:
-                    yield fault(
-                        *here,
-                        message="at equal sizes the native reference would run twice to judge the emulated outputs; "
-                        "give emulated cells sizes of their own, or keep the reference",
-                    )
+            elif key == "without" and benchmark["implementations"].get(name, {}).get("reference"):
+                yield fault(*here, message="nothing can be compared without the reference; keep it")
     for profile, says in profiles.items():
         listed = says.get("benchmarks") if isinstance(says, dict) else None
         # A profile that lists its benchmarks needs no sizes of the others.

@@ -70,6 +70,11 @@ class Cell:
             aside=(*self.aside, _FOR_EMULATED),
         )
 
+    @property
+    def in_its_own_room(self) -> "Cell":
+        """The cell as its platform's own room has it, and not as the judge of other cells."""
+        return replace(self, judges=False)
+
     def names(self) -> dict[str, str | int]:
         """The cell as a record names it."""
         return {

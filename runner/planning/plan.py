@@ -22,6 +22,9 @@ from runner.records.record import Record, content_hash
 from runner.records.store import Store, newest_by_key
 from runner.system import machine
 
+# A room of a reference, and the case.
+_Comparison = tuple[tuple[str, str, str, str], str]
+
 
 def make_plan(
     matrix: Matrix, selection: Selection, executor: Executor, store: Store, *, fresh: bool = False
@@ -46,7 +49,9 @@ def make_plan(
     ]
     reference_cells = _references(keyed for keyed, _ in every)
     planned = [
-        _decide(keyed, reference_cells[_comparison(keyed.cell)], parts, executor, known, earlier, fresh=fresh)
+        _decide(
+            keyed, _reference_of(keyed.cell, reference_cells), parts, executor, known, earlier, fresh=fresh
+        )
         for keyed, parts in every
     ]
     planned = _keep_reference_outputs(_leave_out_the_incomparable(planned, store), store, known)
@@ -152,16 +157,20 @@ def _with_references(cells: Sequence[Cell], executions: Mapping[str, Execution])
     """The cells, and for each room the reference's cell at its first seed, which the gate needs.
 
     Where a ratio is of one run, the reference is measured at each seed of the others. Before a room that a native
-    reference judges come that reference's cells, once for all platforms.
+    reference judges come that reference's cells, once for all platforms, unless a native room has them already.
     """
     result: list[Cell] = []
-    judging: set[tuple[object, ...]] = set()
+    firsts: dict[_Comparison, Cell] = {}
     for _, group in groupby(cells, key=room_of):
         members = list(group)
         if members[0].reference_platform is not None:
             for judge in (each.judge for each in members):
-                if judge is not None and _comparison(judge) not in judging:
-                    judging.add(_comparison(judge))
+                if (
+                    judge is not None
+                    and _comparison(judge) not in firsts
+                    and not _is_same_work(judge, firsts.get(_comparison(judge.in_its_own_room)))
+                ):
+                    firsts[_comparison(judge)] = judge
                     result.append(judge)
             result += members
             continue
@@ -177,7 +186,15 @@ def _with_references(cells: Sequence[Cell], executions: Mapping[str, Execution])
                     missing.setdefault(name, replace(each, implementation=reference, seed=seed))
         # The first seed's come first: gates compare with them.
         result += [*sorted(missing.values(), key=lambda each: each.seed != first_seed), *members]
+        for each in (*missing.values(), *members):
+            if each.implementation.reference and each.seed == first_seed:
+                firsts[_comparison(each)] = each
     return result
+
+
+def _is_same_work(judge: Cell, native: Cell | None) -> bool:
+    """Whether a cell of a native room is all that a judge would be."""
+    return native is not None and (judge.seed, judge.parameters) == (native.seed, native.parameters)
 
 
 def _decide(
@@ -270,12 +287,18 @@ def _is_kept(store: Store, key: str, record: Record | None) -> bool:
     return found is not None and (found.intact if record is None else found.are(record.outputs))
 
 
-def _comparison(cell: Cell) -> tuple[tuple[str, str, str, str], str]:
+def _comparison(cell: Cell) -> _Comparison:
     """The room and case of the reference that judges a cell."""
     return (room_of(cell.judge or cell), cell.case.name)
 
 
-def _references(cells: Iterable[KeyedCell]) -> dict[tuple[tuple[str, str, str, str], str], KeyedCell]:
+def _reference_of(cell: Cell, found: Mapping[_Comparison, KeyedCell]) -> KeyedCell:
+    """The reference's cell that a cell is compared with: its judge, or the cell of a native room that stands for it."""
+    judge = found.get(_comparison(cell))
+    return judge or found[_comparison((cell.judge or cell).in_its_own_room)]
+
+
+def _references(cells: Iterable[KeyedCell]) -> dict[_Comparison, KeyedCell]:
     """For each room and case the reference's cell that the gate compares with: its first seed."""
     found: dict[tuple[tuple[str, str, str, str], str], KeyedCell] = {}
     for each in cells:

@@ -124,7 +124,7 @@ class Plan:
 def room_of(cell: Cell) -> tuple[str, str, str, str]:
     """The room of a cell: within it one reference serves all gates, and times are comparable.
 
-    A reference that judges emulated cells has a room of its own, because its sizes are other than those of its platform.
+    A reference that judges emulated cells alone has a room of its own: it forms no ratio with the cells of its platform.
     """
     benchmark = f"{cell.benchmark.name} judge" if cell.judges else cell.benchmark.name
     return (cell.toolchain.name, cell.limits.name, cell.platform.name, benchmark)

@@ -225,11 +225,6 @@ def test_a_headline_that_no_gate_could_judge_is_a_fault(tmp_path, name):
             "without: [pytorch,",
             "nothing can be compared without the reference; keep it",
         ),
-        (
-            "native: {steps: 20000, parity_updates: 100}",
-            "native: {steps: 10600, parity_updates: 100}",
-            "dqn.profiles.quick.emulated_without.0: at equal sizes the native reference would run twice",
-        ),
         ("batch: 1, length: 128,", "batch: 1, environments: 0, length: 128,", "less than the minimum of 1"),
         ("operations: multiply", "operations: multipli", 'no benchmark "multipli"; did you mean "multiply"?'),
         ("operations: multiply", "operations: copy", 'the benchmark "copy" does not count operations'),

@@ -87,6 +87,42 @@ def test_the_reference_does_not_run_under_emulation_and_judges_it(bench):
     assert bench.run() == []
 
 
+def test_at_equal_sizes_the_native_reference_runs_once_for_both_platforms(bench):
+    bench.sine["profiles"]["quick"]["native"] = SIZES
+    bench.sine["profiles"]["quick"]["emulated"] = SIZES
+    records = bench.run()
+    assert sorted((each.implementation, each.platform) for each in records) == [
+        ("ours", "emulated"),
+        ("ours", "native"),
+        ("reference", "native"),
+    ]
+    assert not any(each.failed for each in records)
+    native, emulated = (
+        next(each for each in records if (each.implementation, each.platform) == place)
+        for place in (("reference", "native"), ("ours", "emulated"))
+    )
+    assert emulated.work.reference.platform == "native"
+    assert emulated.referee.nonce == native.referee.nonce
+    assert bench.run() == []
+
+
+def test_at_equal_sizes_an_emulated_run_after_a_native_one_reuses_its_reference(bench):
+    bench.sine["profiles"]["quick"]["native"] = SIZES
+    bench.sine["profiles"]["quick"]["emulated"] = SIZES
+    bench.run("--arch", HERE)
+    records = bench.run("--arch", OTHER)
+    assert _places(records) == {("ours", "emulated")}
+    assert not records[0].failed
+
+
+def test_at_equal_sizes_an_emulated_run_alone_leaves_a_whole_native_room_to_run(bench):
+    bench.sine["profiles"]["quick"]["native"] = SIZES
+    bench.sine["profiles"]["quick"]["emulated"] = SIZES
+    assert _places(bench.run("--arch", OTHER)) == {("reference", "native"), ("ours", "emulated")}
+    # A ratio is of one run, so the reference is measured again beside the others.
+    assert _places(bench.run("--arch", HERE)) == {("reference", "native"), ("ours", "native")}
+
+
 def test_its_page_says_what_judged_the_emulated_cells(bench):
     bench.run()
     page = (bench.directory / "results" / "tables" / "quick" / "sine.md").read_text()
