@@ -7,6 +7,7 @@ mod boundary;
 mod dataset;
 #[cfg(feature = "dataset")]
 mod loader;
+mod prefetch;
 mod replay;
 
 pub use boundary::{Gradients, Message, ShareError, Shareable, Statistics, Weights};

@@ -9,7 +9,6 @@ mod error;
 #[cfg(all(feature = "huge-pages", target_os = "linux"))]
 mod huge_pages;
 mod n_step;
-mod prefetch;
 mod priorities;
 mod prioritized;
 mod rows;
@@ -18,6 +17,7 @@ mod sum_tree;
 
 use rand_core::Rng;
 
+use crate::prefetch;
 use columns::Columns;
 use copy::copy;
 #[cfg(feature = "dataset")]
@@ -28,6 +28,9 @@ pub use n_step::{NStep, NStepBatch};
 pub use prioritized::{PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp};
 pub use rows::Rows;
 pub use sequences::SequenceReplayBuffer;
+
+/// How many transitions a draw fetches ahead.
+const ROWS_AHEAD: usize = 16;
 
 /// A type of an observation's values: `f32`, or `u8` for frames.
 ///
@@ -288,7 +291,7 @@ impl<A: Copy + Default, O: Observation> ReplayBuffer<A, O> {
         }
         into.check(columns.observation_len, columns.action_len)?;
         let mut rows = into.each(columns.observation_len, columns.action_len);
-        prefetch::ahead(
+        prefetch::ahead::<ROWS_AHEAD, _>(
             rows.len(),
             |_| index_below(rng, self.len),
             |from| columns.fetch(from),

@@ -6,6 +6,10 @@ use super::arrow;
 use super::chunks::{Chunk, Chunks};
 use super::mapping::Mapping;
 use super::{Dataset, DatasetError, Schema, named};
+use crate::prefetch::{ahead, fetch_start};
+
+/// How many rows a gathered batch fetches ahead: rows of files are mostly longer than a replay buffer's.
+const ROWS_AHEAD: usize = 4;
 
 /// A dataset in one or several Arrow files, mapped into memory and never copied as a whole.
 ///
@@ -143,15 +147,26 @@ impl Dataset for MmapDataset {
 
     fn copy_rows(&self, column: usize, rows: &[usize], into: &mut [u8]) -> Result<(), DatasetError> {
         let width = self.schema().columns()[column].width();
-        for (into, &row) in into.chunks_exact_mut(width).zip(rows) {
-            let (shard, start) = self.place(column, row);
-            let shard = &self.shards[shard];
-            if self.positioned {
-                shard.read(start, into)?;
-            } else {
-                into.copy_from_slice(&shard.bytes()[start..start + width]);
-            }
+        let mut each = into.chunks_exact_mut(width).zip(rows);
+        if self.positioned {
+            return each.try_for_each(|(into, &row)| {
+                let (shard, start) = self.place(column, row);
+                self.shards[shard].read(start, into)
+            });
         }
+        ahead::<ROWS_AHEAD, _>(
+            each.len(),
+            |place| {
+                let (shard, start) = self.place(column, rows[place]);
+                &self.shards[shard].bytes()[start..start + width]
+            },
+            fetch_start,
+            |_, row| {
+                if let Some((into, _)) = each.next() {
+                    into.copy_from_slice(row);
+                }
+            },
+        );
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! Memory of transitions, and of whatever else has a value for each of them.
 
 use super::copy::copy;
-use super::prefetch::fetch;
 use super::rows::Row;
 use super::{Error, Observation, Rows};
+use crate::prefetch::fetch;
 
 /// One array per field, so that a minibatch is copied from, and into, contiguous memory.
 #[derive(Debug, Clone)]

@@ -3,8 +3,8 @@
 use rand_core::Rng;
 
 use super::draw::index_below;
-use super::prefetch::ahead;
-use super::{Batch, Error, Observation, ReplayBuffer, columns};
+use super::{Batch, Error, Observation, ROWS_AHEAD, ReplayBuffer, columns};
+use crate::prefetch::ahead;
 
 /// How many steps of reward a sampled transition spans: an n-step return (Sutton, 1988; Sutton and Barto, 2018, section 7.1).
 ///
@@ -106,7 +106,7 @@ impl<A: Copy + Default, O: Observation> ReplayBuffer<A, O> {
         batch: &mut NStepBatch<A, O>,
     ) -> Result<(), Error> {
         self.check_batch(&batch.transitions)?;
-        ahead(
+        ahead::<ROWS_AHEAD, _>(
             batch.transitions.size(),
             |_| index_below(rng, self.len),
             |from| self.columns.fetch(from),

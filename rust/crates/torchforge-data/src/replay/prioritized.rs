@@ -2,9 +2,11 @@
 
 use rand_core::Rng;
 
-use super::prefetch::ahead;
 use super::priorities::Priorities;
-use super::{Batch, Error, NStep, NStepBatch, Observation, ReplayBuffer, Rows, Transition, columns, draw};
+use super::{
+    Batch, Error, NStep, NStepBatch, Observation, ROWS_AHEAD, ReplayBuffer, Rows, Transition, columns, draw,
+};
+use crate::prefetch::ahead;
 
 /// No priority is above this, because errors are `f32`: sums of priorities stay finite.
 const HIGHEST_PRIORITY: f64 = 1e39;
@@ -211,7 +213,7 @@ impl<A: Copy + Default, O: Observation> PrioritizedReplayBuffer<A, O> {
         }
         self.priorities.find(held, &mut batch.targets, &mut batch.rows);
         let PrioritizedBatch { windows, rows, stamps, .. } = batch;
-        ahead(
+        ahead::<ROWS_AHEAD, _>(
             rows.len(),
             |place| rows[place],
             |row| self.ring.columns.fetch(row),

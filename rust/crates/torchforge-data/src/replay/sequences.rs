@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use rand_core::Rng;
 
 use super::draw::index_below;
-use super::prefetch::ahead;
-use super::{Batch, Error, Observation, ReplayBuffer, Rows, Transition};
+use super::{Batch, Error, Observation, ROWS_AHEAD, ReplayBuffer, Rows, Transition};
+use crate::prefetch::ahead;
 
 /// A ring of the most recent transitions of one environment, sampled as sequences of consecutive steps of one episode.
 ///
@@ -119,7 +119,7 @@ impl<A: Copy + Default, O: Observation> SequenceReplayBuffer<A, O> {
         if self.starts.is_empty() {
             return Err(Error::NoSequence { length });
         }
-        ahead(
+        ahead::<ROWS_AHEAD, _>(
             size / length,
             |_| (self.starts[index_below(rng, self.starts.len())] % capacity as u64) as usize,
             |from| columns.fetch(from),

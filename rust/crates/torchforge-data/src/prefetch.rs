@@ -1,21 +1,25 @@
 //! Memory that the processor fetches while it copies other rows.
 #![cfg_attr(feature = "prefetch", allow(unsafe_code, reason = "the standard library has no stable prefetch"))]
 
-/// How many rows ahead. With fewer a row is not there yet, and with more the processor's places for lines are all taken.
-const AHEAD: usize = 16;
+/// Bytes of a row that are fetched whole. The processor itself fetches what follows, as soon as these are read in order.
+#[cfg(feature = "dataset")]
+const START: usize = 512;
+/// Bytes that the processor fetches at a time, where they are 64; elsewhere some are asked for twice.
+#[cfg(feature = "dataset")]
+const LINE: usize = 64;
 
-/// Hands `count` rows to `copy`, with their places from 0 on. `draw` gives the row of each place, and it is fetched some rows
-/// before.
+/// Hands `count` rows to `copy`, with their places from 0 on. `draw` gives the row of each place, and it is fetched `AHEAD`
+/// rows before. With fewer rows ahead a row is not there yet, and with more the processor's places for lines are all taken.
 ///
 /// Rows of a minibatch lie anywhere in a buffer. A processor that copies them one by one waits for most of them.
 #[inline(always)]
-pub fn ahead(
+pub fn ahead<const AHEAD: usize, R: Copy + Default>(
     count: usize,
-    mut draw: impl FnMut(usize) -> usize,
-    fetch: impl Fn(usize),
-    mut copy: impl FnMut(usize, usize),
+    mut draw: impl FnMut(usize) -> R,
+    fetch: impl Fn(R),
+    mut copy: impl FnMut(usize, R),
 ) {
-    let mut drawn = [0; AHEAD];
+    let mut drawn = [R::default(); AHEAD];
     let mut next = move |place| {
         let row = draw(place);
         fetch(row);
@@ -42,6 +46,13 @@ pub fn fetch<T>(values: &[T]) {
     }
 }
 
+/// Has the processor fetch the beginning of a row of a file.
+#[cfg(feature = "dataset")]
+#[inline(always)]
+pub fn fetch_start(row: &[u8]) {
+    row.iter().take(START).step_by(LINE).for_each(line_of);
+}
+
 /// Has the processor fetch the line that a value lies in.
 #[inline(always)]
 fn line_of<T>(value: &T) {
@@ -66,13 +77,15 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{AHEAD, ahead, fetch};
+    use super::{ahead, fetch};
+
+    const AHEAD: usize = 16;
 
     proptest! {
         #[test]
         fn rows_are_copied_in_the_order_in_which_they_are_drawn(count in 0_usize..3 * AHEAD) {
             let (mut drawn, mut copied, fetched) = (0, Vec::new(), RefCell::new(Vec::new()));
-            ahead(
+            ahead::<AHEAD, _>(
                 count,
                 |place| { assert_eq!(place, drawn); drawn += 1; drawn },
                 |row| fetched.borrow_mut().push(row),
@@ -95,6 +108,8 @@ mod tests {
         for len in 0..40 {
             let values: Vec<u8> = (0..len).collect();
             fetch(&values);
+            #[cfg(feature = "dataset")]
+            super::fetch_start(&values);
             assert!(values.into_iter().eq(0..len));
         }
         fetch::<f32>(&[]);
