@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.benchmarks import covered
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, serve
@@ -34,22 +35,16 @@ _READ_BYTES = 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(protocol.Repetitions):
-    """One case: `calls` pushes, of a tape of `rows` transitions whose observations have `observation` values.
-
-    A digest covers one of `each` transitions.
-    """
+class Parameters(covered.Parameters):
+    """One case: `calls` pushes, of a tape of `rows` transitions whose observations have `observation` values."""
 
     capacity: int
     observation: int
     rows: int
-    each: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_positive("capacity", "observation", "rows", "each")
-        if self.each > self.calls:
-            raise ValueError("'each' must be at most 'calls': a digest of nothing shows nothing")
+        self.require_positive("capacity", "observation", "rows")
         if self.calls > self.capacity:
             raise ValueError("'calls' must be at most 'capacity': what was pushed is read back")
 
@@ -145,14 +140,15 @@ class Pushes:
 
     def __init__(self, ring: Ring, fields: Fields, sizes: Parameters) -> None:
         self._ring, self._tape, self._sizes = ring, Tape(ring, fields), sizes
-        self._pushed = self._first = self._begin = 0
+        self._pushed = self._first = 0
+        self._covered = slice(0, None, sizes.each)
         self._push_from(0, sizes.capacity)
 
     def drawn(self, numbers: Numbers) -> Sequence[Any]:
         """The transitions of a repetition. Its first number's high 24 bits are the changed row's reward."""
         number, rows = int(numbers[0]), self._sizes.rows
         self._first = number % rows
-        self._begin = (number >> 16) % self._sizes.each
+        self._covered = self._sizes.covered(numbers)
         self._tape.change(self._first, (number >> 40) * 2.0**-24)
         return self._from(self._first, self._sizes.calls)
 
@@ -171,7 +167,7 @@ class Pushes:
         """Of what the last repetition pushed, in its order, what its digest covers."""
         if self._sizes.each == 1:
             return self.sums()
-        places = [self._row(call) for call in range(self._begin, self._sizes.calls, self._sizes.each)]
+        places = [self._row(call) for call in range(self._sizes.calls)[self._covered]]
         return np.concatenate([transition_sums(self._ring.read(slice(row, row + 1))) for row in places])
 
     def _row(self, call: int) -> int:
@@ -215,7 +211,7 @@ class DrawnPushes(Pushes):
         of_these = call < calls
         if not np.array_equal(transition_sums(kept)[of_these], pushed[call[of_these]]):
             raise ValueError("the ring does not hold what was pushed last, in the order of its rows")
-        return pushed[self._begin :: self._sizes.each]
+        return pushed[self._covered]
 
 
 def transition_sums(fields: Fields) -> Sums:

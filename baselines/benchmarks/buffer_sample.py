@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.benchmarks import buffer_push, draw_latency
+from baselines.benchmarks.drawn_fields import joined
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, serve
@@ -122,12 +123,7 @@ def stacked(batches: Sequence[Drawn], sizes: Parameters) -> Drawn:
         raise ValueError(
             f"minibatches have {[len(each.rewards) for each in batches]} rows, which are not whole {sizes.batch}"
         )
-    fields = [np.concatenate(field) for field in zip(*batches, strict=True)]
-    if any(field.dtype != np.float32 for field in fields):
-        raise TypeError(
-            f"the fields that were drawn are {[str(f.dtype) for f in fields]} and must be float32"
-        )
-    observations, next_observations, actions, rewards, terminated = fields
+    observations, next_observations, actions, rewards, terminated = joined(batches)
     shape = (sizes.calls, sizes.batch)
     return Drawn(
         observations.reshape(*shape, -1),

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from baselines.benchmarks import training
+from baselines.benchmarks import covered, training
 from baselines.benchmarks.library import Library
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
-from baselines.contract.operation import Operation, calling, serve
+from baselines.contract.operation import Operation, serve
 
 Floats = NDArray[np.float32]
 Given = Mapping[str, Any]
@@ -34,7 +34,7 @@ ANSWERS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(protocol.Repetitions):
+class Parameters(covered.Parameters):
     """One case: whose networks, and the rows of a call's observations. The input file has the other sizes."""
 
     algorithm: str
@@ -60,7 +60,22 @@ class Seen(NamedTuple):
 
 
 # One array of the library for each of the algorithm's answers.
-Call = Callable[[Seen], Sequence[Any]]
+Answer = Sequence[Any]
+Call = Callable[[Seen], Answer]
+
+
+class Asked(NamedTuple):
+    """Of a repetition: what each call acts on, and the calls that its digest covers."""
+
+    calls: Sequence[Seen]
+    covered: slice
+
+
+class Answered(NamedTuple):
+    """What each call of a repetition answered, and the calls that its digest covers."""
+
+    calls: Sequence[Answer]
+    covered: slice
 
 
 def run(options: argparse.Namespace, ways: Mapping[str, Callable[[Given], Call]], library: Library) -> None:
@@ -74,7 +89,7 @@ def run(options: argparse.Namespace, ways: Mapping[str, Callable[[Given], Call]]
 
     def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> Operation[list[Seen], list[Sequence[Any]]]:
+    ) -> Operation[Asked, Answered]:
         given = protocol.input_file(request, case, "parity.safetensors", load_file)
         shape = (parameters.calls, parameters.rows)
         rows = _rows(given, "observations", shape, case)
@@ -83,18 +98,25 @@ def run(options: argparse.Namespace, ways: Mapping[str, Callable[[Given], Call]]
         # What has to be compiled is compiled now.
         call(Seen(rows[0], noise[0]))
 
-        def gathered(answers: list[Sequence[Any]]) -> dict[str, NDArray[Any]]:
-            named = zip(ANSWERS[parameters.algorithm], zip(*answers, strict=True), strict=True)
-            return {name: library.gathered(each).reshape(*shape, -1) for name, each in named}
+        def asked(numbers: Numbers) -> Asked:
+            return Asked(seen(rows, noise, numbers), parameters.covered(numbers))
 
-        def write(_: list[Seen], answers: list[Sequence[Any]], folder: Path) -> None:
-            training.write(folder / "values.safetensors", gathered(answers))
+        def gathered(answers: Sequence[Answer]) -> dict[str, NDArray[Any]]:
+            named = zip(ANSWERS[parameters.algorithm], zip(*answers, strict=True), strict=True)
+            whole = (len(answers), parameters.rows, -1)
+            return {name: library.gathered(each).reshape(whole) for name, each in named}
+
+        def write(_: Asked, answered: Answered, folder: Path) -> None:
+            values = gathered(answered.calls)
+            training.write(folder / "values.safetensors", values)
+            digested = {name: each[answered.covered] for name, each in values.items()}
+            training.write(folder / "digested.safetensors", digested)
 
         return Operation(
             calls=parameters.calls,
-            inputs=lambda numbers: seen(rows, noise, numbers),
-            run=calling(call),
-            digested=lambda answers: list(gathered(answers).values()),
+            inputs=asked,
+            run=lambda asked: Answered([call(each) for each in asked.calls], asked.covered),
+            digested=lambda answered: list(gathered(answered.calls[answered.covered]).values()),
             write=write,
             counts={"observations": parameters.rows},
         )

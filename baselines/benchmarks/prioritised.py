@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.benchmarks import buffer_push
+from baselines.benchmarks.drawn_fields import joined
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, serve
@@ -139,12 +140,7 @@ def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Seque
 
 def stacked(batches: Sequence[Drawn], sizes: Parameters) -> Drawn:
     """The minibatches of a repetition as one, the call as the first axis."""
-    fields = [np.concatenate(field) for field in zip(*batches, strict=True)]
-    if any(field.dtype != np.float32 for field in fields):
-        raise TypeError(
-            f"the fields that were drawn are {[str(f.dtype) for f in fields]} and must be float32"
-        )
-    observations, next_observations, actions, *numbers = fields
+    observations, next_observations, actions, *numbers = joined(batches)
     shape = (sizes.calls, sizes.batch)
     return Drawn(
         observations.reshape(*shape, -1),

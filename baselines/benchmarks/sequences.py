@@ -21,8 +21,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.benchmarks import buffer_push, buffer_sample
+from baselines.benchmarks import buffer_push, buffer_sample, covered
 from baselines.benchmarks.buffer_sample import PARTS, Drawn
+from baselines.benchmarks.drawn_fields import joined
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, serve
@@ -32,10 +33,10 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(protocol.Repetitions):
+class Parameters(covered.Parameters):
     """One case: `calls` draws of `sequences` sequences of `length` steps, from a ring of `capacity`.
 
-    An episode has `episode` steps on average. A digest covers one of `each` calls.
+    An episode has `episode` steps on average.
     """
 
     capacity: int
@@ -43,13 +44,10 @@ class Parameters(protocol.Repetitions):
     sequences: int
     length: int
     episode: int
-    each: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_positive("capacity", "observation", "sequences", "length", "episode", "each")
-        if self.each > self.calls:
-            raise ValueError("'each' must be at most 'calls': a digest of nothing shows nothing")
+        self.require_positive("capacity", "observation", "sequences", "length", "episode")
         if self.length > self.capacity:
             raise ValueError("'length' must not be above 'capacity': no sequence would fit")
 
@@ -115,10 +113,9 @@ def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Start
     sample, transitions = sampler.sample, sizes.transitions
 
     def begin(numbers: Numbers) -> Start:
-        first = int(numbers[0])
-        sampler.seed(first)
+        sampler.seed(int(numbers[0]))
         seeds: list[int] = (numbers >> np.uint64(1)).tolist()
-        return Start(seeds, slice((first >> 16) % sizes.each, None, sizes.each))
+        return Start(seeds, sizes.covered(numbers))
 
     def write(_: Start, draws: Draws, folder: Path) -> None:
         drawn = stacked(sampler.gathered(draws.calls), sizes)
@@ -152,12 +149,7 @@ def starts(fields: Fields, length: int) -> Rows:
 
 def stacked(draws: Sequence[Drawn], sizes: Parameters) -> Drawn:
     """The sequences of a repetition as one, the call as the first axis, the sequence and its steps as the next two."""
-    fields = [np.concatenate(field) for field in zip(*draws, strict=True)]
-    if any(field.dtype != np.float32 for field in fields):
-        raise TypeError(
-            f"the fields that were drawn are {[str(f.dtype) for f in fields]} and must be float32"
-        )
-    observations, next_observations, actions, *numbers = fields
+    observations, next_observations, actions, *numbers = joined(draws)
     shape = (sizes.calls, sizes.sequences, sizes.length)
     return Drawn(
         observations.reshape(*shape, -1),

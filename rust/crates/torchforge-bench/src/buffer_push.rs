@@ -7,6 +7,7 @@ use serde::Deserialize;
 use torchforge_data::{ReplayBuffer, Transition};
 use torchforge_referee::{Digest, Error, Operation};
 
+use crate::covered::Covered;
 use crate::operation::{self, Repetitions};
 use crate::transitions::Transitions;
 use crate::{Arguments, Case, Failure, files, npy};
@@ -27,12 +28,7 @@ struct Parameters {
     /// Pushes between two readings of the clock.
     calls: usize,
     /// A digest covers one of so many transitions.
-    #[serde(default = "one")]
-    each: usize,
-}
-
-fn one() -> usize {
-    1
+    each: Option<usize>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -41,24 +37,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     operation::serve(arguments, |case| {
         let (parameters, repetitions): (Parameters, _) = Repetitions::read(case)?;
         check(case, parameters)?;
-        Ok((Box::new(Pushes::read(parameters, &input.join(&case.id))?), repetitions))
+        let covered = Covered::new(case, parameters.each, parameters.calls)?;
+        Ok((Box::new(Pushes::read(parameters, covered, &input.join(&case.id))?), repetitions))
     })
 }
 
 fn check(case: &Case, of: Parameters) -> Result<(), Failure> {
-    let sizes = [
-        ("capacity", of.capacity),
-        ("observation", of.observation),
-        ("rows", of.rows),
-        ("calls", of.calls),
-        ("each", of.each),
-    ];
+    let sizes =
+        [("capacity", of.capacity), ("observation", of.observation), ("rows", of.rows), ("calls", of.calls)];
     operation::none_is_zero(case, sizes)?;
-    if of.each > of.calls {
-        return Err(
-            case.fault("each is more than calls, so a digest would cover nothing; give at most calls")
-        );
-    }
     if of.calls > of.capacity {
         return Err(
             case.fault("calls is more than capacity, so not all of them are kept; give at most capacity")
@@ -75,26 +62,23 @@ struct Pushes {
     calls: usize,
     /// Values in an observation.
     width: u64,
-    /// A digest covers one of so many transitions.
-    each: usize,
-    /// The first of these.
-    begin: usize,
+    covered: Covered,
 }
 
 impl Pushes {
-    fn read(of: Parameters, input: &Path) -> Result<Self, Failure> {
+    fn read(of: Parameters, covered: Covered, input: &Path) -> Result<Self, Failure> {
         let tape = Transitions::read(input, of.rows, of.observation)?;
         let mut ring = ReplayBuffer::new(of.capacity, of.observation, 1).map_err(failed)?;
         for row in 0..of.capacity {
             ring.push(tape.row(row % of.rows)).map_err(failed)?;
         }
         let width = of.observation as u64;
-        Ok(Self { tape, first: 0, ring, calls: of.calls, width, each: of.each, begin: 0 })
+        Ok(Self { tape, first: 0, ring, calls: of.calls, width, covered })
     }
 
     /// Of the transitions that the repetition pushed, the sums that its digest covers.
     fn digested(&self) -> impl Iterator<Item = u64> {
-        self.sums_of((self.begin..self.calls).step_by(self.each))
+        self.sums_of(self.covered.of(0..self.calls))
     }
 
     /// The sum of each transition that the repetition pushed, as the ring has it.
@@ -143,7 +127,7 @@ impl Operation for Pushes {
         self.tape.rewards[self.first] = self.first as f32;
         self.first = (number % self.tape.rows() as u64) as usize;
         self.tape.rewards[self.first] = (number >> 40) as f32 * WORTH;
-        self.begin = ((number >> 16) % self.each as u64) as usize;
+        self.covered.begin(number);
         Ok(())
     }
 

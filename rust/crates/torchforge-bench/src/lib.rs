@@ -25,6 +25,7 @@ mod buffer_push;
 mod buffer_sample;
 mod continuous_ppo;
 mod conversation;
+mod covered;
 mod dqn;
 mod env_step;
 mod environment;

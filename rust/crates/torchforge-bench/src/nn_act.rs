@@ -13,6 +13,7 @@ use torchforge_rl::cleanrl;
 
 use crate::act::scale;
 use crate::backend::{AnyDqn, AnyPpo, AnySac, any_dqn, any_ppo, any_sac};
+use crate::covered::Covered;
 use crate::environment::discrete;
 use crate::operation::{self, Repetitions, none_is_zero};
 use crate::{Algorithm, Arguments, Backend, Case, Failure, dqn, files, sac};
@@ -31,6 +32,8 @@ struct Parameters {
     rows: usize,
     /// Calls of a repetition.
     calls: usize,
+    /// A digest covers one of so many calls.
+    each: Option<usize>,
     /// Width of both hidden layers, where it is not the training's.
     hidden: Option<usize>,
     /// Values in an observation of SAC's policy.
@@ -42,7 +45,7 @@ struct Parameters {
 impl Parameters {
     fn read(case: &Case) -> Result<(Self, Repetitions), Failure> {
         let (parameters, repetitions): (Self, _) = Repetitions::read(case)?;
-        none_is_zero(case, [("rows", parameters.rows), ("calls", parameters.calls)])?;
+        none_is_zero(case, [("rows", parameters.rows)])?;
         if matches!(parameters.algorithm, Algorithm::Sac) && parameters.rows != 1 {
             return Err(case.fault("rows is not 1, and SAC's policy acts after one observation; give 1"));
         }
@@ -65,26 +68,27 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let backend = arguments.backend()?;
     operation::serve(arguments, |case| {
         let (parameters, repetitions) = Parameters::read(case)?;
+        let covered = Covered::new(case, parameters.each, parameters.calls)?;
         let path = input.join(&case.id).join("parity.safetensors");
         let environment = discrete(DISCRETE).map_err(|fault| case.fault(&fault))?;
         let calls = match parameters.algorithm {
             Algorithm::Dqn => {
                 let layers = dqn::layers_of(&environment, parameters.hidden);
                 files::with_tensors(&path, |given| {
-                    Network::dqn(given, layers, backend)?.calls(given, &parameters)
+                    Network::dqn(given, layers, backend)?.calls(given, &parameters, covered)
                 })
             }
             Algorithm::Ppo => {
                 let [inputs, _, _, actions] = dqn::layers(&environment);
                 let layers = cleanrl::ppo_sizes(inputs, actions);
                 files::with_tensors(&path, |given| {
-                    Network::ppo(given, layers, parameters.rows, backend)?.calls(given, &parameters)
+                    Network::ppo(given, layers, parameters.rows, backend)?.calls(given, &parameters, covered)
                 })
             }
             Algorithm::Sac => {
                 let layers = parameters.sac_layers(case)?;
                 files::with_tensors(&path, |given| {
-                    Network::sac(given, layers, backend)?.calls(given, &parameters)
+                    Network::sac(given, layers, backend)?.calls(given, &parameters, covered)
                 })
             }
         }?;
@@ -148,7 +152,12 @@ impl Network {
     }
 
     /// Reads what it acts on, (calls, rows, ...): a file's observations one after the other, and noise.
-    fn calls(self, given: &TensorReader<'_>, parameters: &Parameters) -> Result<Acting, Error> {
+    fn calls(
+        self,
+        given: &TensorReader<'_>,
+        parameters: &Parameters,
+        covered: Covered,
+    ) -> Result<Acting, Error> {
         let ([width, outputs], Parameters { rows, calls, .. }) = (self.widths(), *parameters);
         let count = calls.saturating_mul(rows);
         let read = |name: &str, width: usize| {
@@ -176,6 +185,7 @@ impl Network {
             outputs: vec![0.0; count * outputs],
             values,
             rows,
+            covered,
         })
     }
 }
@@ -192,6 +202,7 @@ struct Acting {
     /// PPO's values.
     values: Vec<f32>,
     rows: usize,
+    covered: Covered,
 }
 
 impl Acting {
@@ -220,6 +231,21 @@ impl Acting {
     }
 }
 
+impl Acting {
+    /// What the calls of a repetition answered: a name, how many values a row has, and all of them.
+    fn answers(&self) -> impl Iterator<Item = (&'static str, usize, &[f32])> {
+        let [_, outputs] = self.network.widths();
+        let first = (self.network.name(), outputs, &self.outputs[..]);
+        let second = ("values", 1, &self.values[..]);
+        [first, second].into_iter().filter(|(_, _, values)| !values.is_empty())
+    }
+
+    /// Of these the answers that the digest covers.
+    fn digested(&self, width: usize, values: &[f32]) -> Vec<f32> {
+        self.covered.of(values.chunks_exact(self.rows * width)).flatten().copied().collect()
+    }
+}
+
 impl Operation for Acting {
     fn calls(&self) -> usize {
         self.given.len() / (self.rows * self.network.widths()[0])
@@ -231,6 +257,7 @@ impl Operation for Acting {
         for ((observations, given), number) in scaled.zip(numbers) {
             scale(*number, given, observations);
         }
+        self.covered.begin(numbers.first().copied().unwrap_or_default());
         Ok(())
     }
 
@@ -239,8 +266,9 @@ impl Operation for Acting {
     }
 
     fn digest(&self, digest: &mut Digest) -> Result<(), torchforge_referee::Error> {
-        digest.f32s(&self.outputs);
-        digest.f32s(&self.values);
+        for (_, width, values) in self.answers() {
+            digest.f32s(&self.digested(width, values));
+        }
         Ok(())
     }
 
@@ -249,13 +277,15 @@ impl Operation for Acting {
     }
 
     fn write(&mut self, folder: &Path) -> Result<(), torchforge_referee::Error> {
-        let (calls, [_, outputs]) = (self.calls(), self.network.widths());
-        let mut found = TensorWriter::new();
-        let shape = vec![calls, self.rows, outputs];
-        found.push(self.network.name().into(), shape, self.outputs.iter().copied());
-        if !self.values.is_empty() {
-            found.push("values".into(), vec![calls, self.rows, 1], self.values.iter().copied());
+        let mut all = TensorWriter::new();
+        let mut digested = TensorWriter::new();
+        for (name, width, values) in self.answers() {
+            all.push(name.into(), vec![self.calls(), self.rows, width], values.iter().copied());
+            let some = self.digested(width, values);
+            let calls = some.len() / (self.rows * width);
+            digested.push(name.into(), vec![calls, self.rows, width], some);
         }
-        Ok(files::write(&folder.join("values.safetensors"), &found.into_bytes())?)
+        files::write(&folder.join("values.safetensors"), &all.into_bytes())?;
+        Ok(files::write(&folder.join("digested.safetensors"), &digested.into_bytes())?)
     }
 }

@@ -294,6 +294,7 @@ fn the_rows_that_are_timed_have_the_values_of_one_row_alone() {
     for (wrong, said) in [
         (parameters.replace("\"rows\":2", "\"rows\":100000"), "at least 300000 rows"),
         (parameters.replace("\"rows\":2", "\"rows\":0"), "rows is 0; give at least 1"),
+        (parameters.replace("\"rows\":2", "\"rows\":2,\"each\":4"), "each is more than calls"),
         (parameters.replace("dqn", "sac"), "SAC's policy acts after one observation"),
         (
             r#"{"algorithm":"sac","rows":1,"calls":3,"warmup":0,"repetitions":2}"#.into(),
