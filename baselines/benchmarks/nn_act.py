@@ -20,7 +20,7 @@ from baselines.benchmarks import covered, training
 from baselines.benchmarks.library import Library
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
-from baselines.contract.operation import Operation, serve
+from baselines.contract.operation import Operation, calling, serve
 
 Floats = NDArray[np.float32]
 Given = Mapping[str, Any]
@@ -95,6 +95,7 @@ def run(options: argparse.Namespace, ways: Mapping[str, Callable[[Given], Call]]
         rows = _rows(given, "observations", shape, case)
         noise = _rows(given, "noise.next", shape, case) if parameters.algorithm == "sac" else rows
         call = ways[parameters.algorithm](library.laid_out(given))
+        answer_all = calling(call)
         # What has to be compiled is compiled now.
         call(Seen(rows[0], noise[0]))
 
@@ -115,7 +116,7 @@ def run(options: argparse.Namespace, ways: Mapping[str, Callable[[Given], Call]]
         return Operation(
             calls=parameters.calls,
             inputs=asked,
-            run=lambda asked: Answered([call(each) for each in asked.calls], asked.covered),
+            run=lambda asked: Answered(answer_all(asked.calls), asked.covered),
             digested=lambda answered: list(gathered(answered.calls[answered.covered]).values()),
             write=write,
             counts={"observations": parameters.rows},

@@ -44,6 +44,10 @@ class Bench:
         sizes = {"native": SIZES, "emulated": SMALL, "emulated_without": ["reference"]}
         self.sine["profiles"] = {"quick": sizes}
 
+    def size_equally(self) -> None:
+        """Give emulated cells the native sizes."""
+        self.sine["profiles"]["quick"]["emulated"] = SIZES
+
     def run(self, *words: str) -> list[Record]:
         """Run; the records that were made, by implementation and platform."""
         matrix, results = self.directory / "matrix.yaml", self.directory / "results"
@@ -88,8 +92,7 @@ def test_the_reference_does_not_run_under_emulation_and_judges_it(bench):
 
 
 def test_at_equal_sizes_the_native_reference_runs_once_for_both_platforms(bench):
-    bench.sine["profiles"]["quick"]["native"] = SIZES
-    bench.sine["profiles"]["quick"]["emulated"] = SIZES
+    bench.size_equally()
     records = bench.run()
     assert sorted((each.implementation, each.platform) for each in records) == [
         ("ours", "emulated"),
@@ -107,8 +110,7 @@ def test_at_equal_sizes_the_native_reference_runs_once_for_both_platforms(bench)
 
 
 def test_at_equal_sizes_an_emulated_run_after_a_native_one_reuses_its_reference(bench):
-    bench.sine["profiles"]["quick"]["native"] = SIZES
-    bench.sine["profiles"]["quick"]["emulated"] = SIZES
+    bench.size_equally()
     bench.run("--arch", HERE)
     records = bench.run("--arch", OTHER)
     assert _places(records) == {("ours", "emulated")}
@@ -116,8 +118,7 @@ def test_at_equal_sizes_an_emulated_run_after_a_native_one_reuses_its_reference(
 
 
 def test_at_equal_sizes_an_emulated_run_alone_leaves_a_whole_native_room_to_run(bench):
-    bench.sine["profiles"]["quick"]["native"] = SIZES
-    bench.sine["profiles"]["quick"]["emulated"] = SIZES
+    bench.size_equally()
     assert _places(bench.run("--arch", OTHER)) == {("reference", "native"), ("ours", "emulated")}
     # A ratio is of one run, so the reference is measured again beside the others.
     assert _places(bench.run("--arch", HERE)) == {("reference", "native"), ("ours", "native")}
