@@ -73,6 +73,7 @@ OPTIONS = phases.OPTION | {
 }
 
 Move = Callable[[nn.ModuleDict], None]
+ReadField = Callable[[torchforge.Minibatch, str], NDArray[np.float32]]
 
 
 def move_by_foreach(networks: nn.ModuleDict) -> None:
@@ -83,14 +84,14 @@ def move_by_foreach(networks: nn.ModuleDict) -> None:
         torch._foreach_lerp_(targets, critics, work.TAU)
 
 
-def batch_of(minibatch: torchforge.Minibatch) -> Batch:
-    """The minibatch as tensors over the same memory."""
+def batch_of(minibatch: torchforge.Minibatch, read: ReadField = getattr) -> Batch:
+    """The minibatch as tensors over the same memory; each field is a call of our module."""
     return Batch(
-        observations=torch.from_numpy(minibatch.observations),
-        next_observations=torch.from_numpy(minibatch.next_observations),
-        actions=torch.from_numpy(minibatch.actions),
-        rewards=torch.from_numpy(minibatch.rewards),
-        terminations=torch.from_numpy(minibatch.terminated),
+        observations=torch.from_numpy(read(minibatch, "observations")),
+        next_observations=torch.from_numpy(read(minibatch, "next_observations")),
+        actions=torch.from_numpy(read(minibatch, "actions")),
+        rewards=torch.from_numpy(read(minibatch, "rewards")),
+        terminations=torch.from_numpy(read(minibatch, "terminated")),
     )
 
 
@@ -128,12 +129,13 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     temperature = sac.Temperature(torch.zeros(1), work.target_entropy(action_width))
     optimizers = sac.make_optimizers(networks, temperature)
     buffer = torchforge.ReplayBuffer(work.BUFFER_SIZE, width, action_width, seed=seed)
+    capacity = buffer.capacity
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
     environment_steps = gradient_steps = 0
     episodes: list[training.Episode] = []
     taken: list[NDArray[np.float32]] = []
     trace, truncated = (
-        sac.Trace(buffer_capacity=[buffer.capacity], hidden=sac.widths(networks)),
+        sac.Trace(buffer_capacity=[capacity], hidden=sac.widths(networks)),
         Truncations(),
     )
     initial = sac.initial_bounds(networks)
@@ -142,7 +144,10 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     take_step = watch.crossing("environment_step", environment.step)
     reset = watch.crossing("environment_reset", environment.reset)
     push = watch.crossing("push", buffer.push)
+    stored_rows = watch.crossing("rows", buffer.rows)
     draw = watch.crossing("sample", buffer.sample)
+    read: ReadField = watch.crossing("minibatch_field", getattr)
+    stored_count = watch.crossing("length", buffer.__len__)
     ended = watch.ended
     observation, _ = environment.reset(seed=seed)
     length, total = 0, 0.0
@@ -171,8 +176,8 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
         length += 1
         total += reward
         if cut_off and not terminated:
-            row = step % buffer.capacity
-            _, stored, _, _, stored_end, _ = buffer.rows(row, row + 1)
+            row = step % capacity
+            _, stored, _, _, stored_end, _ = stored_rows(row, row + 1)
             truncated.note((stored[0], float(stored_end[0])), next_observation)
         observation = next_observation
         if terminated or cut_off:
@@ -188,7 +193,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
         if step > parameters.learning_starts:
             minibatch = draw(parameters.batch)
             ended(SAMPLING)
-            batch = batch_of(minibatch)
+            batch = batch_of(minibatch, read)
             ended(CONVERSION)
             wanted = updates.wanted_of(networks, bounds, batch, temperature.alpha)
             ended(TARGETS)
@@ -196,7 +201,7 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
             ended(CRITICS)
             gradient_steps += 1
             trace.update_steps.append(step)
-            trace.buffer_rows.append(len(buffer))
+            trace.buffer_rows.append(stored_count())
             trace.batch_rows.append(len(batch.actions))
             if step % work.POLICY_FREQUENCY == 0:
                 for _ in range(work.POLICY_FREQUENCY):

@@ -3,6 +3,8 @@
 Needs the extension module and torch: runs inside the image.
 """
 
+import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -240,7 +242,10 @@ def test_a_compiled_sac_compiles_all_before_its_training(monkeypatch: pytest.Mon
         (
             phases_sac_torchforge,
             SAC,
-            {"environment_step": 240, "environment_reset": 1, "push": 240, "sample": 39},
+            {
+                **{"environment_step": 240, "environment_reset": 1, "push": 240, "rows": 1},
+                **{"sample": 39, "minibatch_field": 5 * 39, "length": 39},
+            },
         ),
     ],
     ids=["ppo", "sac"],
@@ -261,6 +266,34 @@ def test_phases_are_the_whole_loop_and_crossings_are_counted(
     plain = trained(module.chosen(frozenset()).train, parameters)
     assert (plain.further_metrics, plain.further_counts) == ({}, {})
     assert plain.episodes == found.episodes
+
+
+@pytest.mark.parametrize(
+    ("module", "parameters"), [(phases_ppo_torchforge, PPO), (phases_sac_torchforge, SAC)], ids=["ppo", "sac"]
+)
+def test_no_call_of_our_module_is_left_out(module: Any, parameters: Any) -> None:
+    # Python's profiler sees the functions and methods of Rust. It sees neither attributes nor len().
+    seen: Counter[str] = Counter()
+
+    def profile(_: Any, event: str, function: Any) -> None:
+        owner = getattr(function, "__self__", None)
+        names = (getattr(owner, "__name__", ""), type(owner).__module__)
+        if event == "c_call" and any(name.split(".")[0] in {"torchforge", "_torchforge"} for name in names):
+            seen[function.__name__] += 1
+
+    sys.setprofile(profile)
+    try:
+        found = trained(module.chosen(frozenset({"phases"})).train, parameters)
+    finally:
+        sys.setprofile(None)
+    unseen = {"crossings_minibatch_field", "crossings_length"}
+    counted = sum(
+        count
+        for name, count in found.further_counts.items()
+        if name.startswith("crossings_") and name not in unseen
+    )
+    # Before the loop: make or make_vec, and reset.
+    assert seen.total() == counted + 2, (seen, found.further_counts)
 
 
 def test_the_watch_is_that_of_the_option() -> None:
