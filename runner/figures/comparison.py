@@ -94,12 +94,15 @@ def image_of(record: Record) -> tuple[str, str]:
 def one_run(base: Iterable[Record], against: Iterable[Record]) -> bool:
     """Whether records of two implementations were measured in one run: a nonce is drawn for each run.
 
-    Of records without a referee nothing tells their run, and they may be compared.
+    Seeds of several runs count together where each seed of both sides is of the same run. Otherwise one side may have
+    more processes of a slow day. Of records without a referee nothing tells their run, and they may be compared.
     """
     sides = [
-        {record.referee.nonce if record.referee else None for record in side} for side in (base, against)
+        {record.seed: record.referee.nonce if record.referee else None for record in side}
+        for side in (base, against)
     ]
-    return sides[0] == sides[1]
+    runs = [set(side.values()) for side in sides]
+    return runs[0] == runs[1] and (len(runs[0]) <= 1 or sides[0] == sides[1])
 
 
 def processes(records: Iterable[Record], metric: str) -> tuple[tuple[float, ...], ...]:
@@ -211,7 +214,7 @@ def compare(
     for setting, members in groups.items():
         result = _compare_one(
             setting,
-            members=[record for record in members if record.ranked],
+            members=members,
             benchmark=benchmark,
             base=base,
             against=against,
@@ -318,7 +321,11 @@ def _compare_one(
     metric: str,
     subject: str,
 ) -> Comparison | None:
-    own = [[record for record in members if record.implementation == name] for name in (base, against)]
+    timed = [record for record in members if record.is_timed]
+    if not all(record.judged for record in timed):
+        # The fast processes have the short windows: without them the others would say too much.
+        return None
+    own = [[record for record in timed if record.implementation == name] for name in (base, against)]
     sides = [processes(records, metric) for records in own]
     if not all(sides) or not one_run(*own):
         return None
@@ -336,7 +343,7 @@ def _compare_one(
         platform=setting.platform,
         toolchain=setting.toolchain,
         limits=setting.limits,
-        profile=members[-1].profile,
+        profile=timed[-1].profile,
         metric=metric,
         direction=direction(metric),
         base=base,
@@ -406,7 +413,8 @@ def _refuse_apart(ranked: Sequence[Record], names: Sequence[str], metric: str, s
         )
     raise NothingToCompare(
         what=f"{subject}: the records of {' and '.join(names)} may not be compared",
-        why="they differ in platform, machine, image, inputs, toolchain, limits or parameters, or are of two runs",
+        why="they differ in platform, machine, image, inputs, toolchain, limits or parameters, are of two runs, or "
+        "some windows are too short to be judged",
         fix="run both with the same profile on the same machine: python -m runner --only "
         + shlex.quote(subject.split(maxsplit=1)[0]),
     )

@@ -17,7 +17,7 @@ def measure_together(
     known: Mapping[str, Record],
     interrupted: Interrupted,
 ) -> list[PlannedCell]:
-    """Run a room again whole where a cell of it is new, or its reference runs: a ratio is of one run.
+    """Run a room again whole where a cell of it is new, its reference runs, or its records are of two runs.
 
     Without this a ratio would compare two days, and a competitor would get inputs whose nonce is known already. An
     interrupted run goes on: what it measured counts, and what it was to measure beside that is measured. Rooms without a
@@ -27,7 +27,7 @@ def measure_together(
     for _, group in groupby(planned, key=lambda each: room_of(each.cell)):
         members = list(group)
         if is_measured_together(members[0].cell, executions):
-            members = _beside_new(_going_on(members, interrupted), known, interrupted)
+            members = _of_one_run(_beside_new(_going_on(members, interrupted), known, interrupted), known)
         result += members
     return result
 
@@ -65,6 +65,20 @@ def _beside_new(
         return list(room)
     why = f"measured beside {new.implementation.name} {new.case.name} seed {new.seed}, which runs"
     return [_run_again(each, why) for each in room]
+
+
+def _of_one_run(room: Sequence[PlannedCell], known: Mapping[str, Record]) -> list[PlannedCell]:
+    """Run all of a room whose records are of two runs: a run was stopped in it, or measured a part of it anew."""
+    drawn: dict[tuple[str, int], str] = {}
+    for each in room:
+        record = known.get(each.key) if each.decision is Decision.REUSE else None
+        if record is None or not record.referee:
+            continue
+        nonce = record.referee.nonce
+        if drawn.setdefault((record.case, record.seed), nonce) != nonce:
+            why = f"{record.case} seed {record.seed} has records of two runs, which form no ratio"
+            return [_run_again(other, why) for other in room]
+    return list(room)
 
 
 def _run_again(planned: PlannedCell, why: str) -> PlannedCell:

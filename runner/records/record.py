@@ -156,13 +156,14 @@ class Record(Part, frozen=True, kw_only=True):
         return self.failure is not None
 
     @property
-    def ranked(self) -> bool:
-        """Whether its times may be compared with others.
+    def is_timed(self) -> bool:
+        """Whether it has times of the reference's work: the execution is native, and the gate passed."""
+        return not self.failed and self.execution.ranked and not self.differs
 
-        They may where the execution is native, the gate passed, the work is the reference's, and the referee's window
-        was long enough to judge its claims.
-        """
-        return not self.failed and self.execution.ranked and not self.differs and self.judged
+    @property
+    def ranked(self) -> bool:
+        """Whether its times may be compared with others: the referee's window was long enough to judge its claims too."""
+        return self.is_timed and self.judged
 
     @property
     def judged(self) -> bool:

@@ -197,6 +197,29 @@ def test_records_of_two_runs_are_not_compared():
     assert one_run([make_record()], [make_record(seed=2)]), "without a referee nothing tells their run"
 
 
+def test_seeds_of_two_runs_count_together_where_each_seed_is_of_the_same_run_on_both_sides():
+    def side(name: str, runs: str) -> list[Record]:
+        return [
+            refereed(make_record(implementation=name, seed=seed), run * 16)
+            for seed, run in enumerate(runs, start=1)
+        ]
+
+    assert one_run(side("numpy", "00011"), side("rust", "00011"))
+    assert not one_run(side("numpy", "00011"), side("rust", "00111")), "one side has more of the second day"
+
+
+def test_a_room_with_records_of_two_runs_is_measured_again_whole(bench):
+    bench.add("second")
+    bench.run()
+    bench.run("--fresh", "--only", "sine/first")
+    why = bench.reasons()
+    assert len(why) == 6
+    assert "has records of two runs, which form no ratio" in why["reference 1"]
+    assert bench.run() == 6
+    assert len(set(bench.nonces().values())) == 1
+    assert bench.run() == 0
+
+
 def test_the_page_and_compare_say_that_a_row_was_measured_in_another_run(bench):
     bench.add("second")
     bench.run()
