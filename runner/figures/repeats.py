@@ -16,7 +16,7 @@ from runner.figures.statistics import LEAST_PROCESSES, figure_interval
 from runner.planning.cells import content_key
 from runner.planning.estimates import duration
 from runner.planning.launches import launches_of
-from runner.planning.planned import Launch, Plan, PlannedCell, room_of
+from runner.planning.planned import Decision, Launch, Plan, PlannedCell, room_of
 from runner.records.key import newest_key_version
 from runner.records.record import Record
 from runner.system import machine
@@ -71,9 +71,16 @@ class Repeats:
             return []
         self.say(f"{' '.join(room)}: {count} more processes of each, of about {needed} that would be enough")
         new = range(seeds[-1] + 1, seeds[-1] + 1 + count)
-        first = min(launch.first.seed for launch in launches)
-        cells = [each for launch in launches if launch.first.seed == first for each in launch.cells]
+        cells = self._cells_of(room)
         return self._launches([self._repeated(each, seed) for seed in new for each in cells], launches[0])
+
+    def _cells_of(self, room: tuple[str, ...]) -> list[PlannedCell]:
+        """One cell for each implementation and case of a room, whether this run had to measure it or not."""
+        found: dict[tuple[str, str], PlannedCell] = {}
+        for each in self.plan.cells:
+            if room_of(each.cell) == room and each.decision is not Decision.LEAVE_OUT:
+                found.setdefault((each.cell.implementation.name, each.cell.case.name), each)
+        return list(found.values())
 
     def _launches(self, cells: Sequence[PlannedCell], like: Launch) -> list[Launch]:
         made = launches_of(cells, self.plan.executions, lambda _: like.deadline_seconds)
@@ -91,7 +98,15 @@ class Repeats:
             machine=machine.fingerprint(self.plan.machines[cell.platform.name]),
         )
         why = f"its interval is wider than {self.target:.3g} of the figure"
-        return replace(planned, cell=cell, key=key, key_version=newest_key_version(), why=why, record=None)
+        return replace(
+            planned,
+            cell=cell,
+            key=key,
+            key_version=newest_key_version(),
+            decision=Decision.RUN,
+            why=why,
+            record=None,
+        )
 
 
 def _needed(records: Iterable[Record], headline: str, target: float) -> int:

@@ -18,11 +18,12 @@ from runner.system.errors import UsageError
 TIMES = "1e-6 if arguments.seed == 1 else 3e-6"
 
 
-def call(directory: Path, *words: str) -> int:
-    """A run of two implementations, of which the reference is uneven at first."""
-    data = small_matrix(other=program(DOUBLER.replace("[seconds]", "[1e-6]")))
-    uneven = program(DOUBLER.replace("[seconds]", f"[{TIMES}]"))
-    data["benchmarks"]["double"]["implementations"]["plain"]["command"] = uneven
+def call(directory: Path, *words: str, uneven: str = "plain") -> int:
+    """A run of two implementations, of which one is uneven at first: the reference, unless another is named."""
+    data = small_matrix(other=[])
+    for name, implementation in data["benchmarks"]["double"]["implementations"].items():
+        times = TIMES if name == uneven else "1e-6"
+        implementation["command"] = program(DOUBLER.replace("[seconds]", f"[{times}]"))
     (directory / "matrix.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
     where = ["--matrix", str(directory / "matrix.yaml"), "--results", str(directory / "results")]
     return main(["--profile", "smoke", "--seeds", "1,2,3,4,5", *words, *where, "--executor", "local"])
@@ -83,3 +84,11 @@ def test_nothing_is_added_without_a_rule_a_budget_or_a_need(tmp_path, capsys, wo
 def test_a_budget_without_a_rule_is_refused(tmp_path, capsys):
     assert call(tmp_path, "--budget", "3") == UsageError.exit_code
     assert "--target-precision" in capsys.readouterr().err
+
+
+def test_a_room_of_which_a_part_was_reused_grows_as_a_whole(tmp_path):
+    assert call(tmp_path, "--only", "double/plain", uneven="other") == 0
+    assert call(tmp_path, "--target-precision", "40%", uneven="other") == 0
+    records = Store(tmp_path / "results").records()
+    seeds = {(record.implementation, record.seed) for record in records}
+    assert seeds == {(name, seed) for name in ("plain", "other") for seed in range(1, 11)}
