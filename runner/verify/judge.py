@@ -78,7 +78,7 @@ def by_interval(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
     if both is None:
         return ()
     olds, news = both.olds, both.news
-    obstacle = why_no_times(pairs, olds[0], news)
+    obstacle = why_no_times(pairs, olds, news)
     headline = olds[0].work.headline if olds[0].work else None
     found = []
     for metric in olds[0].metrics:

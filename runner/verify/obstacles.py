@@ -1,6 +1,6 @@
 """What keeps a figure from being judged: another machine, another image, emulation, load."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from runner.planning.cpu_differences import unlike_cpus
@@ -15,8 +15,9 @@ MODEL = ("cpu_model", "architecture", "simd", "caches")
 _NEVER = "emulated times are never judged"
 
 
-def why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) -> str | None:
+def why_no_times(pairs: Sequence[Pair], olds: Sequence[Record], news: Sequence[Record]) -> str | None:
     """Why the times of these records may not be judged, or None."""
+    old = olds[0]
     for record, said in (
         (old, _NEVER),
         *((new, f"emulated here, and {_NEVER}") for new in news),
@@ -38,7 +39,12 @@ def why_no_times(pairs: Sequence[Pair], old: Record, news: Sequence[Record]) -> 
         if unlike is not None:
             return unlike
     worst = max(pair.likeness for pair in pairs)
-    return str(worst) if worst is Likeness.OTHER else None
+    return str(worst) if worst is Likeness.OTHER else too_short((*olds, *news))
+
+
+def too_short(records: Iterable[Record]) -> str | None:
+    """Why claims were not held against their windows, or None."""
+    return None if all(record.judged for record in records) else "some windows are too short to be judged"
 
 
 def why_no_memory(olds: Sequence[Record], news: Sequence[Record]) -> str | None:

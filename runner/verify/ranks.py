@@ -33,7 +33,7 @@ def rank(own: Sequence[Pair], reference: Sequence[Pair]) -> Finding | None:
     obstacle = next(
         filter(
             None,
-            (why_no_times(pairs, side.olds[0], side.news) for pairs, side in ((own, mine), (reference, its))),
+            (why_no_times(pairs, side.olds, side.news) for pairs, side in ((own, mine), (reference, its))),
         ),
         None,
     )

@@ -26,7 +26,7 @@ from runner.records.record import Record
 from runner.report.tables.units import bounds, significant
 from runner.system import machine
 from runner.system.errors import NothingToCompare
-from runner.verify.obstacles import loaded
+from runner.verify.obstacles import loaded, other_machine, too_short
 
 
 class Change(Enum):
@@ -185,10 +185,11 @@ def _changed(
         "then": figure_interval(before),
     }
     after = processes(news, name)
+    said["now"] = figure_interval(after) if after else None
+    if failing := _failing(old, new):
+        return Changed(**said, change=Change.FAILS, ratio=None, why=failing)
     if not after:
-        kinds = sorted({record.failure.kind for record in new if record.failure is not None})
-        return Changed(**said, change=Change.FAILS, ratio=None, now=None, why=", ".join(kinds))
-    said["now"] = figure_interval(after)
+        return Changed(**said, change=Change.INCONCLUSIVE, ratio=None, why="it is not measured any more")
     obstacle = _obstacle(olds, news)
     try:
         ratio = improvement(before, after, name)
@@ -203,16 +204,27 @@ def _changed(
     return Changed(**said, change=change, ratio=ratio, why=why)
 
 
+def _failing(old: Sequence[Record], new: Sequence[Record]) -> str:
+    """How processes fail now whose seed did not fail then; empty where none does."""
+    failed_then = {record.seed for record in old if record.failed}
+    failures = [record.failure for record in new if record.seed not in failed_then]
+    kinds = sorted({each.kind for each in failures if each is not None})
+    count = sum(each is not None for each in failures)
+    some = f" in {count} of {len(new)} processes" if count < len(new) else ""
+    return f"{', '.join(kinds)}{some}" if kinds else ""
+
+
 def _obstacle(olds: Sequence[Record], news: Sequence[Record]) -> str | None:
     """Why the times of these records may not be compared, or None."""
     one, other = olds[0], news[0]
+    different = other_machine(one.machine.plain(), other.machine.plain())
+    if different is not None:
+        return different
     if one.launch.executor != other.launch.executor:
         return f"run by the executor {other.launch.executor}, was {one.launch.executor}"
     if one.expected_counts != other.expected_counts:
         return "it counts other work than then"
-    if not all(record.judged for record in (*olds, *news)):
-        return "some windows are too short to be judged"
-    return unlike_cpus(one.launch.limits, other.launch.limits)
+    return too_short((*olds, *news)) or unlike_cpus(one.launch.limits, other.launch.limits)
 
 
 def _verdict(ratio: Interval, margin: float) -> Change:

@@ -15,6 +15,7 @@ from runner.figures.statistics import Interval
 from runner.records.image import ImageFacts
 from runner.records.measured import Episode
 from runner.records.record import Record
+from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.verify.findings import TOLERANCE, Pair, Verdict
 from runner.verify.images import Likeness, StandIn, likeness
 from runner.verify.judge import by_interval, exact, judge, verdict_of
@@ -331,3 +332,28 @@ def test_times_on_other_cpus_or_cores_are_not_judged(then, now, why):
     pair = Pair(old=old, new=new, why_not=None, likeness=Likeness.SAME)
     (found,) = [each for each in by_interval([pair]) if each.figure == "seconds"]
     assert found.why.startswith(why or "n = 1")
+
+
+def test_times_whose_windows_are_too_short_are_not_judged():
+    def short(record: Record) -> Record:
+        window = WindowFacts(repetitions=1, seconds=1e-3, cpu_seconds=None, between_seconds=0.0)
+        return replace(
+            record,
+            referee=RefereeFacts(
+                nonce="0" * 16,
+                asked=(1,),
+                windows=(window,),
+                void_windows=0,
+                channel_seconds=1e-3,
+                ready_seconds=0.1,
+                vmhwm_bytes=None,
+            ),
+        )
+
+    pairs = [pair(1e-3, 1.5e-3, seed=seed) for seed in range(1, 6)]
+    assert verdicts(pairs)["seconds"] is Verdict.DIFFERS
+    shortened = [
+        Pair(old=each.old, new=short(each.new), why_not=None, likeness=each.likeness) for each in pairs
+    ]
+    (found,) = [each for each in by_interval(shortened) if each.figure == "seconds"]
+    assert (found.verdict, found.why) == (Verdict.INCONCLUSIVE, "some windows are too short to be judged")

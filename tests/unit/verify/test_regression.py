@@ -96,6 +96,30 @@ def test_a_cell_that_fails_now_got_worse():
     assert (found.change, found.why, found.regressed) == (Change.FAILS, "wrong-output", True)
 
 
+def test_a_cell_of_which_some_processes_fail_now_got_worse():
+    good, bad = run(1e-3, minute=20), run(1e-3, minute=20, failure=("wrong-output", "far off"))
+    (found,) = changes(run(1e-3), [*good[:5], bad[5]], margin=0.05, metric="seconds")
+    assert (found.change, found.why) == (Change.FAILS, "wrong-output in 1 of 6 processes")
+    (again,) = changes([*good[:5], bad[5]], [*good[:5], bad[5]], margin=0.05, metric="seconds")
+    assert again.change is Change.SAME, "that process failed then already"
+
+
+def test_a_metric_that_is_not_measured_any_more_is_no_failure():
+    old = [
+        make_record(seed=seed, metrics={"seconds": [1e-3], "more_seconds": [1e-3]}, minute=seed)
+        for seed in SEEDS
+    ]
+    (found,) = changes(old, run(1e-3, minute=20), margin=0.05, metric="more_seconds")
+    assert (found.change, found.why) == (Change.INCONCLUSIVE, "it is not measured any more")
+
+
+def test_machines_that_differ_in_their_caches_alone_are_not_compared():
+    other = {**MACHINE, "caches": {"L1d": "1K"}}
+    (found,) = changes(run(1e-3), run(2e-3, minute=20, machine=other), margin=0.05, metric="seconds")
+    assert found.change is Change.INCONCLUSIVE
+    assert found.why.startswith("another machine: caches")
+
+
 def test_cells_that_are_gone_are_counted():
     assert lost([*run(1e-3), *run(1e-3, implementation="rust")], run(1e-3, minute=20)) == 1
 
