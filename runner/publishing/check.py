@@ -43,7 +43,7 @@ def standing_of(publication: Publication, allowed: Path) -> tuple[str, ...]:
     """
     name = publication.facts["name"]
     missing = [key for key in _OF_PLANS if key not in publication.facts]
-    if len(missing) == len(_OF_PLANS) and not (publication.root / LEDGER).exists():
+    if len(missing) == len(_OF_PLANS) and _is_of_before(publication):
         return (f"{name} {BEFORE}",)
     if missing:
         raise _damaged(publication, f"{FACTS} lacks {', '.join(missing)}")
@@ -65,6 +65,12 @@ def standing_of(publication: Publication, allowed: Path) -> tuple[str, ...]:
         lines.append(f"not closed: {', '.join(open_plans)}")
     lines += [f"taken on a loaded machine: {flag}" for flag in publication.facts["flags"]]
     return tuple(lines)
+
+
+def _is_of_before(publication: Publication) -> bool:
+    """Whether it is older than the referee: without a ledger, a signature and a record that a referee led."""
+    later = any((publication.root / name).exists() for name in (LEDGER, SIGNATURE))
+    return not later and not any(record.referee for record in publication.records())
 
 
 def _require_files(publication: Publication) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from runner.publishing.plans import Begun, plans_of, records_of, touching
-from runner.records.ledger.file import read_ledger
+from runner.records.ledger.file import ledger_of
 from runner.records.record import Record
 from runner.records.store import Store, newest_by_key
 from runner.system.errors import NotPublishable
@@ -53,14 +53,19 @@ class Material:
         return self.made_by[record.content_sha256]
 
 
-def material_of(store: Store, *, commit: str) -> Material:
+def material_of(store: Store, ledger: bytes, *, commit: str) -> Material:
     """What the store holds for a publication of this commit.
+
+    Args:
+        store: with the records.
+        ledger: its text. It is read once, because another run may write to it meanwhile.
+        commit: of the plans that are published.
 
     Raises:
         NotPublishable: no plan of this commit was begun on the store.
         DamagedLedger, StoreError: the store is not intact.
     """
-    every = plans_of(read_ledger(store.ledger_path).lines)
+    every = plans_of(ledger_of(store.ledger_path, ledger).lines)
     own = tuple(plan for plan in every if plan.line.commit == commit)
     if not own:
         raise NotPublishable(

@@ -13,8 +13,10 @@ from runner.publishing.definitions import definitions_of
 from runner.publishing.files import Origin, as_json, compressed, facts_of, flags_of, page_of, summary_of
 from runner.publishing.material import Material, material_of
 from runner.publishing.pages import MATRIX, notes_of, pages_of
+from runner.publishing.plans import plans_of
 from runner.publishing.refusals import require_publishable
 from runner.publishing.signature import SIGNATURE, sign
+from runner.records.ledger.file import read_ledger, text_in
 from runner.records.publication import FACTS, RECORDS, Publication, stream_of
 from runner.records.record import Record
 from runner.records.store import LEDGER, Store
@@ -25,7 +27,7 @@ from runner.system.git import checkout_at
 from runner.system.paths import portable
 from runner.system.printable import first_of
 
-_LARGEST_LEDGER = _LARGEST_FILE = 2**28
+_LARGEST_FILE = 2**28
 _MOST_NAMED = 5
 
 
@@ -69,7 +71,8 @@ def publish(
     commit = _clean_commit(root)
     matrix_text = read_bounded(matrix_path, MOST_BYTES)
     matrix_sha256 = hashlib.sha256(matrix_text).hexdigest()
-    material = material_of(store, commit=commit)
+    ledger = text_in(store.ledger_path)
+    material = material_of(store, ledger, commit=commit)
     flags = flags_of(material.newest)
     require_publishable(
         material,
@@ -93,7 +96,7 @@ def publish(
         try:
             make_directory(part)
             _write(part, MATRIX, matrix_text)
-            _write(part, LEDGER, read_bounded(store.ledger_path, _LARGEST_LEDGER))
+            _write(part, LEDGER, ledger)
             stream = stream_of(material.records)
             _write(part, RECORDS, compressed(stream))
             facts = {
@@ -153,7 +156,8 @@ def fill(folder: Path, origin: Origin, facts: Mapping[str, Any], records: Sequen
     Pages of an earlier call are written anew, and those that are none any more are removed.
     """
     shutil.rmtree(folder / "tables", ignore_errors=True)
-    files: Mapping[str, bytes] = {"summary.csv": summary_of(records), **pages_of(folder, facts, records)}
+    shown = _of_its_cells(folder, facts, records)
+    files: Mapping[str, bytes] = {"summary.csv": summary_of(shown), **pages_of(folder, facts, shown)}
     for name, content in files.items():
         _write(folder, name, content)
     pages = sorted(
@@ -163,6 +167,17 @@ def fill(folder: Path, origin: Origin, facts: Mapping[str, Any], records: Sequen
     _write(folder, "README.md", page_of(origin, facts, pages))
     # publication.json last: it holds the hashes of all others.
     _write(folder, FACTS, as_json({**facts, "files": hashes_in(folder)}))
+
+
+def _of_its_cells(folder: Path, facts: Mapping[str, Any], records: Sequence[Record]) -> list[Record]:
+    """The records of the cells that plans of the publication's commit had.
+
+    A launch of another commit may have had other cells as well. Their records are kept, because a launch is published
+    whole, and nothing was checked of them.
+    """
+    plans = plans_of(read_ledger(folder / LEDGER).lines)
+    keys = {key for plan in plans if plan.line.commit == facts["commit"] for key in plan.keys}
+    return [record for record in records if record.key in keys]
 
 
 def hashes_in(folder: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from runner.system.errors import ForgeBenchError, NotPublishable
 from runner.system.printable import first_of
 
 _MOST_NAMED = 5
-Row = tuple[str, str, str, str, str, str]
+Row = tuple[str, str, str, str, str, str, str]
 
 
 def require_publishable(
@@ -33,6 +33,7 @@ def require_publishable(
     Raises:
         NotPublishable: with every reason.
     """
+    ranked = [record for record in material.newest if not _judges_alone(record, matrix)]
     reasons = [
         *_plans(material, matrix_sha256),
         *_ledger(material),
@@ -40,8 +41,8 @@ def require_publishable(
         *_foreign_plans(material, commit),
         *_rows(material.newest, matrix),
         *_images(material.newest, matrix, root),
-        *_few(material.newest),
-        *_unaudited(material.newest),
+        *_few(ranked),
+        *_unaudited(ranked),
         *(
             f"{flag} To do: run these cells again with --fresh on an idle machine, or give --with-warnings: "
             "every page and the row then say so."
@@ -86,8 +87,14 @@ def _ledger(material: Material) -> Iterator[str]:
 
 
 def _unfinished(material: Material) -> Iterator[str]:
-    finished = {record.key for record in material.records}
+    begun = {plan.line.plan: index for index, plan in enumerate(material.plans)}
     for plan in material.own:
+        # What an earlier plan measured is no answer to a plan that was to measure it again.
+        finished = {
+            record.key
+            for record in material.records
+            if begun[material.plan_of(record).line.plan] >= begun[plan.line.plan]
+        }
         missing = [launch.name for launch in plan.line.launches if not finished.issuperset(launch.keys)]
         if missing:
             yield (
@@ -160,6 +167,21 @@ def _of_this_commit(record: Record, matrix: Matrix, root: Path) -> bool:
     ) and image.identity in (None, expected.identity)
 
 
+def _judges_alone(record: Record, matrix: Matrix) -> bool:
+    """Whether it is a native reference of emulated sizes. It judges emulated cells, and has a row on no page."""
+    benchmark = matrix.benchmarks.get(record.benchmark)
+    if record.execution.emulated or benchmark is None or record.profile not in benchmark.sizes:
+        return False
+    sizes = benchmark.sizes[record.profile]
+    native, emulated = (
+        {**benchmark.cases[record.case].parameters, **sizes.of(emulated=each)}
+        if record.case in benchmark.cases
+        else {}
+        for each in (False, True)
+    )
+    return record.parameters != native and record.parameters == emulated
+
+
 def _few(records: Iterable[Record]) -> Iterator[str]:
     """Emulated cells are never ranked, so that one process is enough for their gates."""
     seeds: dict[Row, set[int]] = {}
@@ -194,7 +216,8 @@ def _unaudited(records: Iterable[Record]) -> Iterator[str]:
 
 def _row(record: Record) -> Row:
     cell = record.cell
-    return (cell.benchmark, cell.implementation, cell.case, cell.platform, cell.limits, record.profile)
+    place = (cell.platform, cell.toolchain, cell.limits)
+    return (cell.benchmark, cell.implementation, cell.case, *place, record.profile)
 
 
 def _named(records: Sequence[Record]) -> str:

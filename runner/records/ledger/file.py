@@ -28,11 +28,32 @@ def read_ledger(path: Path) -> Chain:
     Raises:
         DamagedLedger: it cannot be read, or its chain is broken.
     """
+    return ledger_of(path, text_in(path))
+
+
+def text_in(path: Path) -> bytes:
+    """The text of a ledger; empty where there is no file.
+
+    Raises:
+        DamagedLedger: it cannot be read.
+    """
     try:
-        return chain_of(read_bounded(path, LARGEST))
+        return read_bounded(path, LARGEST)
     except (FileNotFoundError, NotADirectoryError):
-        return Chain(lines=())
+        return b""
     except (OSError, ValueError) as error:
+        raise damaged(path, str(error)) from error
+
+
+def ledger_of(path: Path, text: bytes) -> Chain:
+    """The ledger with this text, which was read from ``path``.
+
+    Raises:
+        DamagedLedger: its chain is broken.
+    """
+    try:
+        return chain_of(text)
+    except ValueError as error:
         raise damaged(path, str(error)) from error
 
 

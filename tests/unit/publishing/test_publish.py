@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
+from example_records import make_record
 from verify.made import DOUBLER, small_matrix, steered
 
 from runner.cli.commands import base
@@ -18,6 +19,7 @@ from runner.cli.main import main
 from runner.executors import outside
 from runner.executors.local import LocalExecutor
 from runner.matrix import load_matrix
+from runner.publishing import publish, refusals
 from runner.publishing.check import nonces_of, standing_of
 from runner.publishing.pages import pages_of
 from runner.publishing.plans import plans_of
@@ -230,6 +232,53 @@ def test_fewer_than_five_processes_are_refused(project):
         assert row in err
 
 
+def test_five_processes_of_one_toolchain_do_not_count_for_another():
+    records = [make_record(seed=seed) for seed in range(1, 6)]
+    assert list(refusals._few(records)) == []
+    cell = msgspec.structs.replace(records[0].cell, toolchain="forky")
+    (said,) = refusals._few([*records, msgspec.structs.replace(records[0], cell=cell)])
+    assert "Fewer than 5 processes were run of" in said
+
+
+def test_a_plan_that_was_stopped_is_refused_although_an_earlier_one_measured_its_cells(ran, monkeypatch):
+    def full(self, record):
+        raise NoSpace(what="no room", why="the disk is full", fix="make room")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "add", full)
+        assert ran.run("--fresh", *SEEDS)[0] == NoSpace.exit_code
+    assert "left cells without a record" in refused(ran)
+
+
+def test_cells_that_no_plan_of_the_commit_had_are_on_no_page(ran):
+    ran.commit()
+    assert ran.run("--fresh", "--only", "double/*/n=4", *SEEDS)[0] in (0, 3)
+    code, _, err = ran.publish()
+    assert code == 0, err
+    records = Publication.at(ran.folder).records()
+    assert {record.case for record in records} == {"n=4", "n=8"}, "launches are published whole"
+    summary = (ran.folder / "summary.csv").read_text()
+    assert "n=4" in summary
+    assert "n=8" not in summary
+    page = (ran.folder / "tables/quick/double.md").read_text()
+    assert not [line for line in page.splitlines() if "n=8" in line and "µs" in line]
+    standing(ran)
+
+
+def test_a_run_that_writes_to_the_ledger_meanwhile_does_not_spoil_a_publication(ran, monkeypatch):
+    def slow(*arguments, **named):
+        ran.run("--fresh", *SEEDS)
+        return require(*arguments, **named)
+
+    require = publish.require_publishable
+    with monkeypatch.context() as patched:
+        patched.setattr(publish, "require_publishable", slow)
+        code, _, err = ran.publish()
+    assert code == 0, err
+    assert len(Publication.at(ran.folder).facts["plans"]) == 1
+    standing(ran)
+
+
 def test_a_record_that_somebody_removed_is_missed(ran):
     failed = next(record for record in ran.store.records() if record.failed)
     (ran.store.records_directory / "double" / f"{failed.identifier}.json").unlink()
@@ -403,6 +452,18 @@ def test_a_publication_that_loses_its_plans_is_not_taken_for_an_old_one(ran):
     facts = json.loads(path.read_text())
     del facts["plans"]
     path.write_text(json.dumps(facts))
+    with pytest.raises(DamagedRecord):
+        standing(ran)
+
+
+def test_a_publication_that_loses_all_that_tells_of_its_plans_is_not_taken_for_an_old_one(ran, key):
+    assert ran.publish("--sign", str(key))[0] == 0
+    path = ran.folder / FACTS
+    facts = json.loads(path.read_text())
+    for name in ("plans", "files", "flags", "older_records_outside", "definitions"):
+        del facts[name]
+    path.write_text(json.dumps(facts))
+    (ran.folder / "ledger.jsonl").unlink()
     with pytest.raises(DamagedRecord):
         standing(ran)
 
