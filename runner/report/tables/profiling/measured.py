@@ -5,9 +5,10 @@ each border, so its work differs and it is unranked.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from runner.figures.comparison import one_run
 from runner.figures.statistics import Interval, figure_interval, ratio_interval
 from runner.records.record import Record
 from runner.report.tables.selection import Room, Row
@@ -29,15 +30,20 @@ class Phase:
         name: as the page shows it.
         layer: whose code works in it.
         seconds: what it took in all.
-        share: of the training's time.
+        shares: of the training's time, in each process.
         stretches: how often it ended, in the first process.
     """
 
     name: str
     layer: str
     seconds: Interval
-    share: Interval
+    shares: tuple[float, ...]
     stretches: int
+
+    @property
+    def share(self) -> Interval:
+        """Of the training's time, as a figure."""
+        return _figure(self.shares)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,21 +72,30 @@ class Profiled:
 
     @property
     def other(self) -> float:
-        """The share that belongs to no named phase."""
-        return sum(each.share.value for each in self.phases if each.name == OTHER)
+        """The largest share of a process that belongs to no named phase."""
+        return max(self._together(lambda phase: phase.name == OTHER))
 
     @property
     def adds_up(self) -> bool:
         """Whether the phases are the whole, and nearly all of it has a name."""
         return self.missed <= MOST_MISSED and self.other <= MOST_OTHER
 
-    def layer(self, layer: str) -> float:
+    def layer(self, layer: str) -> Interval:
         """A layer's share of the time."""
-        return sum(each.share.value for each in self.phases if each.layer == layer)
+        return _figure(self._together(lambda phase: phase.layer == layer))
 
-    def share_of(self, *names: str) -> float:
+    def share_of(self, *names: str) -> Interval:
         """The share of some phases together."""
-        return sum(each.share.value for each in self.phases if each.name in names)
+        return _figure(self._together(lambda phase: phase.name in names))
+
+    def _together(self, wanted: Callable[[Phase], bool]) -> list[float]:
+        """In each process what some phases take together: a sum of medians is no share of any process."""
+        of_each = zip(*(phase.shares for phase in self.phases if wanted(phase)), strict=True)
+        return [sum(shares) for shares in of_each] or [0.0] * len(self.phases[0].shares)
+
+
+def _figure(shares: Sequence[float]) -> Interval:
+    return figure_interval([(share,) for share in shares])
 
 
 def profiled(room: Room) -> tuple[Profiled, ...]:
@@ -115,8 +130,8 @@ def _profiled(room: Room, row: Row) -> Profiled | None:
             name=name.replace("_", " "),
             layer=LAYERS[layer],
             seconds=figure_interval([(each.get((layer, name), 0.0),) for each in told]),
-            share=figure_interval(
-                [(each.get((layer, name), 0.0) / total,) for each, total in zip(told, totals, strict=True)]
+            shares=tuple(
+                each.get((layer, name), 0.0) / total for each, total in zip(told, totals, strict=True)
             ),
             stretches=records[0].counts.get(f"laps_{layer}_{name}", 0),
         )
@@ -151,7 +166,9 @@ def _crossings_of(record: Record) -> tuple[tuple[str, int], ...]:
 
 def _cost(room: Room, row: Row) -> Interval | None:
     plain = divided(room, row)
-    if plain is None or not room.ranked:
+    if plain is None or not room.ranked or not (row.judged and plain.judged):
+        return None
+    if not one_run(row.passed, plain.passed):
         return None
     sides: Sequence[tuple[tuple[float, ...], ...]] = [
         each.processes(room.benchmark.headline) for each in (row, plain)

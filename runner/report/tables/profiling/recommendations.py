@@ -132,7 +132,8 @@ def _bound(recommendation: Recommendation, found: Sequence[Profiled]) -> str:
     if not wanted:
         return ""
     share = wanted[0].share_of(*recommendation.phases)
-    return f"at most {100 * share:.1f} %: {', '.join(recommendation.phases)}"
+    most = share.value if share.high is None else share.high
+    return f"at most {100 * most:.1f} %: {', '.join(recommendation.phases)}"
 
 
 def _joined(text: str, bound: str) -> str:

@@ -110,7 +110,7 @@ def profiling_view(
             for index, (room, rows) in enumerate(instrumented)
         ),
         components=tuple(_components(matrix, benchmark_rooms)),
-        advice=tuple(_advice(matrix, instrumented)),
+        advice=tuple(_advice(matrix, found)),
     )
 
 
@@ -195,9 +195,7 @@ def _added(cost: Interval) -> str:
 def _layers(rows: Sequence[Profiled]) -> Table:
     return Table(
         headers=("layer", *(each.name for each in rows)),
-        rows=tuple(
-            (layer, *(f"{100 * each.layer(layer):.1f} %" for each in rows)) for layer in LAYERS.values()
-        ),
+        rows=tuple((layer, *(_share(each.layer(layer)) for each in rows)) for layer in LAYERS.values()),
         right=frozenset(each.name for each in rows),
     )
 
@@ -303,15 +301,19 @@ def _components(matrix: Matrix, benchmark_rooms: Iterable[Sequence[Room]]) -> It
             yield Components(heading=place.heading, table=table)
 
 
-def _advice(matrix: Matrix, instrumented: Sequence[tuple[Room, tuple[Profiled, ...]]]) -> Iterable[Advice]:
-    """One table for each place with ranked times."""
+def _advice(matrix: Matrix, found: Sequence[tuple[Room, tuple[Profiled, ...]]]) -> Iterable[Advice]:
+    """One table for each place with ranked times of a training that the recommendations are for.
+
+    A variant needs no instrumented run beside it.
+    """
+    advised = {each.benchmark for each in recommendations()[1]}
     places: dict[str, list[tuple[Room, tuple[Profiled, ...]]]] = {}
-    for room, rows in instrumented:
-        if room.ranked:
+    for room, rows in found:
+        if room.ranked and room.benchmark.name in advised:
             places.setdefault(texts.heading(matrix, room), []).append((room, rows))
-    for heading, found in places.items():
-        rooms: Mapping[str, Room | None] = {room.benchmark.name: room for room, _ in found}
+    for heading, here in places.items():
+        rooms: Mapping[str, Room | None] = {room.benchmark.name: room for room, _ in here}
         yield Advice(
             heading=heading,
-            table=recommendation_table(rooms, {room.benchmark.name: rows for room, rows in found}),
+            table=recommendation_table(rooms, {room.benchmark.name: rows for room, rows in here}),
         )

@@ -15,6 +15,7 @@ from examples import examples
 from runner.cli.main import main
 from runner.matrix import Matrix, load_matrix
 from runner.records.record import Record
+from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.records.store import Store
 from runner.report.tables.pages import pages_of_profiling, render_pages
 from runner.report.tables.profiling.measured import Profiled, profiled
@@ -76,6 +77,7 @@ def record(
     shares: Mapping[tuple[str, str], float] | None = None,
     *,
     case: str = "CartPole-v1",
+    benchmark: str = NAME,
 ) -> Record:
     counts = {"environment_steps": 4096, "gradient_steps": 32}
     metrics = {"wall_seconds": seconds + 1, "initialisation_seconds": 1.0, "training_seconds": seconds}
@@ -85,7 +87,7 @@ def record(
         counts |= {"laps_pytorch_update": 32, "laps_rust_environment": 512}
         counts |= {"crossings_environment_step": 512, "crossings_advantages": 4}
     made = make_record(
-        benchmark=NAME,
+        benchmark=benchmark,
         case=case,
         implementation=name,
         seed=seed,
@@ -153,8 +155,59 @@ def test_phases_are_ranked_by_their_share_and_add_up_to_the_training(matrix: Mat
     assert profile.missed < 1e-9
     assert profile.other == pytest.approx(0.02)
     assert profile.adds_up
-    assert profile.layer("PyTorch") == pytest.approx(0.8)
+    assert profile.layer("PyTorch").value == pytest.approx(0.8)
     assert (profile.phases[2].stretches, profile.phases[3].stretches) == (512, 0)
+
+
+def test_what_phases_take_together_is_a_figure_of_sums_and_no_sum_of_figures(matrix: Matrix) -> None:
+    pairs = ((0.1, 0.4), (0.1, 0.4), (0.4, 0.1), (0.4, 0.1), (0.1, 0.1))
+    found = [
+        record("torchforge-phases", 2.0, seed, {("pytorch", "acting"): a, ("pytorch", "update"): b})
+        for seed, (a, b) in enumerate(pairs, start=1)
+    ]
+    profile = profile_of(matrix, found)
+    assert [each.share.value for each in profile.phases] == pytest.approx([0.1, 0.1])
+    assert profile.layer("PyTorch").value == pytest.approx(0.5)
+    assert profile.share_of("acting", "update").value == pytest.approx(0.5)
+
+
+def test_the_worst_process_decides_whether_enough_has_a_name(matrix: Matrix) -> None:
+    worse = {**SHARES, ("pytorch", "update"): 0.4, ("python", "other"): 0.07}
+    profile = profile_of(matrix, records(last=worse))
+    assert profile.other == pytest.approx(0.07)
+    assert not profile.adds_up
+
+
+def test_the_clock_has_no_cost_against_another_run(matrix: Matrix) -> None:
+    def led(each: Record, nonce: str) -> Record:
+        window = WindowFacts(repetitions=1, seconds=9.0, cpu_seconds=None, between_seconds=0.0)
+        referee = RefereeFacts(
+            nonce=nonce * 16,
+            asked=(1,),
+            windows=(window,),
+            void_windows=0,
+            channel_seconds=1e-3,
+            ready_seconds=0.1,
+            vmhwm_bytes=None,
+        )
+        return msgspec.structs.replace(each, referee=referee)
+
+    assert profile_of(matrix, [led(each, "0") for each in records()]).cost is not None
+    apart = [led(each, "1" if each.implementation == "torchforge-phases" else "0") for each in records()]
+    assert profile_of(matrix, apart).cost is None
+
+
+def test_a_recommendation_is_measured_without_an_instrumented_run_beside_it(tmp_path: Path) -> None:
+    other = (BENCHMARK + IMPLEMENTATIONS).replace("phases-ppo", "phases-sac").replace("-arrays", "-foreach")
+    both = example_matrix(tmp_path, MATRIX + BENCHMARK + IMPLEMENTATIONS + other)
+    plain = [
+        record(name, times(centre, seed, 1)[0], seed, benchmark="phases-sac")
+        for seed in range(1, 6)
+        for name, centre in (("pytorch", 4.0), ("torchforge", 2.0), ("torchforge-foreach", 1.0))
+    ]
+    line = next(line for line in page_of(both, [*records(), *plain]).splitlines() if "by foreach" in line)
+    assert NOT_MEASURED not in line
+    assert re.search(r"\| (49|50)\.\d % \(", line)
 
 
 @pytest.mark.parametrize(
