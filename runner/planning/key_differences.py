@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
-from runner.planning.cells import Cell, contents
-from runner.planning.recipe import lacks, load_work
-from runner.records.key import Content
+from msgspec import UnsetType
+
+from runner.planning.cells import Cell
+from runner.planning.recipe import lacks
+from runner.records.key import KEY_VERSIONS, Content, ingredients_of
 from runner.records.record import Record
-from runner.system.errors import StoreError
 from runner.system.machine import fingerprint
 from runner.system.printable import one_line
 
@@ -31,7 +31,12 @@ _SUBJECTS = {
     "counts": "its expected counts changed",
     "headline": "another headline metric",
     "reference": "the reference's command changed",
+    "reference_platform": "another platform's reference judges it",
+    "refereed": "it has a referee now, or had one then",
+    "other_work": "what differs in its work changed",
 }
+# Parts that a content has only where they hold.
+_ABSENT_IF_NOT = frozenset({"reference_platform", "refereed", "other_work"})
 # For these parts the message shows the new and old values, which are short.
 _WITH_VALUES = frozenset(
     {"machine", "executor", "execution", "architecture", "toolchain", "parameters", "limits", "headline"}
@@ -76,9 +81,10 @@ def differences(record: Record, contents_now: Mapping[int, Content]) -> tuple[st
     then, now = _content_of(record, version), _plain(contents_now[version])
     found = tuple(
         # A record may hold any text, and this message goes to a terminal.
-        one_line(_in_words(part, now[part], then[part]), _LONGEST_CHANGE)
+        one_line(_in_words(part, now.get(part), then.get(part)), _LONGEST_CHANGE)
         for part in _SUBJECTS
-        if part in then and then[part] != now[part]
+        if (part in then or (part in _ABSENT_IF_NOT and "reference" in then))
+        and then.get(part) != now.get(part)
     )
     # A record of the first schema lacks some parts of its key's content.
     return found or (_UNSEEN if lacks(record) else _OTHER_RULES,)
@@ -86,6 +92,8 @@ def differences(record: Record, contents_now: Mapping[int, Content]) -> tuple[st
 
 def _content_of(record: Record, version: int) -> Content:
     """The content of the record's key, as far as the record holds it."""
+    if not isinstance(record.work, UnsetType):
+        return _plain(KEY_VERSIONS[version](ingredients_of(record, record.work)))
     known: Content = {
         "command": record.command,
         "parameters": record.parameters,
@@ -95,16 +103,6 @@ def _content_of(record: Record, version: int) -> Content:
         "executor": record.launch.executor,
         "machine": fingerprint(record.machine.plain()),
     }
-    if lacks(record) is None:
-        # Where its work is invalid, the other parts of the record still count.
-        with suppress(StoreError):
-            known = contents(
-                load_work(record).cell,
-                execution_hash=record.image.execution_hash,
-                execution=record.execution,
-                executor=record.launch.executor,
-                machine=known["machine"],
-            )[version]
     return _plain(known)
 
 

@@ -1,7 +1,7 @@
 """The work of a record: all that is needed to run its cell again without its matrix.
 
-``work_of`` writes the work into a record, and ``cell_of`` makes a cell from it. The two are inverses: the content key
-of the made cell is the key of the record.
+``work_of`` writes the work into a record, and ``load_work`` makes a cell from it. The content key of the made cell is the
+key of the record, except where a native reference judged an emulated cell: the made cell has its reference beside it.
 """
 
 from collections.abc import Mapping

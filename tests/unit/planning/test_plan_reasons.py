@@ -105,6 +105,13 @@ def test_what_did_not_change_is_reused_and_what_was_never_run_says_so(plan):
     assert {name.split()[0] for name in found if "third" not in name} == {"reuse"}
 
 
+def test_work_that_differs_now_is_the_reason(plan):
+    plan.run(small_matrix(other=program(DOUBLER)))
+    data = small_matrix(other=program(DOUBLER))
+    double(data)["implementations"]["other"]["differs"] = ["it rounds"]
+    assert plan(data, "--profile", "smoke")["run other n=4"] == {"what differs in its work changed"}
+
+
 def test_a_failure_and_the_wish_for_fresh_records_are_reasons(plan):
     data = small_matrix(bent=program("sys.exit(1)"))
     plan.run(data)
