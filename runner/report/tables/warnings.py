@@ -1,6 +1,7 @@
 """The warnings about the circumstances of one platform's figures."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -134,10 +135,12 @@ def _of_state(records: Sequence[Record]) -> Iterator[str]:
 
 def _of_throttling(records: Iterable[Record]) -> Iterator[str]:
     """The counts of one machine, because each machine counts separately."""
-    counts = {
-        value for record in records if (value := _known(record.launch.state.throttle_count)) is not None
-    }
-    if len(counts) > 1:
+    in_order = sorted(records, key=lambda record: record.launch.started_at)
+    counts = [
+        value for record in in_order if (value := _known(record.launch.state.throttle_count)) is not None
+    ]
+    # A count begins again with the system.
+    if any(later > earlier for earlier, later in pairwise(counts)):
         yield "The processor throttled between launches: its throttle count rose."
 
 

@@ -554,6 +554,7 @@ def test_a_warning_names_the_machines_that_it_is_about_by_the_pages_numbers(matr
 def test_a_throttle_count_is_compared_with_those_of_its_own_machine_alone(matrix: Matrix) -> None:
     assert "throttled" not in page(matrix, on_two_machines(5, 5), "methodology")
     assert "Machine 2: The processor throttled" in page(matrix, on_two_machines(5, 6), "methodology")
+    assert "throttled" not in page(matrix, on_two_machines(5, 0), "methodology"), "the system began again"
 
 
 def test_what_is_null_is_shown_as_unknown(matrix: Matrix) -> None:
