@@ -87,17 +87,19 @@ class FailureKind(Enum):
     MALFORMED_OUTPUT = (
         "malformed-output",
         "stdout holds a line that is not an event of the measurement schema, or a measurement for another case.",
-        "Print JSON Lines by runner/schemas/measurement.schema.json, and everything else on stderr.",
+        "Answer the referee as docs/protocol.md says; without one print events of "
+        "runner/schemas/measurement.schema.json. Print all else on stderr.",
     )
     MISSING_MEASUREMENT = (
         "missing-measurement",
         "The process ended well and printed no measurement for this case.",
-        "Print one for each --case; flush stdout before the end.",
+        "Answer each `go` with one `done`; without a referee print one measurement for each --case. "
+        "Flush stdout before the end.",
     )
     DOUBLED_MEASUREMENT = (
         "doubled-measurement",
         "More than one measurement was printed for this case.",
-        "Print exactly one for each --case.",
+        "Answer each `go` once; without a referee print exactly one measurement for each --case.",
     )
     NOT_FINITE = (
         "not-finite",

@@ -312,6 +312,6 @@ COMMAND = Command(
     summary="run stored cells again on their images and say which figures come out the same",
     takes=("--arch", "--only", "--seeds", "--limits", "--matrix", "--executor"),
     add_options=_add_options,
-    examples=("verify 2026-11-22-dqn-full --only dqn/rust", "verify --bundle 2026-11-26-gae-dqn.tar"),
+    examples=("verify 2026-11-26-gae-dqn --only dqn/rust", "verify --bundle 2026-11-26-gae-dqn.tar"),
     run=_run,
 )

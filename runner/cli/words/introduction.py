@@ -6,7 +6,7 @@ The image holds the references, the Rust core and a runner that compares them.
 
     docker run --rm forge-bench gae                  an operation, a minute
     docker run --rm forge-bench dqn --profile smoke  a training, cut short
-    docker run --rm forge-bench dqn                  the same, whole
+    docker run --rm forge-bench dqn                  the same in profile quick
     docker run --rm forge-bench run                  all of profile quick
     docker run --rm forge-bench list                 what can be run
     docker run --rm forge-bench --help               commands, options
