@@ -17,6 +17,7 @@ LARGEST = 2**30
 _LARGEST_HEADER = 2**21
 # A float of 8 or 16 bits is computed with as one of 32.
 _WIDENED_BYTES = 4
+_LARGEST_NUMBER = 8
 _LONGEST_WHY = 200
 
 
@@ -47,6 +48,15 @@ def read_arrays(path: Path) -> dict[str, Array]:
         if array.dtype.kind not in "fiub":
             kind = "complex" if array.dtype.kind == "c" else "no"
             raise Unreadable(one_line(f"{name} holds {kind} numbers ({array.dtype})", _LONGEST_WHY))
+        if array.dtype.itemsize > _LARGEST_NUMBER:
+            # Such a number has bytes that mean nothing, and a digest would count them.
+            raise Unreadable(
+                one_line(
+                    f"{name} holds numbers of more than {_LARGEST_NUMBER} bytes ({array.dtype})", _LONGEST_WHY
+                )
+            )
+        if array.dtype.kind == "b" and (array.view(np.uint8) > 1).any():
+            raise Unreadable(one_line(f"{name} holds truth values that are neither 0 nor 1", _LONGEST_WHY))
     return arrays
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from runner.gate.arrays import Array
 from runner.gate.check import Check
-from runner.gate.outputs import read_output
+from runner.gate.outputs import read_output, require_known
 from runner.matrix import Gate
 
 _WORD_BYTES = 8
@@ -37,7 +37,12 @@ def digest(arrays: Iterable[Array]) -> str:
 
 
 def digested(
-    gate: Gate, folder: Path, files: Mapping[str, Mapping[str, Array]], *, same_work: bool = True
+    gate: Gate,
+    folder: Path,
+    files: Mapping[str, Mapping[str, Array]],
+    *,
+    known: Path | None,
+    same_work: bool = True,
 ) -> Iterator[Array]:
     """The arrays of a repetition that its digest covers.
 
@@ -45,21 +50,26 @@ def digested(
         gate: of the benchmark.
         folder: where the repetition's files lie.
         files: the arrays of those that were read already.
+        known: where files with the same arrays lie; None where nothing is known of them.
         same_work: False for an implementation whose work differs. It may have environments of its own, of which
             nothing is logged.
 
     Raises:
-        Refused: a file is missing or holds no arrays.
+        Refused: a file is missing, holds no arrays, or holds one that is not known.
     """
     for file, pattern in gate.digested.items():
         if not same_work and gate.replay and file == gate.replay.actions and not (folder / file).exists():
             continue
         arrays = files[file] if file in files else read_output(folder / file)
+        if known is not None and file not in files and (known / file).exists():
+            require_known(file, arrays, read_output(known / file))
         yield from (array for name, array in arrays.items() if fnmatchcase(name, pattern))
 
 
 def _words(array: Array) -> int:
     data = np.ascontiguousarray(array).reshape(-1)
+    if data.dtype == np.float16:
+        data = data.astype("<f4")
     if data.nbytes % _WORD_BYTES:
         filled = data.tobytes().ljust(-(-data.nbytes // _WORD_BYTES) * _WORD_BYTES, b"\0")
         return int(np.frombuffer(filled, "<u8").sum(dtype=np.uint64))

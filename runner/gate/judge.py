@@ -144,7 +144,8 @@ def _outputs(
         theirs = mine if reference is None else read_output(reference / output.file)
         yield from compare(output, mine, theirs)
     if hearing is not None and int(folder.name) in hearing.refereed.ranked.repetitions:
-        yield _digest(benchmark, hearing, folder, files, same_work=same_work)
+        known = reference if same_work else None
+        yield _digest(benchmark, hearing, folder, files, known=known, same_work=same_work)
 
 
 def _folders(hearing: Hearing | None) -> Sequence[str]:
@@ -187,11 +188,12 @@ def _digest(
     folder: Path,
     files: Mapping[str, Mapping[str, Array]],
     *,
+    known: Path | None,
     same_work: bool,
 ) -> Check:
     return check_digest(
         hearing.refereed.ranked.digest_of(int(folder.name)),
-        digested(benchmark.gate, folder, files, same_work=same_work),
+        digested(benchmark.gate, folder, files, known=known, same_work=same_work),
         repetition=int(folder.name),
     )
 

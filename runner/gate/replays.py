@@ -69,7 +69,9 @@ def judge_replays(
     audit = hearing.refereed.audit
     if audit is not None:
         folder = outputs / str(audit.window.repetitions.start)
-        checks += _of_audit(benchmark, folder, audit, examined, expected(audit.seed), same_work=same_work)
+        checks += _of_audit(
+            benchmark, folder, audit, examined, expected(audit.seed), known=ranked, same_work=same_work
+        )
     return Replays(checks=tuple(checks), final_weights=weights)
 
 
@@ -80,12 +82,13 @@ def _of_audit(
     examined: Examined,
     expected: Expected,
     *,
+    known: Path,
     same_work: bool,
 ) -> Iterator[Check]:
     """The training with an unknown seed: its digest, its episodes and its log, in one check; and Gymnasium's word."""
     name, number = "audit replay", audit.window.repetitions.start
     episodes = read_episodes(folder / (benchmark.gate.episodes or ""))
-    arrays = digested(benchmark.gate, folder, {}, same_work=same_work)
+    arrays = digested(benchmark.gate, folder, {}, known=known, same_work=same_work)
     digest = check_digest(audit.window.digest_of(number), arrays, repetition=number)
     follow = check_episodes(episodes, environments=expected.environments, total=expected.steps)
     failed = next((each for each in (digest, follow) if not each.passed), None)
