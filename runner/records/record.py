@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from runner.matrix import Determinism
+from runner.matrix import Determinism, Kind
 from runner.records.execution import Execution
 from runner.records.image import ImageFacts
 from runner.records.measured import CellFailure, Episode, Episodes, GateCheck, Measurement, Memory
@@ -169,10 +169,13 @@ class Record(Part, frozen=True, kw_only=True):
     def judged(self) -> bool:
         """Whether its claims were held against a window that says something; without a referee none were.
 
-        A reference is bounded by nothing, so what lies between its timed repetitions decides nothing.
+        A reference is bounded by nothing, so what lies between its timed repetitions decides nothing. Of an operation
+        that is not repeated the gate judges no window: it shows that the work is right.
         """
         if not self.referee:
             return True
+        if self.work and self.work.kind is Kind.OPERATION and self.parameters.get("repetitions", 1) == 1:
+            return False
         bounded = not self.work or self.implementation != self.work.reference.implementation
         return self.referee.telling and (self.referee.mostly_timed or not bounded)
 

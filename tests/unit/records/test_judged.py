@@ -29,3 +29,13 @@ def test_a_competitor_whose_window_was_mostly_not_timed_is_not_ranked(between: f
     assert refereed("rust", between).judged is judged
     # A reference is bounded by nothing.
     assert refereed("numpy", between).judged
+
+
+def test_an_operation_that_is_not_repeated_is_not_ranked() -> None:
+    record = refereed("rust", 0.0)
+    assert record.judged
+    once = replace(record, parameters={**record.parameters, "repetitions": 1})
+    assert not once.judged
+    assert not replace(
+        record, parameters={name: each for name, each in record.parameters.items() if name != "repetitions"}
+    ).judged
