@@ -13,7 +13,7 @@ import msgspec
 
 from runner.executors.channel import UNSEEN, Channel, Seen
 from runner.records.failure import Failure, FailureKind
-from runner.records.refereed import MOST_TIMES_THE_KNOWN, MOST_VOID, numbered
+from runner.records.refereed import MOST_TIMES_THE_KNOWN, MOST_VOID, SIZES, numbered
 from runner.referee import messages
 from runner.referee.claims import Account, Claims
 from runner.referee.messages import Done, Message, Progress, Ready, Written
@@ -348,8 +348,13 @@ class Dialogue:
         if assignment.reference is not None:
             return (len(ranked.repetitions),)
         plan = assignment.plan
-        sizes = plan.sizes(ranked.seconds_each, channel_seconds=self.channel_seconds)
-        return tuple(sorted({*sizes, len(ranked.repetitions)}))
+        found = {
+            *plan.sizes(ranked.seconds_each, channel_seconds=self.channel_seconds),
+            len(ranked.repetitions),
+        }
+        # A competitor may have any size up to the largest, so none between two may be left out.
+        between = (size for size in SIZES if min(found) < size < max(found))
+        return tuple(sorted({*found, *between}))
 
     def _round(
         self,
@@ -366,6 +371,8 @@ class Dialogue:
         after = channel.look() if repetitions else UNSEEN
         _require_case(done.case, name)
         _require_claims(done, repetitions)
+        if ended < began:
+            raise _Broken(messages.malformed("said done before go"))
         return Window(
             repetitions=repetitions,
             seconds=ended - began,
@@ -401,3 +408,6 @@ def _require_claims(done: Done, repetitions: range) -> None:
         if count != len(repetitions):
             detail = f"{name} holds {count} entries for a round of {len(repetitions)} repetitions"
             raise _Broken(messages.malformed(detail))
+    for name, claimed in (("metrics", done.metrics), ("counts", done.counts)):
+        if repetitions and not claimed:
+            raise _Broken(messages.malformed(f"{name} is empty for a round with repetitions"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from runner.executors.channel import Seen
 from runner.records.failure import FailureKind
-from runner.records.refereed import numbered
+from runner.records.refereed import SIZES, numbered
 from runner.referee.claims import Claims
 from runner.referee.dialogue import ROUND_TRIPS, Assignment, Dialogue, Reference
 from runner.referee.nonce import draw
@@ -333,6 +333,8 @@ BREAKS: dict[str, Callable[[Order], Order]] = {
     "an unknown event": lambda _: {"event": "finished"},
     "a figure below zero": lambda answer: answer | {"between_seconds": -1.0},
     "a count with a point": lambda answer: answer | {"counts": {"elements": 1.0}},
+    "no counts where there are repetitions": lambda answer: answer | {"counts": {}},
+    "no metrics where there are repetitions": lambda answer: answer | {"metrics": {}},
 }
 
 
@@ -344,6 +346,24 @@ def test_what_breaks_the_protocol_ends_the_conversation(bend: Callable[[Order], 
     failure = referee.failure_of("a")
     assert failure is not None
     assert failure.kind is FailureKind.MALFORMED_OUTPUT
+
+
+def test_an_answer_that_was_written_before_its_question_ends_the_conversation() -> None:
+    process, referee = Process(bend=lambda *_: None), dialogue("a")
+    process.lead(referee)
+    empty = {"event": "done", "case": "a", "metrics": {"seconds": []}, "counts": {}, "between_seconds": 0.0}
+    referee.heard(json.dumps(empty | {"digests": []}), -1e9)
+    failure = referee.failure_of("a")
+    assert failure is not None
+    assert failure.detail == "said done before go"
+
+
+def test_a_reference_is_asked_for_every_size_between_two_that_it_is_asked_for() -> None:
+    process, referee = Process(), dialogue("a", reference=True, plan=Plan(warmup=5, repetitions=100))
+    process.lead(referee)
+    asked = referee.seen["a"].asked
+    sizes = [size for size in SIZES if {*numbered(size)} & {*asked}]
+    assert sizes == [size for size in SIZES if sizes[0] <= size <= sizes[-1]]
 
 
 def test_an_infinite_figure_is_named_as_such() -> None:
