@@ -20,6 +20,7 @@ from runner.running.occasion import Occasion
 from runner.system.errors import ForgeBenchError
 from runner.system.printable import one_line
 from runner.system.privacy import without_host
+from runner.system.space import refused
 
 _LONGEST = 400
 
@@ -118,10 +119,19 @@ class LedgerOfPlan:
         try:
             yield
         except ForgeBenchError as error:
-            with contextlib.suppress(ForgeBenchError):
-                self._end(error, secret)
+            self._stopped(error, secret)
             raise
+        except OSError as error:
+            typed = refused(error)
+            if typed is None:
+                raise
+            self._stopped(typed, secret)
+            raise typed from error
         self._end(None, secret)
+
+    def _stopped(self, error: ForgeBenchError, secret: bytes) -> None:
+        with contextlib.suppress(ForgeBenchError):
+            self._end(error, secret)
 
     def _end(self, error: ForgeBenchError | None, secret: bytes) -> None:
         append(

@@ -27,7 +27,12 @@ from runner.running.examining import examiner_of
 from runner.running.inputs import ensure_inputs, inputs_of_launch
 from runner.running.progress import Audience
 from runner.running.recording import sealed_record
-from runner.running.refereeing import dialogue_of, keep_draw, works_on_other_inputs
+from runner.running.refereeing import (
+    dialogue_of,
+    is_judged_by_another_run,
+    keep_draw,
+    works_on_other_inputs,
+)
 from runner.running.stages import EndedLaunch, PreparedLaunch
 from runner.system.files import write_atomically
 from runner.system.hashes import file_hashes
@@ -231,6 +236,12 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
                 kind=FailureKind.NO_REFERENCE,
                 detail=f"the native reference {cell.benchmark.reference.name} had other input files, so nothing can be "
                 "compared",
+            )
+        elif isinstance(listener, Dialogue) and is_judged_by_another_run(planned, listener, store):
+            failure = Failure(
+                kind=FailureKind.NO_REFERENCE,
+                detail=f"another run measured the reference {cell.benchmark.reference.name} anew meanwhile, so nothing "
+                "can be compared; run again",
             )
     if failure is not None:
         return Judgement(checks=(), episodes=None, failure=failure)

@@ -97,9 +97,13 @@ def _sound(record: Record) -> Record:
     if not found:
         return record
     told = contradictions_in_words(found)
-    failure = Failure(kind=FailureKind.MALFORMED_OUTPUT, detail=f"its figures cannot all be true: {told}")
+    failure = record.failure
+    if failure is None or record.launch.exit_code == 0:
+        failure = _failure(
+            Failure(kind=FailureKind.MALFORMED_OUTPUT, detail=f"its figures cannot all be true: {told}")
+        )
     refused = sealed(
-        replace(record, measurement=None, referee=UNSET, episodes=None, gate=(), failure=_failure(failure))
+        replace(record, measurement=None, referee=UNSET, episodes=None, gate=(), failure=failure)
     )
     if audit(refused):
         raise StoreError(

@@ -21,7 +21,7 @@ from runner.referee.sizes import Plan
 from runner.system.bounded_reading import read_bounded
 from runner.system.files import write_atomically
 
-_LARGEST = 2**16
+_LARGEST = 2**22
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +111,12 @@ def _kept_draw(planned: PlannedCell, store: Store) -> KeptDraw | None:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def is_judged_by_another_run(planned: PlannedCell, dialogue: Dialogue, store: Store) -> bool:
+    """Whether another run measured the reference anew while a launch waited or ran: its outputs are of other inputs."""
+    kept = _kept_draw(planned, store)
+    return kept is not None and kept.draw.nonce != dialogue.cases[planned.cell.case.name].draw.nonce
 
 
 def works_on_other_inputs(planned: PlannedCell, inputs: Mapping[str, str], store: Store) -> bool:

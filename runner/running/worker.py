@@ -22,6 +22,7 @@ from runner.running.work import Began, Ended, Finished, Message, Over, Reached, 
 from runner.system import machine
 from runner.system.errors import ForgeBenchError
 from runner.system.signals import keep_statuses_of_children, stop_on_signals, uninterrupted
+from runner.system.space import refused
 
 
 class _Telling:
@@ -108,6 +109,11 @@ def _done(work: Work, there: Connection) -> Finished:
         in_order(work.launches, around, away, telling.over)
     except ForgeBenchError as error:
         return Finished(away, error)
+    except OSError as error:
+        typed = refused(error)
+        if typed is None:
+            raise
+        return Finished(away, typed)
     return Finished(away)
 
 
