@@ -28,7 +28,6 @@ class Sampler:
             steps=sizes.steps,
             gamma=GAMMA,
         )
-        self._is_prioritised = sizes.prioritised
         self.call = self._prioritised if sizes.prioritised else self._over_steps
 
     def fill(self, fields: Fields) -> None:
@@ -50,29 +49,25 @@ class Sampler:
         self._ring.seed(number)
 
     def gathered(self, batches: list[Any]) -> list[Drawn]:
-        """Its arrays."""
-        return [
-            Drawn(
-                of.observations,
-                of.next_observations,
-                of.actions,
-                of.rewards,
-                of.terminated,
-                batch.weights if self._is_prioritised else batch.discounts,
-            )
-            for batch in batches
-            for of in (batch.transitions,)
-        ]
+        """The minibatches as they are."""
+        return batches
 
-    def _prioritised(self, size: int, _: int) -> Any:
+    def _prioritised(self, size: int, _: int) -> Drawn:
         """A minibatch of its own; an action of one value is as many errors."""
         batch = self._ring.sample(size, beta=BETA)
-        self._ring.update_priorities(batch, batch.transitions.actions.reshape(-1))
-        return batch
+        drawn = fields_of(batch.transitions, batch.weights)
+        self._ring.update_priorities(batch, drawn.actions.reshape(-1))
+        return drawn
 
-    def _over_steps(self, size: int, _: int) -> Any:
+    def _over_steps(self, size: int, _: int) -> Drawn:
         """A minibatch of its own."""
-        return self._ring.sample(size)
+        batch = self._ring.sample(size)
+        return fields_of(batch.transitions, batch.discounts)
+
+
+def fields_of(of: torchforge.Minibatch, factors: Any) -> Drawn:
+    """What a draw hands out. Each field is made when it is asked for, so all are."""
+    return Drawn(of.observations, of.next_observations, of.actions, of.rewards, of.terminated, factors)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python3 -m baselines.ours.sequences_torchforge --case ID --parameters JSON ...
 
-Each draw makes a minibatch of its own, as the others do.
+Each draw makes a minibatch of its own and hands out its five fields, as the others do.
 """
 
 from typing import Any
@@ -32,22 +32,14 @@ class Sampler:
         """Begin the draws that follow."""
         self._ring.seed(number)
 
-    def sample(self, transitions: int, _: int) -> Any:
-        """A minibatch of its own."""
-        return self._ring.sample(transitions)
+    def sample(self, transitions: int, _: int) -> Drawn:
+        """A minibatch of its own. Each field is made when it is asked for, so all are."""
+        of = self._ring.sample(transitions)
+        return Drawn(of.observations, of.next_observations, of.actions, of.rewards, of.terminated)
 
     def gathered(self, draws: list[Any]) -> list[Drawn]:
-        """Its arrays."""
-        return [
-            Drawn(
-                of.observations,
-                of.next_observations,
-                of.actions,
-                of.rewards,
-                of.terminated,
-            )
-            for of in draws
-        ]
+        """The minibatches as they are."""
+        return draws
 
 
 if __name__ == "__main__":
