@@ -7,7 +7,7 @@ import pytest
 
 from baselines.benchmarks import buffer_sample, sequences
 from baselines.inputs.transitions import made
-from baselines.peers import sequences_flashbax, sequences_torchrl
+from baselines.peers import sequences_flashbax, sequences_rlox, sequences_torchrl
 
 SIZES = sequences.Parameters(
     capacity=500,
@@ -22,7 +22,8 @@ SIZES = sequences.Parameters(
 
 
 @pytest.mark.parametrize(
-    ("module", "within_episodes"), [(sequences_flashbax, False), (sequences_torchrl, True)]
+    ("module", "within_episodes"),
+    [(sequences_flashbax, False), (sequences_torchrl, True), (sequences_rlox, True)],
 )
 def test_what_it_draws_are_consecutive_steps_anywhere_in_the_ring(module: Any, within_episodes: bool) -> None:
     tape, sampler = made(500, 4, 42, 12), module.Sampler(SIZES)
