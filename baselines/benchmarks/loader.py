@@ -65,7 +65,7 @@ class Loader(Protocol):
     """Batches of the dataset in one file."""
 
     def seed(self, number: int) -> None:
-        """Say what decides the order of the next epoch. Not timed."""
+        """Say what decides the order of the next epoch, before each of them. Not timed."""
 
     def epoch(self) -> Iterable[Rows]:
         """All batches of an epoch, (batch, row_bytes) each. This is what is timed."""

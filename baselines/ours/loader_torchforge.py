@@ -33,7 +33,6 @@ class Loader:
     def __init__(self, path: Path, sizes: loader.Parameters, *, workers: int) -> None:
         self._dataset = torchforge.MmapDataset(path)
         self._batch, self._shuffled, self._workers = sizes.batch, sizes.shuffled, workers
-        self.seed(0)
 
     def seed(self, number: int) -> None:
         """Begin the order of an epoch."""

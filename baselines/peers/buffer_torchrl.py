@@ -99,4 +99,6 @@ def _fields(found: TensorDict) -> Fields:
 
 
 if __name__ == "__main__":
-    buffers.main(__doc__, Ring)
+    # What is drawn needs no gradient.
+    with torch.no_grad():
+        buffers.main(__doc__, Ring)

@@ -82,4 +82,6 @@ class Vector:
 
 
 if __name__ == "__main__":
-    env_vector.run(protocol.parser(__doc__).parse_args(), Vector)
+    # TorchRL's own collectors switch autograd off too.
+    with torch.no_grad():
+        env_vector.run(protocol.parser(__doc__).parse_args(), Vector)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import grain
-import numpy as np
 
 from baselines.benchmarks import loader, loaders
+from baselines.benchmarks.npy_mapping import mapped
 from baselines.contract import protocol
 from baselines.inputs.rows import Rows
 
@@ -26,21 +26,20 @@ class Loader:
     """Grain's pipeline over a mapped file."""
 
     def __init__(self, path: Path, sizes: loader.Parameters) -> None:
-        self._rows: Rows = np.asarray(np.load(path, mmap_mode="r"))
+        self._rows: Rows = mapped(path)
         self._batch, self._shuffled = sizes.batch, sizes.shuffled
-        self._seed = 0
 
     def seed(self, number: int) -> None:
         """Begin the order of an epoch."""
-        self._seed = number % _SEEDS
+        numbers = grain.MapDataset.range(len(self._rows))
+        if self._shuffled:
+            numbers = numbers.shuffle(seed=number % _SEEDS)
+        batches = numbers.batch(self._batch, batch_fn=self._gathered)
+        self._batches = batches.to_iter_dataset(grain.ReadOptions(num_threads=0))
 
     def epoch(self) -> Iterator[Rows]:
         """Copies of rows, in the order of its shuffle or as they are stored."""
-        numbers = grain.MapDataset.range(len(self._rows))
-        if self._shuffled:
-            numbers = numbers.shuffle(seed=self._seed)
-        batches = numbers.batch(self._batch, batch_fn=self._gathered)
-        return iter(batches.to_iter_dataset(grain.ReadOptions(num_threads=0)))
+        return iter(self._batches)
 
     def _gathered(self, numbers: Sequence[int]) -> Rows:
         return self._rows.take(numbers, axis=0)

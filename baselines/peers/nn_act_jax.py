@@ -1,7 +1,5 @@
 """`nn-act` in JAX: a call is one compiled program, whose answers are complete when it returns."""
 
-from collections.abc import Sequence
-
 import jax
 from jax import Array
 
@@ -16,7 +14,7 @@ def dqn_call(given: Given) -> Call:
     """The values of all actions."""
     online = dqn_jax.given_learner(given).online
     program = jax.jit(lambda observations: (dqn_jax.values_of(online, observations),))
-    return lambda seen: complete(program(seen.observations))
+    return lambda seen: program(seen.observations)
 
 
 def ppo_call(given: Given) -> Call:
@@ -28,20 +26,14 @@ def ppo_call(given: Given) -> Call:
         return jax.nn.log_softmax(logits), ppo_jax.values_of(agent, observations)
 
     program = jax.jit(both)
-    return lambda seen: complete(program(seen.observations))
+    return lambda seen: program(seen.observations)
 
 
 def sac_call(given: Given) -> Call:
     """An action."""
     actor, bounds = sac_jax.given_learner(given).actor, sac_jax.given_bounds(given)
     program = jax.jit(lambda *seen: (sac_jax.sample(actor, bounds, *seen)[0],))
-    return lambda seen: complete(program(*seen))
-
-
-def complete(answers: Sequence[Array]) -> Sequence[Array]:
-    """Answers that were waited for."""
-    done: Sequence[Array] = jax.block_until_ready(answers)
-    return done
+    return lambda seen: program(*seen)
 
 
 if __name__ == "__main__":

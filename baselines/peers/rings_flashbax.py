@@ -1,7 +1,6 @@
 """What the programs of Flashbax 0.1.3 share: threads, when a call is complete, the layout of an item and keys of draws.
 
-A call returns when its work is done (`jax_cpu_enable_async_dispatch`). Otherwise calls would queue and run after the
-clock. With one thread this is also faster than a queue that is waited for.
+A call returns when its work is done (`threads_jax.py`). Otherwise calls would queue and run after the clock.
 
 An item is one row that holds all numbers of a transition. A tree of six arrays took at least half as long again in
 `buffer-push` and `buffer-sample`, because each array costs time on its way out of a program. What learns splits the row
@@ -19,7 +18,6 @@ from baselines.inputs.transitions import Fields, Values
 from baselines.peers import threads_jax
 
 threads_jax.hold()
-jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 # A number of Python's is an int32 in a program.
 SEEDS = 2**31

@@ -6,6 +6,7 @@ It draws an episode that is long enough, and then where in it the sequence begin
 (`cache_values`) and marks no end of a sequence (`truncated_key`), which takes less time.
 """
 
+import torch
 from torchrl.data import SliceSampler
 
 from baselines.benchmarks import sequences
@@ -33,4 +34,6 @@ class Sampler(buffer_torchrl.Ring):
 
 
 if __name__ == "__main__":
-    sequences.run(protocol.parser(__doc__).parse_args(), Sampler)
+    # What is drawn needs no gradient.
+    with torch.no_grad():
+        sequences.run(protocol.parser(__doc__).parse_args(), Sampler)

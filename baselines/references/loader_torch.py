@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, RandomSampler, SequentialSampler
 
 from baselines.benchmarks import loader, loaders
+from baselines.benchmarks.npy_mapping import mapped
 from baselines.contract import protocol
 from baselines.inputs.rows import Rows
 
@@ -27,7 +27,7 @@ class Each(Dataset):  # type: ignore[misc]
 
     def __init__(self, path: Path) -> None:
         # Private pages: PyTorch warns of memory that must not be written to.
-        self.rows = np.asarray(np.load(path, mmap_mode="c"))
+        self.rows: Rows = mapped(path, private=True)
         self._tensor = torch.from_numpy(self.rows)
 
     def __len__(self) -> int:

@@ -39,4 +39,6 @@ if __name__ == "__main__":
     parser = protocol.parser(__doc__)
     parser.add_argument("--compile", action="store_true", help=COMPILE_HELP)
     options = parser.parse_args()
-    act.run(options, prepare_compiled if options.compile else prepare)
+    # Of a compiled program PyTorch guards the mode itself.
+    with torch.inference_mode(not options.compile):
+        act.run(options, prepare_compiled if options.compile else prepare)

@@ -1,20 +1,14 @@
 """`format` as fast as NumPy does it: plain arrays over a mapping of each file.
 
-    python3 -m baselines.tuned.formats --case ID --parameters JSON ...
-
-`memmap` is a subclass of an array, which makes it dearer to open and each view of it dearer too.
+python3 -m baselines.tuned.formats --case ID --parameters JSON ...
 """
 
 from collections.abc import Iterator
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from baselines.benchmarks import formats
 from baselines.benchmarks.formats import COLUMNS, Columns, Parameters
+from baselines.benchmarks.npy_mapping import mapped
 from baselines.contract import protocol
 from baselines.references.formats import write
 
@@ -23,7 +17,7 @@ class Opened:
     """The columns as plain arrays."""
 
     def __init__(self, path: Path, sizes: Parameters) -> None:
-        self._columns: Columns = {name: _mapped(path / f"{name}.npy") for name in COLUMNS}
+        self._columns: Columns = {name: mapped(path / f"{name}.npy") for name in COLUMNS}
         self._rows, self._block_rows = sizes.rows, sizes.block_rows
 
     def row(self, number: int) -> Columns:
@@ -35,14 +29,6 @@ class Opened:
         for first in range(0, self._rows, self._block_rows):
             part = slice(first, first + self._block_rows)
             yield {name: column[part] for name, column in self._columns.items()}
-
-
-def _mapped(path: Path) -> NDArray[Any]:
-    """What NumPy's own functions say of the file, over the whole of it."""
-    with path.open("rb") as file:
-        np.lib.format.read_magic(file)
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        return np.ndarray(shape, dtype, mmap(file.fileno(), 0, access=ACCESS_READ), file.tell())
 
 
 if __name__ == "__main__":

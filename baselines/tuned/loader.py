@@ -2,7 +2,7 @@
 
     python3 -m baselines.tuned.loader --case ID --parameters JSON ...
 
-A subclass of an array makes each view of it dearer. `take` gathers whole rows, without the general case of an index.
+`take` gathers whole rows, without the general case of an index.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from baselines.benchmarks import loader, loaders
+from baselines.benchmarks.npy_mapping import mapped
 from baselines.contract import protocol
 from baselines.inputs.rows import Rows
 
@@ -19,7 +20,7 @@ class Loader:
     """A mapped file as a plain array."""
 
     def __init__(self, path: Path, sizes: loader.Parameters) -> None:
-        self._rows: Rows = np.asarray(np.load(path, mmap_mode="r"))
+        self._rows: Rows = mapped(path)
         self._batch, self._shuffled = sizes.batch, sizes.shuffled
         self._generator = np.random.default_rng(0)
 

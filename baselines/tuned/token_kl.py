@@ -13,7 +13,7 @@ Floats = NDArray[Any]
 
 def exact(policy: Floats, reference: Floats) -> Floats:
     """One divergence for each row of (batch, length)."""
-    divergences: Floats = np.einsum("bt,bt->b", np.exp(policy), policy - reference)
+    divergences: Floats = np.vecdot(np.exp(policy), policy - reference)
     return divergences
 
 
