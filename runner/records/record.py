@@ -166,6 +166,12 @@ class Record(Part, frozen=True, kw_only=True):
         return self.is_timed and self.judged
 
     @property
+    def is_repeated(self) -> bool:
+        """Whether its window had more than one repetition, where a referee led an operation."""
+        is_operation = self.work and self.work.kind is Kind.OPERATION
+        return not (self.referee and is_operation) or self.parameters.get("repetitions", 1) != 1
+
+    @property
     def judged(self) -> bool:
         """Whether its claims were held against a window that says something; without a referee none were.
 
@@ -174,7 +180,7 @@ class Record(Part, frozen=True, kw_only=True):
         """
         if not self.referee:
             return True
-        if self.work and self.work.kind is Kind.OPERATION and self.parameters.get("repetitions", 1) == 1:
+        if not self.is_repeated:
             return False
         bounded = not self.work or self.implementation != self.work.reference.implementation
         return self.referee.telling and (self.referee.mostly_timed or not bounded)

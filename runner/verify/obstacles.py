@@ -44,6 +44,9 @@ def why_no_times(pairs: Sequence[Pair], olds: Sequence[Record], news: Sequence[R
 
 def too_short(records: Iterable[Record]) -> str | None:
     """Why claims were not held against their windows, or None."""
+    records = tuple(records)
+    if not all(record.is_repeated for record in records):
+        return "one repetition shows that the work is right, and not how fast it is"
     return None if all(record.judged for record in records) else "some windows are too short to be judged"
 
 

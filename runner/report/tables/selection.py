@@ -58,6 +58,11 @@ class Row:
         """Whether each window was long enough for a referee to judge the claims; without a referee none were."""
         return all(record.judged for record in self.passed)
 
+    @property
+    def is_repeated(self) -> bool:
+        """Whether each window had more than one repetition; of one the referee judges no time."""
+        return all(record.is_repeated for record in self.passed)
+
     def processes(self, metric: str) -> tuple[tuple[float, ...], ...]:
         """The values of ``metric`` in the passed records."""
         return processes(self.passed, metric)

@@ -12,6 +12,7 @@ from runner.report.tables.units import NOTHING
 
 NOT_RANKED = "not ranked"
 OTHER_WORK = "not the same work"
+ONCE = "No ratio, for one repetition shows that the work is right, and not how fast it is"
 UNJUDGED = "No ratio, for a referee's window was too short to judge, or less than half of it was timed"
 
 
@@ -155,7 +156,7 @@ def absent(room: Room) -> tuple[tuple[str, str], ...]:
     for row in room.rows:
         if (why := _why_absent(room, row)) is not None:
             found.setdefault(why, {}).setdefault(row.case.name, []).append(row.implementation.name)
-    first = (UNJUDGED, "Not run")
+    first = (UNJUDGED, ONCE, "Not run")
     return tuple(
         (why, _by_case(room, found[why]))
         for why in sorted(found, key=lambda each: first.index(each) if each in first else len(first))
@@ -165,8 +166,9 @@ def absent(room: Room) -> tuple[tuple[str, str], ...]:
 def _why_absent(room: Room, row: Row) -> str | None:
     if not row.shown:
         return "Not run" if row.left_out is None else f"Absent, {row.left_out}"
-    unjudged = room.ranked and row.passed and row.same_work and not row.judged
-    return UNJUDGED if unjudged else None
+    if not (room.ranked and row.passed and row.same_work) or row.judged:
+        return None
+    return UNJUDGED if row.is_repeated else ONCE
 
 
 def _by_case(room: Room, names: Mapping[str, Sequence[str]]) -> str:

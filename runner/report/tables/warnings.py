@@ -164,7 +164,7 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
         if few and room.ranked:
             names = ", ".join(sorted(few))
             yield f"{room.benchmark.name}: fewer than {LEAST_PROCESSES} processes, so not ranked: {names}."
-        short = {row.implementation.name for row in room.rows if not row.judged}
+        short = {row.implementation.name for row in room.rows if row.is_repeated and not row.judged}
         if short and room.ranked:
             yield (
                 f"{room.benchmark.name}: some windows were too short for the referee to judge, or less than half of them "
