@@ -19,6 +19,7 @@ from runner.planning.launches import launches_of
 from runner.planning.planned import Decision, Launch, Plan, PlannedCell, room_of
 from runner.records.key import newest_key_version
 from runner.records.record import Record
+from runner.records.store import newest_by_key
 from runner.system import machine
 from runner.system.budget import Budget
 
@@ -56,7 +57,7 @@ class Repeats:
     def _more(self, launches: Sequence[Launch], records: Sequence[Record]) -> list[Launch]:
         """The next launches of one room."""
         room = room_of(launches[0].first)
-        own = [record for record in records if _room_of(record) == room]
+        own = [*self._reused(room), *(record for record in records if _room_of(record) == room)]
         seeds = sorted({record.seed for record in own})
         needed = _needed(own, launches[0].first.benchmark.headline, self.target)
         missing = min(needed - len(seeds), len(seeds))
@@ -73,6 +74,15 @@ class Repeats:
         new = range(seeds[-1] + 1, seeds[-1] + 1 + count)
         cells = self._cells_of(room)
         return self._launches([self._repeated(each, seed) for seed in new for each in cells], launches[0])
+
+    def _reused(self, room: tuple[str, ...]) -> list[Record]:
+        """The records of a room that the plan took from the store."""
+        keys = {
+            each.key
+            for each in self.plan.cells
+            if each.decision is Decision.REUSE and room_of(each.cell) == room
+        }
+        return [record for key, record in newest_by_key(self.plan.records).items() if key in keys]
 
     def _cells_of(self, room: tuple[str, ...]) -> list[PlannedCell]:
         """One cell for each implementation and case of a room, whether this run had to measure it or not."""

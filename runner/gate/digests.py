@@ -1,17 +1,20 @@
 """A digest that was given before the referee asked, against the files that came afterwards."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 
 from runner.gate.arrays import Array
-from runner.gate.check import Check
-from runner.gate.outputs import read_output, require_known
+from runner.gate.check import Check, Refused
+from runner.gate.outputs import read_output
 from runner.matrix import Gate
+from runner.records.failure import FailureKind
 
 _WORD_BYTES = 8
+# The files with names for their arrays.
+_OF_TENSORS = ".safetensors"
 
 
 def check_digest(said: str, arrays: Iterable[Array], *, repetition: int) -> Check:
@@ -61,9 +64,19 @@ def digested(
         if not same_work and gate.replay and file == gate.replay.actions and not (folder / file).exists():
             continue
         arrays = files[file] if file in files else read_output(folder / file)
-        if known is not None and file not in files and (known / file).exists():
-            require_known(file, arrays, read_output(known / file))
+        if known is not None and file.endswith(_OF_TENSORS) and (known / file).exists():
+            _require_known(file, arrays, read_output(known / file))
         yield from (array for name, array in arrays.items() if fnmatchcase(name, pattern))
+
+
+def _require_known(file: str, mine: Iterable[str], known: Container[str]) -> None:
+    """See that a file has no arrays beside those that are known: such an array could make any digest true."""
+    unknown = sorted(name for name in mine if name not in known)
+    if unknown:
+        raise Refused(
+            FailureKind.WRONG_OUTPUT,
+            f"{file} holds {', '.join(unknown[:5])}, which the reference's file lacks",
+        )
 
 
 def _words(array: Array) -> int:

@@ -72,7 +72,7 @@ def _of_one_run(room: Sequence[PlannedCell], known: Mapping[str, Record]) -> lis
     drawn: dict[tuple[str, int], str] = {}
     for each in room:
         record = known.get(each.key) if each.decision is Decision.REUSE else None
-        if record is None or not record.referee:
+        if record is None or not record.referee or record.differs:
             continue
         nonce = record.referee.nonce
         if drawn.setdefault((record.case, record.seed), nonce) != nonce:

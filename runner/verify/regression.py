@@ -189,7 +189,8 @@ def _changed(
     if failing := _failing(old, new):
         return Changed(**said, change=Change.FAILS, ratio=None, why=failing)
     if not after:
-        return Changed(**said, change=Change.INCONCLUSIVE, ratio=None, why="it is not measured any more")
+        why = "it is not measured any more" if news else "all of these processes failed then too"
+        return Changed(**said, change=Change.INCONCLUSIVE, ratio=None, why=why)
     obstacle = _obstacle(olds, news)
     try:
         ratio = improvement(before, after, name)

@@ -86,9 +86,10 @@ def test_a_budget_without_a_rule_is_refused(tmp_path, capsys):
     assert "--target-precision" in capsys.readouterr().err
 
 
-def test_a_room_of_which_a_part_was_reused_grows_as_a_whole(tmp_path):
-    assert call(tmp_path, "--only", "double/plain", uneven="other") == 0
-    assert call(tmp_path, "--target-precision", "40%", uneven="other") == 0
+@pytest.mark.parametrize("uneven", ["plain", "other"])
+def test_a_room_of_which_a_part_was_reused_grows_as_a_whole(tmp_path, uneven):
+    assert call(tmp_path, "--only", "double/plain", uneven=uneven) == 0
+    assert call(tmp_path, "--target-precision", "40%", uneven=uneven) == 0
     records = Store(tmp_path / "results").records()
     seeds = {(record.implementation, record.seed) for record in records}
     assert seeds == {(name, seed) for name in ("plain", "other") for seed in range(1, 11)}
