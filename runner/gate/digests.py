@@ -13,8 +13,6 @@ from runner.matrix import Gate
 from runner.records.failure import FailureKind
 
 _WORD_BYTES = 8
-# The files with names for their arrays.
-_OF_TENSORS = ".safetensors"
 
 
 def check_digest(said: str, arrays: Iterable[Array], *, repetition: int) -> Check:
@@ -53,7 +51,8 @@ def digested(
         gate: of the benchmark.
         folder: where the repetition's files lie.
         files: the arrays of those that were read already.
-        known: where files with the same arrays lie; None where nothing is known of them.
+        known: where files with the same arrays lie; None where nothing is known of them. Only a training is held to it:
+            our own gradient steps of critics write the actor as well.
         same_work: False for an implementation whose work differs. It may have environments of its own, of which
             nothing is logged.
 
@@ -64,7 +63,7 @@ def digested(
         if not same_work and gate.replay and file == gate.replay.actions and not (folder / file).exists():
             continue
         arrays = files[file] if file in files else read_output(folder / file)
-        if known is not None and file.endswith(_OF_TENSORS) and (known / file).exists():
+        if gate.replay and known is not None and (known / file).exists():
             _require_known(file, arrays, read_output(known / file))
         yield from (array for name, array in arrays.items() if fnmatchcase(name, pattern))
 

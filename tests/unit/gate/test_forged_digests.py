@@ -11,7 +11,7 @@ from safetensors.numpy import save_file
 from runner.gate.arrays import Unreadable, read_arrays
 from runner.gate.check import Refused
 from runner.gate.digests import digest, digested
-from runner.matrix.model import Gate
+from runner.matrix.model import Gate, Replay
 from runner.records.failure import FailureKind
 
 RIGHT = {"w": np.arange(4, dtype=np.float32)}
@@ -24,7 +24,8 @@ def padded(said: str) -> dict[str, NDArray[np.generic]]:
 
 
 def test_a_tensor_that_would_make_any_digest_true_is_refused(tmp_path: Path) -> None:
-    gate = Gate(outputs=(), episodes=None, digest={"weights.safetensors": "*"})
+    replay = Replay(actions="actions.safetensors", weights="weights.safetensors")
+    gate = Gate(outputs=(), episodes=None, digest={"weights.safetensors": "*"}, replay=replay)
     forged = padded("deadbeefcafe0001")
     assert digest(forged.values()) == "deadbeefcafe0001"
     for name, tensors in (("mine", forged), ("theirs", RIGHT)):
