@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
-from example_records import make_record
+from example_records import MATRIX, example_matrix, make_record
 from verify.made import DOUBLER, small_matrix, steered
 
 from runner.cli.commands import base
@@ -238,6 +238,18 @@ def test_five_processes_of_one_toolchain_do_not_count_for_another():
     cell = msgspec.structs.replace(records[0].cell, toolchain="forky")
     (said,) = refusals._few([*records, msgspec.structs.replace(records[0], cell=cell)])
     assert "Fewer than 5 processes were run of" in said
+
+
+def test_a_native_reference_of_emulated_sizes_needs_neither_five_processes_nor_an_audit(tmp_path):
+    matrix = example_matrix(tmp_path, MATRIX)
+    sizes = matrix.benchmarks["gae"].sizes["quick"]
+    for emulated in (False, True):
+        parameters = {
+            **matrix.benchmarks["gae"].cases["T=128"].parameters,
+            **sizes.of(emulated=emulated),
+        }
+        record = make_record(case="T=128", parameters=parameters, profile="quick")
+        assert refusals._judges_alone(record, matrix) is emulated
 
 
 def test_a_plan_that_was_stopped_is_refused_although_an_earlier_one_measured_its_cells(ran, monkeypatch):
