@@ -39,6 +39,6 @@ if __name__ == "__main__":
     parser = protocol.parser(__doc__)
     parser.add_argument("--compile", action="store_true", help=COMPILE_HELP)
     options = parser.parse_args()
-    # Of a compiled program PyTorch guards the mode itself.
+    # Inference mode was tried in the eager program alone.
     with torch.inference_mode(not options.compile):
         act.run(options, prepare_compiled if options.compile else prepare)

@@ -28,7 +28,7 @@ from runner.system.cpus import usable_cpus
 from runner.system.errors import ForgeBenchError, HostNotReady, Interrupted
 from runner.system.files import write_atomically
 from runner.system.signals import keep_statuses_of_children, stop_on_signals
-from runner.system.space import refused
+from runner.system.space import typed_refusals
 from runner.system.terminal import complain
 
 
@@ -85,16 +85,11 @@ def _launch(results: str, plan: str, first: str) -> None:
     number = int(first) + int(os.environ["SLURM_ARRAY_TASK_ID"])
     answering = _Answering(spool, number)
     try:
-        _run(spool, number, answering)
+        with typed_refusals():
+            _run(spool, number, answering)
     except ForgeBenchError as error:
         complain(f"forge-bench: {error}")
         answering.answer(refused=refusal(error))
-    except OSError as error:
-        typed = refused(error)
-        if typed is None:
-            raise
-        complain(f"forge-bench: {typed}")
-        answering.answer(refused=refusal(typed))
 
 
 def _run(spool: Spool, number: int, answering: _Answering) -> None:

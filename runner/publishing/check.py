@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import UnsetType
 
 from runner.publishing.definitions import definitions_of
-from runner.publishing.plans import Begun, plans_of, records_of, touching
+from runner.publishing.plans import Begun, keys_of, plans_of, records_of, touching
 from runner.publishing.publish import hashes_in
 from runner.publishing.signature import SIGNATURE, Trust, trust_in
 from runner.records.ledger.file import read_ledger
@@ -83,7 +83,7 @@ def _require_files(publication: Publication) -> None:
 def _require_plans(publication: Publication, plans: Sequence[Begun], records: Sequence[Record]) -> None:
     """See that each plan of the ledger for these cells is listed, and that no record of its launches is left out."""
     own = [plan for plan in plans if plan.line.commit == publication.facts["commit"]]
-    keys = frozenset(key for plan in own for key in plan.keys)
+    keys = keys_of(own)
     listed = touching(plans, keys)
     if [plan.facts() for plan in listed] != publication.facts["plans"]:
         raise _damaged(publication, "the plans that it lists are not those of its ledger")

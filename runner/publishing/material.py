@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runner.publishing.plans import Begun, plans_of, records_of, touching
+from runner.publishing.plans import Begun, keys_of, plans_of, records_of, touching
 from runner.records.ledger.file import ledger_of
 from runner.records.record import Record
 from runner.records.store import Store, newest_by_key
@@ -35,7 +35,7 @@ class Material:
     @property
     def keys(self) -> frozenset[str]:
         """The content keys of the cells."""
-        return frozenset(key for plan in self.own for key in plan.keys)
+        return keys_of(self.own)
 
     @property
     def newest(self) -> tuple[Record, ...]:
@@ -73,7 +73,7 @@ def material_of(store: Store, ledger: bytes, *, commit: str) -> Material:
             why=f"its ledger holds {len(every)} plans, none of them of this commit",
             fix="check out the commit that was run, or run here first: a publication is made at its own commit",
         )
-    keys = frozenset(key for plan in own for key in plan.keys)
+    keys = keys_of(own)
     plans = touching(every, keys)
     named = records_of(plans, keys)
     stored = store.records()

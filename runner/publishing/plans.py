@@ -81,6 +81,11 @@ def records_of(plans: Iterable[Begun], keys: frozenset[str]) -> dict[str, Begun]
     }
 
 
+def keys_of(plans: Iterable[Begun]) -> frozenset[str]:
+    """The content keys of all cells of these plans."""
+    return frozenset(key for plan in plans for key in plan.keys)
+
+
 def touching(plans: Iterable[Begun], keys: frozenset[str]) -> tuple[Begun, ...]:
     """The plans that were to run one of these cells."""
     return tuple(each for each in plans if each.keys & keys)

@@ -13,7 +13,7 @@ from runner.publishing.definitions import definitions_of
 from runner.publishing.files import Origin, as_json, compressed, facts_of, flags_of, page_of, summary_of
 from runner.publishing.material import Material, material_of
 from runner.publishing.pages import MATRIX, notes_of, pages_of
-from runner.publishing.plans import plans_of
+from runner.publishing.plans import keys_of, plans_of
 from runner.publishing.refusals import require_publishable
 from runner.publishing.signature import SIGNATURE, sign
 from runner.records.ledger.file import read_ledger, text_in
@@ -176,7 +176,7 @@ def _of_its_cells(folder: Path, facts: Mapping[str, Any], records: Sequence[Reco
     whole, and nothing was checked of them.
     """
     plans = plans_of(read_ledger(folder / LEDGER).lines)
-    keys = {key for plan in plans if plan.line.commit == facts["commit"] for key in plan.keys}
+    keys = keys_of(plan for plan in plans if plan.line.commit == facts["commit"])
     return [record for record in records if record.key in keys]
 
 

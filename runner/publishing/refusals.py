@@ -172,14 +172,11 @@ def _judges_alone(record: Record, matrix: Matrix) -> bool:
     benchmark = matrix.benchmarks.get(record.benchmark)
     if record.execution.emulated or benchmark is None or record.profile not in benchmark.sizes:
         return False
-    sizes = benchmark.sizes[record.profile]
-    native, emulated = (
-        {**benchmark.cases[record.case].parameters, **sizes.of(emulated=each)}
-        if record.case in benchmark.cases
-        else {}
-        for each in (False, True)
-    )
-    return record.parameters != native and record.parameters == emulated
+    if record.case not in benchmark.cases:
+        return False
+    case, sizes = benchmark.cases[record.case].parameters, benchmark.sizes[record.profile]
+    native, emulated = ({**case, **sizes.of(emulated=each)} for each in (False, True))
+    return record.parameters == emulated != native
 
 
 def _few(records: Iterable[Record]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from runner.running.occasion import Occasion
 from runner.system.errors import ForgeBenchError
 from runner.system.printable import one_line
 from runner.system.privacy import without_host
-from runner.system.space import refused
+from runner.system.space import typed_refusals
 
 _LONGEST = 400
 
@@ -117,21 +117,13 @@ class LedgerOfPlan:
     def ending(self, secret: bytes) -> Iterator[None]:
         """Write behind the block that the plan ended. An interrupted plan has no end."""
         try:
-            yield
+            with typed_refusals():
+                yield
         except ForgeBenchError as error:
-            self._stopped(error, secret)
+            with contextlib.suppress(ForgeBenchError):
+                self._end(error, secret)
             raise
-        except OSError as error:
-            typed = refused(error)
-            if typed is None:
-                raise
-            self._stopped(typed, secret)
-            raise typed from error
         self._end(None, secret)
-
-    def _stopped(self, error: ForgeBenchError, secret: bytes) -> None:
-        with contextlib.suppress(ForgeBenchError):
-            self._end(error, secret)
 
     def _end(self, error: ForgeBenchError | None, secret: bytes) -> None:
         append(

@@ -22,7 +22,7 @@ from runner.running.work import Began, Ended, Finished, Message, Over, Reached, 
 from runner.system import machine
 from runner.system.errors import ForgeBenchError
 from runner.system.signals import keep_statuses_of_children, stop_on_signals, uninterrupted
-from runner.system.space import refused
+from runner.system.space import typed_refusals
 
 
 class _Telling:
@@ -106,14 +106,10 @@ def _done(work: Work, there: Connection) -> Finished:
             book=Book(keep=telling.keep),
             accept=lambda _record: None,
         )
-        in_order(work.launches, around, away, telling.over)
+        with typed_refusals():
+            in_order(work.launches, around, away, telling.over)
     except ForgeBenchError as error:
         return Finished(away, error)
-    except OSError as error:
-        typed = refused(error)
-        if typed is None:
-            raise
-        return Finished(away, typed)
     return Finished(away)
 
 

@@ -1,9 +1,11 @@
 """How a full disk is recognised, in all its wordings."""
 
+import contextlib
 import errno
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from runner.system.caller_limits import NO_TEMPORARY, exhausted, place_of
@@ -85,6 +87,22 @@ def refused(error: OSError) -> ForgeBenchError | None:
             fix="make it readable and writable for this user, or give another directory with --results",
         )
     return None
+
+
+@contextlib.contextmanager
+def typed_refusals() -> Iterator[None]:
+    """Around what catches errors of forge-bench: a refusal of the operating system is one of them.
+
+    Raises:
+        ForgeBenchError: the host refused something. A defect of forge-bench stays an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        typed = refused(error)
+        if typed is None:
+            raise
+        raise typed from error
 
 
 def _place(error: OSError) -> Path | None:

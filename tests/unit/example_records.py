@@ -14,6 +14,7 @@ from runner.matrix import Matrix, load_matrix
 from runner.records.measured import Episode
 from runner.records.record import Record, content_hash, record_of, seal
 from runner.records.record_file import record_text
+from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.records.schema_text import SCHEMA
 from runner.records.verdicts import Verdict, counts_verdict, episodes_verdict, times_verdict
 
@@ -126,6 +127,22 @@ def digest(text: str) -> str:
 
 
 COUNTED = {"check": "counts", "passed": True, "detail": "elements 128", "share": None}
+
+
+def referee_facts(
+    *, nonce: str = "0" * 16, channel_seconds: float = 1e-3, seconds: float = 1.0, **window: Any
+) -> RefereeFacts:
+    """What a referee saw of one window, which lasted so many seconds."""
+    seen = {"repetitions": 1, "cpu_seconds": None, "between_seconds": 0.0, **window}
+    return RefereeFacts(
+        nonce=nonce,
+        asked=(1,),
+        windows=(WindowFacts(seconds=seconds, **seen),),
+        void_windows=0,
+        channel_seconds=channel_seconds,
+        ready_seconds=0.1,
+        vmhwm_bytes=None,
+    )
 
 
 def make_record(

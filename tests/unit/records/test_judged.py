@@ -1,25 +1,15 @@
 """Which records are ranked by what the referee saw of their window."""
 
 import pytest
-from example_records import example_work, make_record
+from example_records import example_work, make_record, referee_facts
 from msgspec import convert
 from msgspec.structs import replace
 
-from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.records.work import WorkFacts
 
 
 def refereed(implementation: str, between: float):
-    window = WindowFacts(repetitions=100, seconds=1.0, cpu_seconds=None, between_seconds=between)
-    facts = RefereeFacts(
-        nonce="0" * 16,
-        ready_seconds=0.1,
-        channel_seconds=0.001,
-        windows=(window,),
-        void_windows=0,
-        asked=(100,),
-        vmhwm_bytes=None,
-    )
+    facts = referee_facts(repetitions=100, between_seconds=between)
     record = make_record(benchmark="gae", implementation=implementation)
     return replace(record, referee=facts, work=convert(example_work(), WorkFacts))
 

@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 
 import pytest
-from example_records import make_record
+from example_records import make_record, referee_facts
 from msgspec.structs import replace
 from verify.made import DOUBLER, Forge
 
 from runner.cli.main import main
 from runner.executors.outside import seen_of_session
 from runner.records.place import MachineState
-from runner.records.refereed import RefereeFacts, WindowFacts
+from runner.records.refereed import RefereeFacts
 from runner.report.tables.warnings import flags_of_load, is_loaded
 from runner.system.cpus import choose_cpus, usable_cpus
 from runner.system.topology import topology_here
@@ -97,23 +97,7 @@ def test_preemptions_and_stolen_time_are_read_from_outside():
 
 
 def refereed(*, preemptions: int = 0, stolen_seconds: float = 0.0) -> RefereeFacts:
-    window = WindowFacts(
-        repetitions=1,
-        seconds=2.0,
-        cpu_seconds=2.0,
-        between_seconds=0.0,
-        preemptions=preemptions,
-        stolen_seconds=stolen_seconds,
-    )
-    return RefereeFacts(
-        nonce="0" * 16,
-        asked=(1,),
-        windows=(window,),
-        void_windows=0,
-        channel_seconds=1e-3,
-        ready_seconds=1.0,
-        vmhwm_bytes=None,
-    )
+    return referee_facts(seconds=2.0, cpu_seconds=2.0, preemptions=preemptions, stolen_seconds=stolen_seconds)
 
 
 @pytest.mark.parametrize(

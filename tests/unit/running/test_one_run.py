@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 import yaml
-from example_records import make_record
+from example_records import make_record, referee_facts
 from msgspec.structs import replace
 
 from runner.cli.main import main
 from runner.executors.local import LocalExecutor
 from runner.figures.comparison import one_run
 from runner.records.record import Record
-from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.records.store import Store, newest_by_key
 from tests.redteam import test_implementations as redteam
 
@@ -173,19 +172,7 @@ def test_a_reference_that_works_long_beside_its_timed_parts_passes_at_each_seed(
 
 
 def refereed(record: Record, nonce: str) -> Record:
-    window = WindowFacts(repetitions=1, seconds=1.0, cpu_seconds=None, between_seconds=0.0)
-    return replace(
-        record,
-        referee=RefereeFacts(
-            nonce=nonce,
-            asked=(1,),
-            windows=(window,),
-            void_windows=0,
-            channel_seconds=1e-4,
-            ready_seconds=0.1,
-            vmhwm_bytes=None,
-        ),
-    )
+    return replace(record, referee=referee_facts(nonce=nonce))
 
 
 def test_records_of_two_runs_are_not_compared():

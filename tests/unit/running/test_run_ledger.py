@@ -1,5 +1,6 @@
 """Every run writes its plan into the ledger of its store, and each launch after it, whatever became of the launch."""
 
+import errno
 import hashlib
 import json
 import os
@@ -61,6 +62,17 @@ def test_a_failure_has_its_line_and_so_has_the_launch_that_repeats_it(forge):
     assert {kind for each in failed for kind in each.failures.values()} == {"wrong-output"}
     assert failed[0].keys == failed[1].keys
     assert failed[0].records != failed[1].records
+
+
+def test_a_disk_that_fills_between_two_launches_ends_the_plan_and_tells_its_secret(forge, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalExecutor, "launch", full)
+        forge.run(*SMOKE)
+    (end,) = (each for each in lines(forge) if isinstance(each, EndLine))
+    assert end.outcome == "stopped"
 
 
 def test_an_interrupted_run_keeps_its_secret_and_the_next_begins_a_new_plan(forge, monkeypatch):

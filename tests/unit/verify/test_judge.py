@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 import pytest
-from example_records import LIMITS, example_work, make_record
+from example_records import LIMITS, example_work, make_record, referee_facts
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -15,7 +15,6 @@ from runner.figures.statistics import Interval
 from runner.records.image import ImageFacts
 from runner.records.measured import Episode
 from runner.records.record import Record
-from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.verify.findings import TOLERANCE, Pair, Verdict
 from runner.verify.images import Likeness, StandIn, likeness
 from runner.verify.judge import by_interval, exact, judge, verdict_of
@@ -336,19 +335,7 @@ def test_times_on_other_cpus_or_cores_are_not_judged(then, now, why):
 
 def test_times_whose_windows_are_too_short_are_not_judged():
     def short(record: Record) -> Record:
-        window = WindowFacts(repetitions=1, seconds=1e-3, cpu_seconds=None, between_seconds=0.0)
-        return replace(
-            record,
-            referee=RefereeFacts(
-                nonce="0" * 16,
-                asked=(1,),
-                windows=(window,),
-                void_windows=0,
-                channel_seconds=1e-3,
-                ready_seconds=0.1,
-                vmhwm_bytes=None,
-            ),
-        )
+        return replace(record, referee=referee_facts(seconds=1e-3))
 
     pairs = [pair(1e-3, 1.5e-3, seed=seed) for seed in range(1, 6)]
     assert verdicts(pairs)["seconds"] is Verdict.DIFFERS

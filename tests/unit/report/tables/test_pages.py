@@ -15,6 +15,7 @@ from example_records import (
     example_matrix,
     gae_records,
     make_record,
+    referee_facts,
     times,
 )
 from hypothesis import HealthCheck, given
@@ -23,7 +24,6 @@ from hypothesis import strategies as st
 from examples import examples
 from runner.matrix import Matrix
 from runner.records.record import Record
-from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.report.tables.folds import without_folds
 from runner.report.tables.pages import render_benchmark, render_overview, render_pages
 
@@ -287,16 +287,7 @@ def test_what_was_not_run_is_said_in_one_line_and_why_it_is_absent(matrix: Matri
 
 def test_a_page_says_why_a_competitor_has_no_ratio(matrix: Matrix) -> None:
     def refereed(records: Sequence[Record], *, channel_seconds: float) -> list[Record]:
-        window = WindowFacts(repetitions=9, seconds=1.0, cpu_seconds=None, between_seconds=0.0)
-        referee = RefereeFacts(
-            nonce="0" * 16,
-            ready_seconds=0.1,
-            channel_seconds=channel_seconds,
-            windows=(window,),
-            void_windows=0,
-            asked=(9,),
-            vmhwm_bytes=None,
-        )
+        referee = referee_facts(repetitions=9, channel_seconds=channel_seconds)
         return [msgspec.structs.replace(record, referee=referee) for record in records]
 
     reference, ours = gae(1e-3, "numpy"), gae(1e-5)

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from example_records import COUNTED, MATRIX, example_matrix, make_record, times
+from example_records import COUNTED, MATRIX, example_matrix, make_record, referee_facts, times
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
@@ -15,7 +15,6 @@ from examples import examples
 from runner.cli.main import main
 from runner.matrix import Matrix, load_matrix
 from runner.records.record import Record
-from runner.records.refereed import RefereeFacts, WindowFacts
 from runner.records.store import Store
 from runner.report.tables.pages import pages_of_profiling, render_pages
 from runner.report.tables.profiling.measured import Profiled, profiled
@@ -180,17 +179,7 @@ def test_the_worst_process_decides_whether_enough_has_a_name(matrix: Matrix) -> 
 
 def test_the_clock_has_no_cost_against_another_run(matrix: Matrix) -> None:
     def led(each: Record, nonce: str) -> Record:
-        window = WindowFacts(repetitions=1, seconds=9.0, cpu_seconds=None, between_seconds=0.0)
-        referee = RefereeFacts(
-            nonce=nonce * 16,
-            asked=(1,),
-            windows=(window,),
-            void_windows=0,
-            channel_seconds=1e-3,
-            ready_seconds=0.1,
-            vmhwm_bytes=None,
-        )
-        return msgspec.structs.replace(each, referee=referee)
+        return msgspec.structs.replace(each, referee=referee_facts(nonce=nonce * 16))
 
     assert profile_of(matrix, [led(each, "0") for each in records()]).cost is not None
     apart = [led(each, "1" if each.implementation == "torchforge-phases" else "0") for each in records()]
