@@ -32,14 +32,14 @@ class Sampler:
         """Begin the draws that follow."""
         self._ring.seed(number)
 
-    def sample(self, transitions: int, _: int) -> Drawn:
-        """A minibatch of its own. Each field is made when it is asked for, so all are."""
+    def sample(self, transitions: int, _: int) -> tuple[Any, ...]:
+        """A minibatch of its own. Each field is made when it is asked for, so all are. A plain tuple is the fastest."""
         of = self._ring.sample(transitions)
-        return Drawn(of.observations, of.next_observations, of.actions, of.rewards, of.terminated)
+        return of.observations, of.next_observations, of.actions, of.rewards, of.terminated
 
     def gathered(self, draws: list[Any]) -> list[Drawn]:
-        """The minibatches as they are."""
-        return draws
+        """The minibatches, with names."""
+        return [Drawn(*each) for each in draws]
 
 
 if __name__ == "__main__":

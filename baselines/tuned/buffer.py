@@ -61,11 +61,14 @@ class Ring:
         """Begin the draws that follow."""
         self._generator = np.random.default_rng(number)
 
-    def sample(self, size: int, _: int) -> buffer_sample.Drawn:
-        """Copies of drawn transitions; the numbers of a row are views into one copy."""
+    def sample(self, size: int, _: int) -> tuple[Any, ...]:
+        """Copies of drawn transitions; the numbers of a row are views into one copy.
+
+        A plain tuple: to name its parts would take a part of the draw's time.
+        """
         rows = self._generator.integers(self._capacity, size=size)
         numbers = self._numbers.take(rows, axis=0)
-        return buffer_sample.Drawn(
+        return (
             self._observations.take(rows, axis=0),
             self._next_observations.take(rows, axis=0),
             numbers[:, :1],
@@ -74,8 +77,8 @@ class Ring:
         )
 
     def gathered(self, batches: list[Any]) -> list[buffer_sample.Drawn]:
-        """The minibatches as they are."""
-        return batches
+        """The minibatches, with names."""
+        return [buffer_sample.Drawn(*each) for each in batches]
 
 
 if __name__ == "__main__":

@@ -33,12 +33,12 @@ class Sampler:
         """Begin the draws that follow."""
         self._generator = np.random.default_rng(number)
 
-    def sample(self, transitions: int, _: int) -> Drawn:
-        """The steps of sequences, one after another: views of one array."""
+    def sample(self, transitions: int, _: int) -> tuple[Any, ...]:
+        """The steps of sequences, one after another: views of one array, in a plain tuple, which is the fastest."""
         places = self._generator.integers(len(self._starts), size=transitions // self._length)
         rows = self._windows[self._starts[places]].reshape(transitions, -1)
         action = 2 * self._width
-        return Drawn(
+        return (
             rows[:, : self._width],
             rows[:, self._width : action],
             rows[:, action : action + 1],
@@ -47,8 +47,8 @@ class Sampler:
         )
 
     def gathered(self, draws: list[Any]) -> list[Drawn]:
-        """The draws as they are."""
-        return draws
+        """The draws, with names."""
+        return [Drawn(*each) for each in draws]
 
 
 if __name__ == "__main__":

@@ -51,8 +51,7 @@ def digested(
         gate: of the benchmark.
         folder: where the repetition's files lie.
         files: the arrays of those that were read already.
-        known: where files with the same arrays lie; None where nothing is known of them. Only a training is held to it:
-            our own gradient steps of critics write the actor as well.
+        known: where files with the same arrays lie; None where nothing is known of them.
         same_work: False for an implementation whose work differs. It may have environments of its own, of which
             nothing is logged.
 
@@ -63,7 +62,7 @@ def digested(
         if not same_work and gate.replay and file == gate.replay.actions and not (folder / file).exists():
             continue
         arrays = files[file] if file in files else read_output(folder / file)
-        if gate.replay and known is not None and (known / file).exists():
+        if known is not None and (known / file).exists():
             _require_known(file, arrays, read_output(known / file))
         yield from (array for name, array in arrays.items() if fnmatchcase(name, pattern))
 

@@ -23,8 +23,12 @@ def padded(said: str) -> dict[str, NDArray[np.generic]]:
     return {**RIGHT, "pad": np.array([pad], dtype=np.uint64)}
 
 
-def test_a_tensor_that_would_make_any_digest_true_is_refused(tmp_path: Path) -> None:
-    replay = Replay(actions="actions.safetensors", weights="weights.safetensors")
+@pytest.mark.parametrize(
+    "replay",
+    [Replay(actions="actions.safetensors", weights="weights.safetensors"), None],
+    ids=["a training", "an operation"],
+)
+def test_a_tensor_that_would_make_any_digest_true_is_refused(tmp_path: Path, replay: Replay | None) -> None:
     gate = Gate(outputs=(), episodes=None, digest={"weights.safetensors": "*"}, replay=replay)
     forged = padded("deadbeefcafe0001")
     assert digest(forged.values()) == "deadbeefcafe0001"

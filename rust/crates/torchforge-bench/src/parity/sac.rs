@@ -141,7 +141,17 @@ impl Updates for SacUpdates {
         self.write("parameter.", found)
     }
 
+    /// Of critics that learn alone theirs, for no other parameter changes.
     fn write(&self, prefix: &str, found: &mut TensorWriter) -> Result<(), Error> {
-        self.sac.write(prefix, found)
+        self.sac.write(prefix, found)?;
+        if self.policy_frequency.is_none() {
+            found.retain(|name| name.strip_prefix(prefix).is_none_or(is_of_critic));
+        }
+        Ok(())
     }
+}
+
+/// Whether a parameter belongs to a critic that learns, and not to its target.
+fn is_of_critic(name: &str) -> bool {
+    name.starts_with("qf1.") || name.starts_with("qf2.")
 }

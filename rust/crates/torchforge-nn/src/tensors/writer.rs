@@ -47,6 +47,11 @@ impl TensorWriter {
         self.tensors.push((name, Tensor { dtype: T::DTYPE, shape, data }));
     }
 
+    /// Keeps the tensors of these names alone.
+    pub fn retain(&mut self, mut keeps: impl FnMut(&str) -> bool) {
+        self.tensors.retain(|(name, _)| keeps(name));
+    }
+
     /// The bytes of each tensor's values, in the order in which they were added.
     pub fn data(&self) -> impl Iterator<Item = &[u8]> {
         self.tensors.iter().map(|(_, tensor)| &tensor.data[..])
@@ -92,5 +97,24 @@ impl View for Tensor {
 
     fn data_len(&self) -> usize {
         self.data.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::TensorWriter;
+
+    #[test]
+    fn kept_tensors_give_the_bytes_of_a_file_that_never_had_others() {
+        let mut kept = TensorWriter::new();
+        for name in ["qf1.weight", "actor.weight", "qf2.weight"] {
+            kept.push(name.to_owned(), vec![1], [1.0]);
+        }
+        kept.retain(|name| name.starts_with("qf"));
+        let mut alone = TensorWriter::new();
+        for name in ["qf1.weight", "qf2.weight"] {
+            alone.push(name.to_owned(), vec![1], [1.0]);
+        }
+        assert_eq!(kept.into_bytes(), alone.into_bytes());
     }
 }

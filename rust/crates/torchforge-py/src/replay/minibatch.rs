@@ -1,6 +1,6 @@
 //! What is drawn from a ring.
 
-use numpy::{Element, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn};
+use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyReadwriteArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
@@ -17,9 +17,10 @@ use crate::arrays::zeros;
 /// PyTorch takes the arrays without a copy: `torch.from_numpy(minibatch.observations)`.
 #[pyclass(module = "torchforge", frozen)]
 pub(crate) struct Minibatch {
-    /// Field after field.
+    /// Field after field: as many rows as a transition has values, each of `size` values. So numbers of rows, which are
+    /// small, name the fields, and Python makes no new numbers for them.
     pub(super) values: Py<PyArrayDyn<f32>>,
-    /// The observations, and after them the next ones, where they are bytes.
+    /// The observations, and after them the next ones, where they are bytes: in the same shape.
     pub(super) frames: Option<Py<PyArrayDyn<u8>>>,
     pub(super) size: usize,
     widths: Widths,
@@ -42,8 +43,7 @@ impl Minibatch {
     /// (batch_size, action_len).
     #[getter]
     fn actions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let actions = self.field(py, self.widths.before_actions(), self.widths.action)?;
-        actions.call_method1("reshape", (self.size, self.widths.action))
+        self.matrix(self.values.bind(py), self.widths.before_actions(), self.widths.action)
     }
 
     /// (batch_size,).
@@ -68,8 +68,9 @@ impl Minibatch {
     ///
     /// The other arrays are views of it; observations of bytes are not in it.
     #[getter]
-    fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDyn<f32>> {
-        self.values.bind(py).clone()
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        let values = self.values.bind(py);
+        values.reshape([values.len()])
     }
 
     fn __len__(&self) -> usize {
@@ -82,13 +83,12 @@ impl Minibatch {
         let lacking = || {
             PyMemoryError::new_err(format!("batch_size is {size}, for which there is no memory; use less"))
         };
-        let block = |values: usize| size.checked_mul(values).ok_or_else(lacking);
-        let values = block(widths.before_actions() + widths.action + 3)?;
-        let values = zeros(py, &[values]).map_err(|_| lacking())?.unbind();
+        let values = [widths.before_actions() + widths.action + 3, size];
+        let values = zeros(py, &values).map_err(|_| lacking())?.unbind();
         let frames = match widths.of {
             ObservationType::Float32 => None,
             ObservationType::Uint8 => {
-                Some(zeros(py, &[block(2 * widths.observation)?]).map_err(|_| lacking())?.unbind())
+                Some(zeros(py, &[2 * widths.observation, size]).map_err(|_| lacking())?.unbind())
             }
         };
         Ok(Self { values, frames, size, widths })
@@ -118,30 +118,28 @@ impl Minibatch {
     /// The first or the second field of observations.
     fn observed<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyAny>> {
         let width = self.widths.observation;
-        let field = match &self.frames {
-            Some(frames) => self.part(frames.bind(py), place * width, width),
-            None => self.field(py, place * width, width),
-        };
-        field?.call_method1("reshape", (self.size, width))
+        match &self.frames {
+            Some(frames) => self.matrix(frames.bind(py), place * width, width),
+            None => self.matrix(self.values.bind(py), place * width, width),
+        }
     }
 
-    fn vector<'py>(&self, py: Python<'py>, after: usize) -> PyResult<Bound<'py, PyAny>> {
-        self.field(py, self.widths.before_actions() + self.widths.action + after, 1)
-    }
-
-    /// The field that follows `before` values of each transition.
-    fn field<'py>(&self, py: Python<'py>, before: usize, width: usize) -> PyResult<Bound<'py, PyAny>> {
-        self.part(self.values.bind(py), before, width)
-    }
-
-    fn part<'py>(
+    /// The field of rows of `width` values that follows `before` values of each transition.
+    fn matrix<'py, T: Element>(
         &self,
-        block: &Bound<'py, PyAny>,
+        block: &Bound<'py, PyArrayDyn<T>>,
         before: usize,
         width: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (start, stop) = (before * self.size, (before + width) * self.size);
-        block.get_item(PySlice::new(block.py(), start as isize, stop as isize, 1))
+        let field =
+            block.get_item(PySlice::new(block.py(), before as isize, (before + width) as isize, 1))?;
+        // Not the array's own method: to find and to call it takes as long as the view.
+        Ok(field.cast_into::<PyArrayDyn<T>>()?.reshape([self.size, width])?.into_any())
+    }
+
+    /// The field of one value that is so many values after the action.
+    fn vector<'py>(&self, py: Python<'py>, after: usize) -> PyResult<Bound<'py, PyAny>> {
+        self.values.bind(py).get_item(self.widths.before_actions() + self.widths.action + after)
     }
 }
 
