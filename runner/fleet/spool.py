@@ -27,6 +27,8 @@ from runner.system.errors import ForgeBenchError, StoreError
 from runner.system.files import PART, folder, make_directory, write_atomically, writing_errors
 
 AREA = "slurm"
+_PLAN = "plan.json"
+_LOCK = "lock"
 _LARGEST = 2**28
 
 
@@ -140,7 +142,7 @@ class Spool:
         Raises:
             NoSpace, StoreError: it cannot be written.
         """
-        write_atomically(self.root / "plan.json", msgspec.json.encode(submitted).decode())
+        write_atomically(self.root / _PLAN, msgspec.json.encode(submitted).decode())
 
     def read(self) -> Submitted:
         """The plan.
@@ -148,7 +150,7 @@ class Spool:
         Raises:
             StoreError: there is none that can be read.
         """
-        path = self.root / "plan.json"
+        path = self.root / _PLAN
         try:
             return msgspec.json.decode(read_bounded(path, _LARGEST), type=Submitted)
         except (OSError, ValueError) as error:
@@ -197,18 +199,28 @@ class Spool:
 
         The system frees the lock of a call that was killed.
         """
-        with writing_errors(self.root), (self.root / "lock").open("a") as file:
+        with writing_errors(self.root), (self.root / _LOCK).open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 yield False
                 return
-            yield True
+            try:
+                yield True
+            finally:
+                # Closed first: NFS keeps an entry for an open file, so its directory could not be removed.
+                file.close()
+                if not (self.root / _PLAN).exists():
+                    shutil.rmtree(self.root)
 
     def remove(self) -> None:
-        """Remove the directory; all that it told is in the store."""
+        """Remove what the directory holds; all that it told is in the store. The directory goes with the lock."""
         with writing_errors(self.root):
-            shutil.rmtree(self.root)
+            for entry in sorted(self.root.iterdir()):
+                if entry.is_dir():
+                    shutil.rmtree(entry)
+                elif entry.name != _LOCK:
+                    entry.unlink()
 
 
 def spools(store: Store) -> list[Spool]:
@@ -216,7 +228,7 @@ def spools(store: Store) -> list[Spool]:
     return [
         Spool(store=store, plan=entry.name)
         for entry in folder(store.place(AREA))
-        if (Path(entry.path) / "plan.json").is_file()
+        if (Path(entry.path) / _PLAN).is_file()
     ]
 
 

@@ -222,7 +222,8 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
 
     cell, result, listener = planned.cell, ended.result, ended.prepared.listener
     case, same_work = cell.case.name, not cell.implementation.differs
-    failure = result.failure or result.explain(listener.failure_of(case))
+    said = listener.failure_of(case)
+    failure = _ending(result.failure, said) if result.failure else result.explain(said)
     reference = None
     if failure is None and same_work and not planned.is_compared_with:
         reference = references.usable(store, planned.kept_as)
@@ -256,6 +257,20 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
         hearing=_hearing(planned, ended),
     )
     return replace(judgement, failure=result.explain(judgement.failure))
+
+
+def _ending(failure: Failure, said: Failure | None) -> Failure:
+    """Why a launch failed as a whole, with what the program said wrongly before it ended.
+
+    The referee stops listening to such a program, which may end badly because of that.
+    """
+    if (
+        failure.kind is not FailureKind.EXIT_CODE
+        or said is None
+        or said.kind is not FailureKind.MALFORMED_OUTPUT
+    ):
+        return failure
+    return replace(failure, detail=f"{failure.detail}; said before: {said.detail}")
 
 
 def _hearing(planned: PlannedCell, ended: EndedLaunch) -> "Hearing | None":

@@ -62,5 +62,13 @@ def test_one_call_follows_a_plan_and_another_is_told_so(spool):
         assert (first, second) == (True, False)
     with spool.followed() as free:
         assert free
-    spool.remove()
-    assert spools(spool.store) == []
+
+
+def test_a_removed_plan_keeps_its_lock_until_the_call_lets_go(spool):
+    spool.answer(0, Answer(launch=None, node="n1", restarts=0))
+    with spool.followed():
+        spool.remove()
+        # NFS has an entry for each open file, so no directory with one can be removed.
+        assert [path.name for path in spool.root.iterdir()] == ["lock"]
+        assert spools(spool.store) == []
+    assert not spool.root.exists()

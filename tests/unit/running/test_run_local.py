@@ -651,6 +651,14 @@ def test_the_page_shows_how_the_log_of_a_failed_launch_ended_and_nothing_breaks_
     assert (store.root / log).read_text().endswith("last\n")
 
 
+def test_a_failed_program_keeps_what_it_said_wrongly_before_it_ended(forge, store):
+    speaks = "print('nonsense')\nprint('gave up', file=sys.stderr)\nsys.exit(7)"
+    forge(small_matrix(speaks=program(speaks)), "--profile", "smoke")
+    detail = next(each.failure.detail for each in store.records() if each.implementation == "speaks")
+    said = "said before: stdout holds a line that is not JSON: nonsense"
+    assert detail == f"exit code 7; stderr ends: gave up; {said}"
+
+
 def test_a_program_that_is_not_there_is_left_out_by_name(forge, store):
     code, _, err = forge(small_matrix(absent=["no-such-program-anywhere"]), "--profile", "smoke")
     assert code == 0
