@@ -1,6 +1,7 @@
 """A ratio is of one run: a reference and its competitors are measured together, or they have no ratio."""
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from runner.cli.main import main
 from runner.executors.local import LocalExecutor
 from runner.figures.comparison import one_run
+from runner.records import references
 from runner.records.record import Record
 from runner.records.store import Store, newest_by_key
 from tests.redteam import test_implementations as redteam
@@ -226,3 +228,24 @@ def test_the_page_and_compare_say_that_a_row_was_measured_in_another_run(bench):
     code, _, err = bench.call(*words, "second")
     assert code == 9
     assert "of two runs" in err
+
+
+def test_a_reference_that_another_run_measured_meanwhile_judges_no_launch(bench, monkeypatch):
+    launch, store = LocalExecutor.launch, Store(bench.directory / "results")
+
+    def beside_another_run(executor: LocalExecutor, request: Any) -> Any:
+        result = launch(executor, request)
+        if request.name.startswith("sine-first-"):
+            (draw,) = (store.root / references.AREA).rglob(references.DRAW)
+            other = bench.directory / "other"
+            shutil.copytree(draw.parent, other)
+            kept = json.loads(draw.read_text())
+            (other / draw.name).write_text(json.dumps({**kept, "nonce": "f" * len(kept["nonce"])}))
+            references.keep(store, draw.parent.parent.name, other)
+        return result
+
+    monkeypatch.setattr(LocalExecutor, "launch", beside_another_run)
+    assert bench.call("--seeds", "1", "--executor", "local")[0] == 3
+    (failed,) = [each for each in bench.records() if each.failure]
+    assert (failed.implementation, failed.failure.kind) == ("first", "no-reference")
+    assert "another run measured the reference reference anew meanwhile" in failed.failure.detail
