@@ -303,12 +303,15 @@ class Course:
 
     def update(self, learner: Learner, batch: Batch, key: Array, of_policy: Array) -> Learner:
         """One update of the critics, at every second step as many of actor and temperature, and one of the targets."""
-        shape = (1 + 2 * work.POLICY_FREQUENCY, self.parameters.batch, self.layout.action)
-        following, *others = jax.random.normal(key, shape, jnp.float32)
+        of_critics, of_rounds = jax.random.split(key)
+        shape = (self.parameters.batch, self.layout.action)
+        following = jax.random.normal(of_critics, shape, jnp.float32)
         learner, _, _ = update_critics(learner, self.bounds, batch, following)
 
         def rounds(learner: Learner) -> Learner:
-            for noise, fresh in zip(others[::2], others[1::2], strict=True):
+            # Drawn here: an update without these rounds needs no noise for them.
+            noises = jax.random.normal(of_rounds, (work.POLICY_FREQUENCY, 2, *shape), jnp.float32)
+            for noise, fresh in noises:
                 learner, _ = update_policy(learner, self.bounds, batch.observations, noise, fresh)
             return learner
 
