@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use numpy::{PyArray1, PyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyString};
 use torchforge_data::PriorityOptions;
 use torchforge_env::{
@@ -20,8 +21,8 @@ use torchforge_nn::{
 };
 use torchforge_rl::{
     Dqn, DqnOptions, DqnPolicy, DqnPriorities, Episode, GaeOptions, NormalPpoPolicy, ObservationStatistics,
-    Policy as _, Ppo, PpoActor, PpoOptions, PpoPolicy, Sac, SacOptions, SacPolicy, State, TrainingError,
-    cleanrl, load_checkpoint, save_checkpoint,
+    Ppo, PpoActor, PpoOptions, PpoPolicy, Sac, SacOptions, SacPolicy, State, TrainingError, cleanrl,
+    load_checkpoint, save_checkpoint,
 };
 
 use crate::arrays::{input, values};
@@ -466,7 +467,7 @@ impl Policy {
     /// Raises:
     ///     ValueError: `observations` has another type, layout or shape, or the networks give what is no number.
     fn act<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         observations: &Bound<'py, PyAny>,
         deterministic: bool,
@@ -474,34 +475,63 @@ impl Policy {
         let observations = input::<f32>("observations", observations)?;
         let rows = observations.shape().first().copied().unwrap_or(0);
         let observations = values::<f32>("observations", &observations, &[rows, self.observation_len])?;
-        let observations = observations.chunks_exact(self.observation_len);
-        match self.acting.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            Acting::Dqn(both) => {
-                let policy = both.choose(deterministic);
-                let actions = observations.map(|each| policy.act(each).map(|&action| i64::from(action)));
-                Ok(PyArray1::from_vec(py, acted(actions.collect())?).into_any())
+        let (observations, len) = (&*observations, self.observation_len);
+        let act = |acting: &mut Acting| acting.act(observations.chunks_exact(len), deterministic);
+        let acted = if rows < DETACH_ROWS {
+            act(&mut self.acting.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
+        } else {
+            py.detach(|| act(&mut self.acting.lock().unwrap_or_else(PoisonError::into_inner)))
+        };
+        match acted {
+            Ok(Actions::Discrete(actions)) => Ok(PyArray1::from_vec(py, actions).into_any()),
+            Ok(Actions::Continuous(actions)) => {
+                let array = PyArray2::from_vec2(py, &actions);
+                Ok(array.map_err(|error| PyValueError::new_err(error.to_string()))?.into_any())
             }
-            Acting::Ppo(both) => {
-                let policy = both.choose(deterministic);
-                let actions = observations.map(|each| policy.act(each).map(|&action| i64::from(action)));
-                Ok(PyArray1::from_vec(py, acted(actions.collect())?).into_any())
-            }
-            Acting::ContinuousPpo(both) => matrix(py, both.choose(deterministic), observations),
-            Acting::Sac(both) => matrix(py, both.choose(deterministic), observations),
+            Err(error) => Err(PyValueError::new_err(error.to_string())),
         }
     }
 }
 
+/// From this many observations on other Python threads may run: the largest of the networks takes milliseconds for them.
+const DETACH_ROWS: usize = 64;
+
+/// One action for each observation.
+enum Actions {
+    Discrete(Vec<i64>),
+    Continuous(Vec<Vec<f32>>),
+}
+
+impl Acting {
+    fn act<'a>(
+        &mut self,
+        observations: impl Iterator<Item = &'a [f32]>,
+        deterministic: bool,
+    ) -> Result<Actions, TrainingError> {
+        match self {
+            Self::Dqn(both) => discrete_actions(both.choose(deterministic), observations),
+            Self::Ppo(both) => discrete_actions(both.choose(deterministic), observations),
+            Self::ContinuousPpo(both) => continuous_actions(both.choose(deterministic), observations),
+            Self::Sac(both) => continuous_actions(both.choose(deterministic), observations),
+        }
+    }
+}
+
+fn discrete_actions<'a>(
+    policy: &mut impl torchforge_rl::Policy<Action = u32>,
+    observations: impl Iterator<Item = &'a [f32]>,
+) -> Result<Actions, TrainingError> {
+    let actions = observations.map(|each| policy.act(each).map(|&action| i64::from(action)));
+    Ok(Actions::Discrete(actions.collect::<Result<_, _>>()?))
+}
+
 /// A row of numbers for each observation.
-fn matrix<'a, 'py>(
-    py: Python<'py>,
+fn continuous_actions<'a>(
     policy: &mut impl torchforge_rl::Policy<Action = [f32]>,
     observations: impl Iterator<Item = &'a [f32]>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> Result<Actions, TrainingError> {
     let actions = observations.map(|each| policy.act(each).map(<[f32]>::to_vec));
-    let actions: Vec<Vec<f32>> = acted(actions.collect())?;
-    let array = PyArray2::from_vec2(py, &actions);
-    Ok(array.map_err(|error| PyValueError::new_err(error.to_string()))?.into_any())
+    Ok(Actions::Continuous(actions.collect::<Result<_, _>>()?))
 }
 
 /// Whole iterations that hold so many steps.

@@ -9,6 +9,7 @@ use torchforge_env::{
     Error, StepBatch, VectorEnv,
 };
 
+use crate::DETACH_VALUES;
 use crate::arguments::{seeds, shown, whole, words};
 use crate::arrays::{
     as_bytes, cast, check_numbers, check_shape, flags, index, input, several, values, write, zeros,
@@ -171,7 +172,8 @@ impl VectorEnvironment {
             truncated: &mut truncated,
             final_observations: &mut self.final_observations,
         };
-        match (&mut self.kind, &actions) {
+        let kind = &mut self.kind;
+        let step = || match (kind, &actions) {
             (Kind::Discrete(environments), Actions::Discrete(actions)) => {
                 environments.step(actions, &mut batch)
             }
@@ -179,8 +181,8 @@ impl VectorEnvironment {
                 environments.step(actions, &mut batch)
             }
             _ => unreachable!("actions are read as their environments take them"),
-        }
-        .map_err(error)?;
+        };
+        if self.n * self.len < DETACH_VALUES { step() } else { py.detach(step) }.map_err(error)?;
         let info = PyDict::new(py);
         if self.mode == AutoresetMode::SameStep {
             let ended: Vec<bool> = terminated.iter().zip(&truncated).map(|(a, b)| a | b).collect();
