@@ -14,7 +14,7 @@ from runner.report.tables.selection import COMPETITORS, Room, Row
 
 ROW = re.compile(
     r"\| (?P<link>\[`(?P<benchmark>[a-z-]+)`\]\((?:\.\./)?(?P<folder>results/published/[^/]+)"
-    r"/tables/(?P<profile>[a-z]+)/[a-z-]+\.md\))"
+    r"/tables/(?P<profile>[a-z]+)/[a-z-]+\.md\)(?:, limits `(?P<limits>[a-z]+)`)?)"
     r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|(?: [^|]* \|){4,5}"
 )
 

@@ -63,7 +63,7 @@ def _row(line: str) -> str:
 
 
 def _of_operation(found: re.Match[str]) -> str:
-    room = _room(ROOT / found["folder"], found["benchmark"], found["profile"])
+    room = _room(ROOT / found["folder"], found["benchmark"], found["profile"], found["limits"])
     loaded = _load(row for both in operation_rows.compared(room) for row in both)
     return f"| {found['link']} | {found['machine']}{loaded} | {' | '.join(operation_rows.figures(room))} |"
 
@@ -178,9 +178,12 @@ def _records(folder: Path) -> Sequence[Record]:
     return tuple(newest_by_key(Publication.at(folder).records()).values())
 
 
-def _room(folder: Path, benchmark: str, profile: str) -> Room:
-    """The one room of the benchmark that was run natively."""
-    [found] = [room for room in rooms(_matrix(), _records(folder), benchmark, profile=profile) if room.ranked]
+def _room(folder: Path, benchmark: str, profile: str, limits: str | None = None) -> Room:
+    """The room that was run natively: under these limits, or the only one, or that of the first limits."""
+    ran = [room for room in rooms(_matrix(), _records(folder), benchmark, profile=profile) if room.ranked]
+    if limits or len(ran) > 1:
+        ran = [room for room in ran if (room.limits.name == limits if limits else room.ordinary)]
+    [found] = ran
     return found
 
 

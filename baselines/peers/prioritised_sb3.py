@@ -15,6 +15,9 @@ from baselines.benchmarks.prioritised import GAMMA, Drawn
 from baselines.contract import protocol
 from baselines.inputs.transitions import Fields
 
+# A minibatch's fields, in the order of `Drawn`.
+_DRAWN = ("observations", "next_observations", "actions", "rewards", "dones", "discounts")
+
 
 class Sampler:
     """Its ring, of one environment."""
@@ -41,17 +44,8 @@ class Sampler:
 
     def gathered(self, batches: list[Any]) -> list[Drawn]:
         """Its tensors as arrays. It computes discounts in f32 or f64, as NumPy's version has it."""
-        return [
-            Drawn(
-                b.observations.numpy(),
-                b.next_observations.numpy(),
-                b.actions.numpy(),
-                b.rewards.numpy().astype(np.float32),
-                b.dones.numpy(),
-                b.discounts.numpy().astype(np.float32),
-            )
-            for b in batches
-        ]
+        fields = ([getattr(batch, name) for batch in batches] for name in _DRAWN)
+        return [Drawn(*(torch.cat(field).numpy().astype(np.float32, copy=False) for field in fields))]
 
     def call(self, size: int, _: int) -> Any:
         """A minibatch of its own."""

@@ -27,7 +27,7 @@ fn check_rows(dataset: &MmapDataset, numbers: impl Iterator<Item = u32>) {
 #[test]
 fn rows_come_back_as_they_were_written_whatever_the_blocks() {
     let folder = scratch("rows");
-    for (rows, block) in [(0, 4), (1, 4), (4, 4), (5, 4), (100, 7), (100, 1), (100, 1_000)] {
+    for (rows, block) in [(0, 4), (1, 4), (4, 4), (5, 4), (100, 7), (100, 1), (100, 1_000), (1_000, 1)] {
         let path = folder.join(format!("{rows}-{block}.arrow"));
         numbered(&path, 0..rows, block);
         let dataset = MmapDataset::open(&path).unwrap();
@@ -36,6 +36,20 @@ fn rows_come_back_as_they_were_written_whatever_the_blocks() {
         check_rows(&dataset, 0..rows);
         assert_eq!(dataset.verify().unwrap(), (rows as usize).div_ceil(block));
     }
+}
+
+#[test]
+fn a_file_of_thousands_of_columns_is_read() {
+    let folder = scratch("wide");
+    let path = folder.join("wide.arrow");
+    let columns = (0..3_000).map(|each| Column::new(format!("column {each}"), ElementType::U32, &[]));
+    let schema = Schema::new(columns.collect::<Result<_, _>>().unwrap()).unwrap();
+    let mut writer = DatasetWriter::create(&path, schema).unwrap();
+    let row: Vec<[u32; 1]> = (0..3_000).map(|each| [each]).collect();
+    writer.append(&row.iter().map(Into::into).collect::<Vec<_>>()).unwrap();
+    writer.finish().unwrap();
+    let dataset = MmapDataset::open(&path).unwrap();
+    assert_eq!(dataset.item(0).unwrap().column::<u32>("column 2999").unwrap(), [2_999]);
 }
 
 #[test]

@@ -54,7 +54,8 @@ impl MmapDataset {
         for path in paths {
             let path = path.as_ref();
             let mapping = Mapping::open(path)?;
-            let (schema, blocks) = arrow::layout(mapping.bytes(), path)?;
+            let len = mapping.bytes().len();
+            let (schema, blocks) = arrow::layout(len, |range| mapping.look(range), path)?;
             chunks.get_or_insert_with(|| Chunks::new(schema.clone())).add(
                 shards.len(),
                 &schema,

@@ -1,8 +1,10 @@
 //! Files as memory.
 #![allow(unsafe_code, reason = "a file can be mapped only by a promise that nobody else changes it")]
 
+use std::borrow::Cow;
 use std::fs::{File, TryLockError};
 use std::io::{self, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 
 use memmap2::{Mmap, MmapMut};
@@ -56,6 +58,18 @@ impl Mapping {
             return Err(DatasetError::Shrunk { path: self.path.clone(), expected, found });
         }
         Ok(())
+    }
+
+    /// Bytes for one look. Few are read through the file, because the first access to a page of the map takes longer.
+    pub fn look(&self, range: Range<usize>) -> Result<Cow<'_, [u8]>, DatasetError> {
+        /// No file can make this process take more memory than this.
+        const MOST_READ: usize = 1 << 16;
+        if range.len() > MOST_READ {
+            return Ok(Cow::Borrowed(&self.bytes()[range]));
+        }
+        let mut bytes = vec![0; range.len()];
+        self.read(range.start, &mut bytes)?;
+        Ok(Cow::Owned(bytes))
     }
 
     /// Reads bytes through the file, not through the map: a file that has become shorter is an error, at any moment.

@@ -1,11 +1,15 @@
 //! What an Arrow file says of itself: its columns, and where the rows lie.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
 
 use super::flatbuffer::{Buffer, Fault, Table};
 use super::{BLOCK, CHECKSUM, CONTINUATION, END, MAGIC, V5, header, kind};
 use crate::dataset::{Column, DatasetError, ElementType, Schema, named};
+
+/// Bytes at a file's end that are looked at together.
+const TAIL: usize = 4096;
 
 /// A block of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,11 +114,23 @@ pub fn block(metadata: &[u8], entry: &Entry, schema: &Schema, path: &Path) -> Re
 }
 
 /// Reads the schema and where the blocks lie; everything that the file claims is checked against its length.
-pub fn layout(file: &[u8], path: &Path) -> Result<(Schema, Vec<Block>), DatasetError> {
-    let [begin, end] = ends(file.len());
-    let range = footer_range(file.len(), &file[begin], &file[end], path)?;
-    let Footer { schema, blocks } = footer(&file[range.clone()], range.start, path)?;
-    let blocks = blocks.iter().map(|entry| block(&file[entry.metadata.clone()], entry, &schema, path));
+///
+/// `look` gives the bytes of a range of the file, whose length is `len`.
+pub fn layout<'a>(
+    len: usize,
+    look: impl Fn(Range<usize>) -> Result<Cow<'a, [u8]>, DatasetError>,
+    path: &Path,
+) -> Result<(Schema, Vec<Block>), DatasetError> {
+    let [begin, end] = ends(len);
+    // The footer of most files lies in their last page whole.
+    let tail_start = len.saturating_sub(TAIL);
+    let (begin, tail) = (look(begin)?, look(tail_start..len)?);
+    let range = footer_range(len, &begin, &tail[end.start - tail_start..], path)?;
+    let Footer { schema, blocks } = match range.start.checked_sub(tail_start) {
+        Some(start) => footer(&tail[start..range.end - tail_start], range.start, path)?,
+        None => footer(&look(range.clone())?, range.start, path)?,
+    };
+    let blocks = blocks.iter().map(|entry| block(&look(entry.metadata.clone())?, entry, &schema, path));
     let blocks = blocks.collect::<Result<_, _>>()?;
     Ok((schema, blocks))
 }
