@@ -108,7 +108,8 @@ def test_a_seed_repeats_the_draws(sampler: Any) -> None:
     draws = []
     for seed in (5, 6, 5):
         found.seed(seed)
-        draws.append(b"".join(found.sample(40, 0).rewards.tobytes() for _ in range(20)))
+        drawn = found.gathered([found.sample(40, 0) for _ in range(20)])
+        draws.append(b"".join(each.rewards.tobytes() for each in drawn))
     assert draws[0] == draws[2] != draws[1]
 
 
