@@ -17,6 +17,7 @@ use torchforge_data::{
 
 use crate::arguments::{shown, whole};
 use crate::arrays::{lent, read};
+use crate::worked;
 
 /// A column as Python has it: its name, NumPy's name of its type, and the shape of a row.
 type ColumnTuple = (String, String, Vec<usize>);
@@ -228,7 +229,7 @@ impl RowBatches {
     /// The next batch or batches. Other Python threads run while they are waited for or copied.
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Given<'py>>> {
         let next = || self.epoch.lock().unwrap_or_else(PoisonError::into_inner).next_run();
-        let Some(run) = (if self.detaches { py.detach(next) } else { next() }) else { return Ok(None) };
+        let Some(run) = worked(py, self.detaches, next) else { return Ok(None) };
         let given = match run.map_err(refused)? {
             Run::Lent { first, rows, batches, number } => {
                 (rows, first, batches, number).into_bound_py_any(py)?

@@ -8,11 +8,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
-use crate::DETACH_VALUES;
 use crate::arguments::number;
 use crate::arrays::{
     COPIED_VALUES, borrow, cast, check_numbers, check_shape, input, read, several, write, zeros,
 };
+use crate::{DETACH_VALUES, worked};
 
 /// From this many values on both outputs are one array's halves. Freed one after the other, two arrays of that size are
 /// more than an allocator keeps (glibc's: 128 KiB, or twice the largest block that was freed): every call would have the
@@ -151,9 +151,9 @@ impl<'py> Inputs<'py> {
             }
             let advantages = write_advantages.as_slice_mut()?;
             let returns = write_returns.as_slice_mut()?;
-            let mut compute = || gae_batched(trajectories, last_values, options, advantages, returns);
+            let is_long = trajectories.rewards.len() >= DETACH_VALUES;
             let done =
-                if trajectories.rewards.len() < DETACH_VALUES { compute() } else { py.detach(compute) };
+                worked(py, is_long, || gae_batched(trajectories, last_values, options, advantages, returns));
             done.map_err(refused)?;
             check_begins(advantages, last_values.len(), trajectories, shape)?;
         }

@@ -26,6 +26,11 @@ use pyo3::prelude::*;
 /// below it, giving up the interpreter lock and taking it back would be a cost that shows.
 pub(crate) const DETACH_VALUES: usize = 1 << 15;
 
+/// Does some work; other Python threads run meanwhile where it `is_long`.
+pub(crate) fn worked<T: Send>(py: Python<'_>, is_long: bool, work: impl FnOnce() -> T + Send) -> T {
+    if is_long { py.detach(work) } else { work() }
+}
+
 /// Fast, exactly reproducible reinforcement learning.
 #[pymodule]
 mod _torchforge {

@@ -6,9 +6,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use torchforge_nn::Error;
 
-use crate::DETACH_VALUES;
 use crate::arguments::number;
 use crate::arrays::{cast, check_numbers, check_shape, first_nan, kind, lent, read, write, zeros};
+use crate::{DETACH_VALUES, worked};
 
 /// Advantages within groups of answers (GRPO: Shao et al., 2024).
 ///
@@ -239,6 +239,6 @@ fn in_peace(
     values: usize,
     compute: impl FnOnce() -> Result<(), Error> + Send,
 ) -> PyResult<()> {
-    let done = if values < DETACH_VALUES { compute() } else { py.detach(compute) };
+    let done = worked(py, values >= DETACH_VALUES, compute);
     done.map_err(|error| PyValueError::new_err(error.to_string()))
 }

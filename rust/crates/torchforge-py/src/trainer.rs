@@ -460,6 +460,9 @@ impl Acting {
     }
 }
 
+/// From this many observations on other Python threads may run: the largest of the networks takes milliseconds for them.
+const DETACH_ROWS: usize = 64;
+
 #[pymethods]
 impl Policy {
     /// Actions for observations (n, values): int64 of shape (n,), or float32 of shape (n, dimensions).
@@ -492,9 +495,6 @@ impl Policy {
         }
     }
 }
-
-/// From this many observations on other Python threads may run: the largest of the networks takes milliseconds for them.
-const DETACH_ROWS: usize = 64;
 
 /// One action for each observation.
 enum Actions {

@@ -9,12 +9,12 @@ use torchforge_env::{
     Error, StepBatch, VectorEnv,
 };
 
-use crate::DETACH_VALUES;
 use crate::arguments::{seeds, shown, whole, words};
 use crate::arrays::{
     as_bytes, cast, check_numbers, check_shape, flags, index, input, several, values, write, zeros,
 };
 use crate::environment::{error, limit, named};
+use crate::{DETACH_VALUES, worked};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;
 type Flags<'py> = Bound<'py, PyArray1<bool>>;
@@ -172,8 +172,8 @@ impl VectorEnvironment {
             truncated: &mut truncated,
             final_observations: &mut self.final_observations,
         };
-        let kind = &mut self.kind;
-        let step = || match (kind, &actions) {
+        let (kind, is_long) = (&mut self.kind, self.n * self.len >= DETACH_VALUES);
+        worked(py, is_long, || match (kind, &actions) {
             (Kind::Discrete(environments), Actions::Discrete(actions)) => {
                 environments.step(actions, &mut batch)
             }
@@ -181,8 +181,8 @@ impl VectorEnvironment {
                 environments.step(actions, &mut batch)
             }
             _ => unreachable!("actions are read as their environments take them"),
-        };
-        if self.n * self.len < DETACH_VALUES { step() } else { py.detach(step) }.map_err(error)?;
+        })
+        .map_err(error)?;
         let info = PyDict::new(py);
         if self.mode == AutoresetMode::SameStep {
             let ended: Vec<bool> = terminated.iter().zip(&truncated).map(|(a, b)| a | b).collect();

@@ -9,6 +9,7 @@ use torchforge_data::{Error, Rows};
 use super::observations::{Observation, ObservationType};
 use super::{Widths, refused};
 use crate::arrays::zeros;
+use crate::worked;
 
 /// Transitions that were drawn: float32 arrays, which are views into one block of memory.
 ///
@@ -168,8 +169,7 @@ pub(super) fn filled<'py, O: Observation>(
     };
     let mut writing = Writing::of(py, batch.get())?;
     let rows = writing.rows()?;
-    let draw = || draw(rows);
-    if detaches { py.detach(draw) } else { draw() }.map_err(refused)?;
+    worked(py, detaches, || draw(rows)).map_err(refused)?;
     drop(writing);
     Ok(batch)
 }

@@ -14,6 +14,7 @@ use super::observations::{Observation, ObservationType, Typed, typed};
 use super::{Minibatch, Pushed, Several, Widths, count, refused, seed_of};
 use crate::arguments::number;
 use crate::arrays::{values, zeros};
+use crate::worked;
 
 /// A ring of the latest transitions, drawn in proportion to their priorities (Schaul et al., 2016).
 ///
@@ -234,8 +235,7 @@ impl<O: Observation> Ring<O> {
         };
         let drawn = self.drawn.insert(drawn);
         let ring = &self.transitions;
-        let mut sample = || ring.sample(generator, beta, drawn);
-        if widths.are_many(size) { py.detach(sample) } else { sample() }.map_err(refused)?;
+        worked(py, widths.are_many(size), || ring.sample(generator, beta, drawn)).map_err(refused)?;
         Ok(drawn)
     }
 }

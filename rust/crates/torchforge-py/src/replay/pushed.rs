@@ -9,6 +9,7 @@ use super::observations::Observation;
 use super::{Widths, refused};
 use crate::arguments::{flag, single};
 use crate::arrays::{Values, check_numbers, check_shape, flags, index, read, values};
+use crate::worked;
 
 /// The arguments of `push`.
 pub(super) struct Pushed<'py, O: Observation> {
@@ -95,7 +96,7 @@ impl<'py, O: Observation> Several<'py, O> {
         let (actions, rewards) = (self.actions.as_slice()?, self.rewards.as_slice()?);
         let (terminated, truncated) = (&self.terminated, &self.truncated);
         let Widths { observation, action, .. } = self.widths;
-        let mut all = || {
+        worked(py, self.widths.are_many(rewards.len()), || {
             (0..rewards.len()).try_for_each(|row| {
                 push(Transition {
                     observation: &observations[row * observation..][..observation],
@@ -106,8 +107,8 @@ impl<'py, O: Observation> Several<'py, O> {
                     truncated: truncated[row],
                 })
             })
-        };
-        if self.widths.are_many(rewards.len()) { py.detach(all) } else { all() }.map_err(refused)
+        })
+        .map_err(refused)
     }
 }
 
