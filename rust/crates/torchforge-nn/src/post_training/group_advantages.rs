@@ -62,32 +62,39 @@ impl Work for Groups<'_> {
         for (rewards, advantages) in groups.zip(outputs) {
             // The usual sizes have loops without a remainder. The order of sums is the same.
             match self.group_size {
-                4 => fixed::<4>(rewards, self.epsilon, advantages),
-                8 => fixed::<8>(rewards, self.epsilon, advantages),
-                16 => fixed::<16>(rewards, self.epsilon, advantages),
-                32 => fixed::<32>(rewards, self.epsilon, advantages),
-                _ => normalise(rewards, self.epsilon, advantages),
+                4 => fixed::<4, 4>(rewards, self.epsilon, advantages),
+                8 => fixed::<8, LANES>(rewards, self.epsilon, advantages),
+                16 => fixed::<16, LANES>(rewards, self.epsilon, advantages),
+                32 => fixed::<32, LANES>(rewards, self.epsilon, advantages),
+                _ => normalise::<LANES>(rewards, self.epsilon, advantages),
             }
         }
     }
 }
 
 #[inline(always)]
-fn fixed<const SIZE: usize>(rewards: &[f64], epsilon: f64, advantages: &mut [f64]) {
+fn fixed<const SIZE: usize, const DIVIDED: usize>(rewards: &[f64], epsilon: f64, advantages: &mut [f64]) {
     let rewards: &[f64; SIZE] = rewards.try_into().expect("a group of this size");
     let advantages: &mut [f64; SIZE] = advantages.try_into().expect("a group of this size");
-    normalise(rewards, epsilon, advantages);
+    normalise::<DIVIDED>(rewards, epsilon, advantages);
 }
 
+/// `DIVIDED` rewards are divided together, as a vector. Written one by one, the divisions of unrolled loops stayed single.
 #[inline(always)]
-fn normalise(rewards: &[f64], epsilon: f64, advantages: &mut [f64]) {
+fn normalise<const DIVIDED: usize>(rewards: &[f64], epsilon: f64, advantages: &mut [f64]) {
     let size = rewards.len() as f64;
     let mean = sum(rewards, |reward| reward) / size;
     let variance = sum(rewards, |reward| (reward - mean) * (reward - mean)) / size;
     let deviation = variance.sqrt() + epsilon;
-    for (advantage, reward) in advantages.iter_mut().zip(rewards) {
-        // Equal rewards have no deviation: 0 over 0 is no number where epsilon is 0.
-        *advantage = if deviation == 0.0 { 0.0 } else { (reward - mean) / deviation };
+    // Equal rewards have no deviation: 0 over 0 is no number where epsilon is 0.
+    let advantage = |reward: f64| if deviation == 0.0 { 0.0 } else { (reward - mean) / deviation };
+    let (blocks, rest) = rewards.as_chunks::<DIVIDED>();
+    let (block_advantages, rest_advantages) = advantages.as_chunks_mut::<DIVIDED>();
+    for (advantages, rewards) in block_advantages.iter_mut().zip(blocks) {
+        *advantages = rewards.map(advantage);
+    }
+    for (to, &reward) in rest_advantages.iter_mut().zip(rest) {
+        *to = advantage(reward);
     }
 }
 
