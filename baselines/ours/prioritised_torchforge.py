@@ -2,7 +2,7 @@
 
     python3 -m baselines.ours.prioritised_torchforge --case ID --parameters JSON ...
 
-Where draws are uniform its alpha is 0: one of each equal part of the ring, without a tree.
+Where draws are uniform its alpha is 0, and there is no tree.
 """
 
 from typing import Any

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use torchforge_data::{
-    Error, NStep, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, Stamp, Transition,
+    Error, NStep, NStepBatch, PrioritizedBatch, PrioritizedReplayBuffer, PriorityOptions, ReplayBuffer,
+    Stamp, Transition,
 };
 use torchforge_env::Pcg64;
 
@@ -14,16 +15,18 @@ fn buffer(capacity: usize, options: PriorityOptions) -> PrioritizedReplayBuffer<
 }
 
 fn push(buffer: &mut PrioritizedReplayBuffer<u32>, number: u32) {
-    buffer
-        .push(Transition {
-            observation: &[number as f32],
-            next_observation: &[number as f32 + 0.5],
-            action: &[number],
-            reward: 0.0,
-            terminated: false,
-            truncated: false,
-        })
-        .unwrap();
+    with_transition(number, |transition| buffer.push(transition)).unwrap();
+}
+
+fn with_transition<T>(number: u32, push: impl FnOnce(Transition<'_, u32>) -> T) -> T {
+    push(Transition {
+        observation: &[number as f32],
+        next_observation: &[number as f32 + 0.5],
+        action: &[number],
+        reward: 0.0,
+        terminated: false,
+        truncated: false,
+    })
 }
 
 fn sample(buffer: &PrioritizedReplayBuffer<u32>, seed: u64, beta: f64, size: usize) -> PrioritizedBatch<u32> {
@@ -125,7 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn an_alpha_of_0_draws_what_a_tree_of_equal_priorities_draws(
+    fn an_alpha_of_0_draws_the_rows_of_a_uniform_buffer(
         capacity in 1_usize..40,
         pushes in 1_u32..100,
         size in 1_usize..70,
@@ -133,16 +136,15 @@ proptest! {
         beta in 0.0_f64..=1.0,
     ) {
         let mut equal = buffer(capacity, PriorityOptions { alpha: 0.0, ..PriorityOptions::default() });
-        // Its priorities are those of new transitions, which are 1.
-        let mut tree = buffer(capacity, PriorityOptions::default());
+        let mut uniform = ReplayBuffer::<u32>::new(capacity, 1, 1).unwrap();
         for number in 0..pushes {
             push(&mut equal, number);
-            push(&mut tree, number);
+            with_transition(number, |transition| uniform.push(transition)).unwrap();
         }
-        let (one, other) = (sample(&equal, seed, beta, size), sample(&tree, seed, beta, size));
+        let (one, mut other) = (sample(&equal, seed, beta, size), NStepBatch::new(size, 1, 1).unwrap());
+        uniform.sample_n_step(&mut Pcg64::new(seed), NStep::new(1, 0.9).unwrap(), &mut other).unwrap();
         prop_assert_eq!(one.transitions().actions(), other.transitions().actions());
-        prop_assert_eq!(one.weights(), other.weights());
-        prop_assert_eq!(one.stamps(), other.stamps());
+        prop_assert!(one.weights().iter().all(|&weight| weight == 1.0));
 
         // Errors change nothing, whatever they are.
         equal.update_priorities(one.stamps(), &vec![seed as f32; size]).unwrap();

@@ -10,7 +10,7 @@ use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
 use crate::arguments::number;
 use crate::arrays::{
-    COPIED_VALUES, borrow, cast, check_numbers, check_shape, input, read, several, write, zeros,
+    COPIED_VALUES, borrow, cast, check_numbers, check_shape, fresh, input, read, several, write,
 };
 use crate::{DETACH_VALUES, worked};
 
@@ -204,9 +204,9 @@ fn check_all(trajectories: Trajectory<'_>, shape: &[usize]) -> PyResult<()> {
 /// Arrays for the results.
 fn new<'py>(py: Python<'py>, shape: &[usize]) -> PyResult<(Array<'py>, Array<'py>)> {
     if shape.iter().product::<usize>() < TOGETHER_VALUES {
-        return Ok((zeros(py, shape)?, zeros(py, shape)?));
+        return Ok((fresh(py, shape)?, fresh(py, shape)?));
     }
-    let both = zeros::<f64>(py, &[&[2], shape].concat())?;
+    let both = fresh::<f64>(py, &[&[2], shape].concat())?;
     Ok((both.get_item(0)?.cast_into()?, both.get_item(1)?.cast_into()?))
 }
 

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use torchforge_nn::Error;
 
 use crate::arguments::number;
-use crate::arrays::{cast, check_numbers, check_shape, first_nan, kind, lent, read, write, zeros};
+use crate::arrays::{cast, check_numbers, check_shape, first_nan, fresh, kind, lent, read, write};
 use crate::{DETACH_VALUES, worked};
 
 /// Advantages within groups of answers (GRPO: Shao et al., 2024).
@@ -48,7 +48,7 @@ pub(crate) fn group_advantages<'py>(
     }
     let advantages = match out {
         Some(out) => cast("out", out)?,
-        None => zeros(py, shape)?,
+        None => fresh(py, shape)?,
     };
     if rewards.is_empty() {
         check_shape("out", &advantages, shape)?;
@@ -214,7 +214,7 @@ where
         [batch, _] => {
             let sums = match out {
                 Some(out) => cast("out", out)?,
-                None => zeros(py, &[batch])?,
+                None => fresh(py, &[batch])?,
             };
             {
                 let mut written = write("out", &sums, &[batch])?;

@@ -11,7 +11,7 @@ use torchforge_env::{
 
 use crate::arguments::{seeds, shown, whole, words};
 use crate::arrays::{
-    as_bytes, cast, check_numbers, check_shape, flags, index, input, several, values, write, zeros,
+    as_bytes, cast, check_numbers, check_shape, flags, fresh, index, input, several, values, write,
 };
 use crate::environment::{error, limit, named};
 use crate::{DETACH_VALUES, worked};
@@ -259,7 +259,7 @@ impl VectorEnvironment {
         }
         let (observations, rewards, terminations, truncations) = match out {
             Some(out) => given(out)?,
-            None => (zeros(py, &seen)?, zeros(py, &per_step)?, zeros(py, &per_step)?, zeros(py, &per_step)?),
+            None => (fresh(py, &seen)?, fresh(py, &per_step)?, fresh(py, &per_step)?, fresh(py, &per_step)?),
         };
         let (mut ended, mut last) = (Vec::new(), Vec::new());
         {

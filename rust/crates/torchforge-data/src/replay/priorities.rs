@@ -1,12 +1,14 @@
 //! What the rows of a ring are drawn by.
 
-use super::Error;
+use rand_core::Rng;
+
 use super::sum_tree::SumTree;
+use super::{Error, draw};
 
 /// A priority for each row.
 #[derive(Debug, Clone)]
 pub enum Priorities {
-    /// Each is 1, so a row is found by counting.
+    /// Each is 1, so a row is drawn by its number.
     Equal,
     /// Each is its own.
     Tree(SumTree),
@@ -41,16 +43,18 @@ impl Priorities {
         }
     }
 
-    /// Finds the rows in whose parts of the total the targets lie. The targets are used up.
-    pub fn find(&self, held: usize, targets: &mut [f64], rows: &mut [usize]) {
+    /// Draws rows of the first `held`: each by itself where all are as probable, else one from each equal part of the total
+    /// (Schaul et al., 2016, appendix B.2.1). `targets`, as many, are a tree's to write.
+    pub fn draw(&self, rng: &mut impl Rng, held: usize, targets: &mut [f64], rows: &mut [usize]) {
         match self {
-            // The rows that a tree would find: rounding may lead a target to the end of the total, and no further.
-            Self::Equal => {
-                for (row, &mut target) in rows.iter_mut().zip(targets) {
-                    *row = (target as usize).min(held - 1);
+            Self::Equal => rows.fill_with(|| draw::index_below(rng, held)),
+            Self::Tree(tree) => {
+                let part = tree.total() / targets.len() as f64;
+                for (place, target) in targets.iter_mut().enumerate() {
+                    *target = (place as f64 + draw::unit(rng)) * part;
                 }
+                tree.find(targets, rows);
             }
-            Self::Tree(tree) => tree.find(targets, rows),
         }
     }
 

@@ -4,7 +4,7 @@ use rand_core::Rng;
 
 use super::priorities::Priorities;
 use super::{
-    Batch, Error, NStep, NStepBatch, Observation, ROWS_AHEAD, ReplayBuffer, Rows, Transition, columns, draw,
+    Batch, Error, NStep, NStepBatch, Observation, ROWS_AHEAD, ReplayBuffer, Rows, Transition, columns,
 };
 use crate::prefetch::ahead;
 
@@ -186,7 +186,8 @@ impl<A: Copy + Default, O: Observation> PrioritizedReplayBuffer<A, O> {
     }
 
     /// Fills `batch` with transitions drawn by priority: the sum of all priorities is divided into as many equal parts as
-    /// the batch has rows, and one transition is drawn from each (Schaul et al., appendix B.2.1).
+    /// the batch has rows, and one transition is drawn from each (Schaul et al., appendix B.2.1). With an alpha of 0 each is
+    /// drawn by itself.
     ///
     /// A weight is `(N P(i))^-beta`, divided by the largest of the buffer: the smallest priority above 0, divided by the
     /// transition's, to the power of `beta`. Training usually raises `beta` to 1, which corrects the bias in full.
@@ -203,15 +204,10 @@ impl<A: Copy + Default, O: Observation> PrioritizedReplayBuffer<A, O> {
     ) -> Result<(), Error> {
         check_share("beta", beta)?;
         self.ring.check_batch(&batch.windows.transitions)?;
-        let (held, total) = (self.len(), self.priorities.total(self.len()));
-        if total <= 0.0 {
+        if self.priorities.total(self.len()) <= 0.0 {
             return Err(Error::NoPriority);
         }
-        let part = total / batch.targets.len() as f64;
-        for (place, target) in batch.targets.iter_mut().enumerate() {
-            *target = (place as f64 + draw::unit(rng)) * part;
-        }
-        self.priorities.find(held, &mut batch.targets, &mut batch.rows);
+        self.priorities.draw(rng, self.len(), &mut batch.targets, &mut batch.rows);
         let PrioritizedBatch { windows, rows, stamps, .. } = batch;
         ahead::<ROWS_AHEAD, _>(
             rows.len(),

@@ -711,6 +711,8 @@ class PrioritisedReplayBuffer:
     ) -> PrioritisedMinibatch:
         """Draw transitions, one from each of `batch_size` equal parts of the sum of all priorities.
 
+        With an alpha of 0 each is drawn by itself.
+
         Args:
             batch_size: transitions to draw.
             beta: how far the weights correct the draws, 0 to 1.

@@ -8,7 +8,7 @@ use torchforge_data::{Error, Rows};
 
 use super::observations::{Observation, ObservationType};
 use super::{Widths, refused};
-use crate::arrays::zeros;
+use crate::arrays::fresh;
 use crate::worked;
 
 /// Transitions that were drawn: float32 arrays, which are views into one block of memory.
@@ -85,11 +85,11 @@ impl Minibatch {
             PyMemoryError::new_err(format!("batch_size is {size}, for which there is no memory; use less"))
         };
         let values = [widths.before_actions() + widths.action + 3, size];
-        let values = zeros(py, &values).map_err(|_| lacking())?.unbind();
+        let values = fresh(py, &values).map_err(|_| lacking())?.unbind();
         let frames = match widths.of {
             ObservationType::Float32 => None,
             ObservationType::Uint8 => {
-                Some(zeros(py, &[2 * widths.observation, size]).map_err(|_| lacking())?.unbind())
+                Some(fresh(py, &[2 * widths.observation, size]).map_err(|_| lacking())?.unbind())
             }
         };
         Ok(Self { values, frames, size, widths })

@@ -13,7 +13,7 @@ use super::minibatch::{Writing, writeable};
 use super::observations::{Observation, ObservationType, Typed, typed};
 use super::{Minibatch, Pushed, Several, Widths, count, refused, seed_of};
 use crate::arguments::number;
-use crate::arrays::{values, zeros};
+use crate::arrays::{fresh, values};
 use crate::worked;
 
 /// A ring of the latest transitions, drawn in proportion to their priorities (Schaul et al., 2016).
@@ -127,6 +127,8 @@ impl PrioritisedReplayBuffer {
     }
 
     /// Draw transitions, one from each of `batch_size` equal parts of the sum of all priorities.
+    ///
+    /// With an alpha of 0 each is drawn by itself.
     ///
     /// Args:
     ///     batch_size: transitions to draw.
@@ -282,8 +284,8 @@ impl PrioritisedMinibatch {
         Ok(Self {
             // The largest comes first, and says where there is no memory.
             transitions: Py::new(py, Minibatch::new(py, size, widths)?)?,
-            discounts: zeros(py, &[size])?.unbind(),
-            weights: zeros(py, &[size])?.unbind(),
+            discounts: fresh(py, &[size])?.unbind(),
+            weights: fresh(py, &[size])?.unbind(),
             stamps: Mutex::new(vec![Stamp::default(); size]),
         })
     }
