@@ -27,8 +27,8 @@ from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
 from baselines.ours.phases_ppo_torchforge import Episodes, spaces_of
 from baselines.references import phases_ppo, ppo
-from baselines.tuned.networks import dense
-from baselines.tuned.ppo import Floats, Learner, empty_rollout, learn, parity, rows_of
+from baselines.tuned.few_rows import FewRows, Floats, tanh
+from baselines.tuned.ppo import Learner, empty_rollout, learn, parity, rows_of
 
 
 def advantages_of(rewards: Floats, dones: Floats, values: Floats) -> Floats:
@@ -57,7 +57,7 @@ def train(parameters: Parameters, seed: int) -> Trained:
     initial = ppo.initial_weights(agent)
     learner = Learner(agent)
     rollout = empty_rollout(parameters, shape)
-    observations = torch.from_numpy(rollout.observations)
+    logits = FewRows([each.numpy() for each in learner.actor], tanh)
     ended_before = np.zeros((steps + 1, count), dtype=np.bool_)
     progress = protocol.Progress(total=parameters.iterations * rows, unit="environment step")
     environment_steps = gradient_steps = 0
@@ -75,10 +75,9 @@ def train(parameters: Parameters, seed: int) -> Trained:
         # Act.
         rollout.observations[0] = rollout.observations[-1]
         rollout.dones[0] = rollout.dones[-1]
-        draws = torch.empty(steps, count, int(space.n)).exponential_()
+        draws = torch.empty(steps, count, int(space.n)).exponential_().log_().numpy()
         for step in range(steps):
-            probabilities = dense(learner.actor, observations[step], torch.tanh).softmax(dim=1)
-            actions = (probabilities / draws[step]).argmax(dim=1).numpy()
+            actions = (logits(rollout.observations[step]) - draws[step]).argmax(axis=1)
             seen, rewards, terminations, truncations, _ = environments.step(actions)
             ended = terminations | truncations
             rollout.observations[step + 1] = seen

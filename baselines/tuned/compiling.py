@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -18,3 +19,13 @@ def seconds_of(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
+
+
+def unguarded() -> AbstractContextManager[None]:
+    """Programs are called without a check that their arguments are as when they were compiled.
+
+    That is so in a training, whose tensors keep their shapes and their memory. By hand 1,500 steps of SAC took 6.3 s with
+    checks and 5.9 s without, with the same weights.
+    """
+    stance: AbstractContextManager[None] = torch.compiler.set_stance(skip_guard_eval_unsafe=True)
+    return stance

@@ -1,5 +1,7 @@
 """DQN as fast as PyTorch does it: the work of `baselines/references/dqn.py`, by eager PyTorch or with --compile.
 
+It acts by NumPy with PyTorch's weights, because that is faster (`few_rows`).
+
 By hand, from the repository's root:
 
     uv run --project baselines python -m baselines.tuned.dqn [--seed 1] [--steps 500000] [--compile]
@@ -10,6 +12,7 @@ By hand, from the repository's root:
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 FIRST_LINE = time.perf_counter()
 
@@ -26,8 +29,9 @@ from baselines.contract import protocol
 from baselines.references import dqn
 from baselines.references.replay_buffer import Batch, Truncations
 from baselines.tuned.adam import CompiledAdam, FusedAdam, adam
-from baselines.tuned.compiling import compiled, seconds_of
+from baselines.tuned.compiling import compiled, seconds_of, unguarded
 from baselines.tuned.direct_environment import DirectEnvironment
+from baselines.tuned.few_rows import FewRows, Floats, relu
 from baselines.tuned.networks import dense, detached
 from baselines.tuned.ring import Ring
 
@@ -48,6 +52,7 @@ class Learner:
         self.online = detached(self.parameters)
         self.target = detached(list(target.parameters()))
         self.optimizer = FusedAdam(self.online, work.LEARNING_RATE)
+        self.values = FewRows([each.numpy() for each in self.online], relu)
 
     def update(self, batch: Batch) -> tuple[Tensor, Sequence[Tensor]]:
         """One gradient step: the loss, and the gradients in the parameters' order."""
@@ -56,9 +61,9 @@ class Learner:
         self.optimizer.step(gradients)
         return loss.detach(), gradients
 
-    def act(self, observation: Tensor) -> int:
-        """The greedy action for an observation (1, n)."""
-        return int(dense(self.online, observation, torch.relu).argmax())
+    def act(self, observation: Floats) -> int:
+        """The greedy action for an observation (n,)."""
+        return int(self.values(observation).argmax())
 
     def copy_weights(self) -> None:
         """Move the target network to the online one: tau is 1."""
@@ -114,7 +119,7 @@ def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -
     for step in range(parameters.steps):
         epsilon = dqn.linear_schedule(work.START_EPSILON, work.END_EPSILON, exploration, step)
         explores = random.random() < epsilon
-        action = int(space.sample()) if explores else learner.act(torch.from_numpy(observation[None]))
+        action = int(space.sample()) if explores else learner.act(observation)
         next_observation, reward, terminated, ended = environment.step(action)
         environment_steps += 1
         ring.add(observation, next_observation, action, reward, terminated=terminated)
@@ -187,8 +192,14 @@ def variant(
     kind: type[Learner], compiling: Callable[[work.Parameters], float] | None = None
 ) -> Variant[work.Parameters]:
     """The variant of a learner, and what compiles it."""
+    checks = nullcontext if compiling is None else unguarded
+
+    def trained(parameters: work.Parameters, seed: int) -> Trained:
+        with checks():
+            return train(kind, parameters, seed)
+
     return Variant(
-        train=lambda parameters, seed: train(kind, parameters, seed),
+        train=trained,
         parity=lambda given, updates: parity(kind, given, updates),
         compiling=compiling,
         library=PYTORCH,

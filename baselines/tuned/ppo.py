@@ -1,5 +1,7 @@
 """PPO as fast as PyTorch does it: the work of `baselines/references/ppo.py`, by eager PyTorch or with --compile.
 
+It acts by NumPy with PyTorch's weights, because that is faster (`few_rows`).
+
 By hand, from the repository's root:
 
     uv run --project baselines python -m baselines.tuned.ppo [--seed 1] [--iterations 976] [--compile]
@@ -9,6 +11,7 @@ By hand, from the repository's root:
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 FIRST_LINE = time.perf_counter()
@@ -27,11 +30,11 @@ from baselines.contract import protocol
 from baselines.references import ppo
 from baselines.references.ppo import Losses, Minibatch
 from baselines.tuned.adam import CompiledAdam, FusedAdam, adam
-from baselines.tuned.compiling import compiled, seconds_of
+from baselines.tuned.compiling import compiled, seconds_of, unguarded
 from baselines.tuned.direct_environment import DirectEnvironment
+from baselines.tuned.few_rows import FewRows, Floats, tanh
 from baselines.tuned.networks import dense, detached
 
-Floats = NDArray[np.float32]
 LookBack = Callable[[Floats, Floats, Floats], Floats]
 """Advantages (steps, environments) of rewards, flags and values, as `advantages_of` takes them."""
 
@@ -196,7 +199,7 @@ def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -
     initial = ppo.initial_weights(agent)
     learner = make_learner(agent)
     rollout = empty_rollout(parameters, shape)
-    observations = torch.from_numpy(rollout.observations)
+    logits = FewRows([each.numpy() for each in learner.actor], tanh)
     ended_before = np.zeros((steps + 1, count), dtype=np.bool_)
     progress = protocol.Progress(total=parameters.iterations * rows, unit="environment step")
     environment_steps = gradient_steps = 0
@@ -211,13 +214,13 @@ def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -
     for iteration in range(1, parameters.iterations + 1):
         learner.optimizer.learning_rate = ppo.annealed(iteration, parameters.iterations)
 
-        # Act. Where probability over an exponential draw is largest: so torch.multinomial draws, four at a time.
+        # Act. Where probability over an exponential draw is largest, as torch.multinomial draws: in logarithms, where the
+        # sum over actions is one number for all of them and need not be known.
         rollout.observations[0] = rollout.observations[-1]
         rollout.dones[0] = rollout.dones[-1]
-        draws = torch.empty(steps, count, action_kinds).exponential_()
+        draws = torch.empty(steps, count, action_kinds).exponential_().log_().numpy()
         for step in range(steps):
-            probabilities = dense(learner.actor, observations[step], torch.tanh).softmax(dim=1)
-            actions = (probabilities / draws[step]).argmax(dim=1).tolist()
+            actions = (logits(rollout.observations[step]) - draws[step]).argmax(axis=1).tolist()
             rollout.actions[step] = actions
             for index, environment in enumerate(environments):
                 observation, reward, _, ended = environment.step(actions[index])
@@ -293,8 +296,14 @@ def variant(
     kind: type[Learner], compiling: Callable[[work.Parameters], float] | None = None
 ) -> Variant[work.Parameters]:
     """The variant of a learner, and what compiles it."""
+    checks = nullcontext if compiling is None else unguarded
+
+    def trained(parameters: work.Parameters, seed: int) -> Trained:
+        with checks():
+            return train(kind, parameters, seed)
+
     return Variant(
-        train=lambda parameters, seed: train(kind, parameters, seed),
+        train=trained,
         parity=lambda given, updates: parity(kind, given, updates),
         compiling=compiling,
         library=PYTORCH,

@@ -10,6 +10,7 @@ By hand, from the repository's root:
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 
 FIRST_LINE = time.perf_counter()
 
@@ -27,7 +28,7 @@ from baselines.references import sac
 from baselines.references.replay_buffer import Batch, Truncations
 from baselines.references.sac import Bounds
 from baselines.tuned.adam import CompiledAdam, FusedAdam, State, adam
-from baselines.tuned.compiling import compiled, seconds_of
+from baselines.tuned.compiling import compiled, seconds_of, unguarded
 from baselines.tuned.direct_environment import DirectEnvironment
 from baselines.tuned.networks import dense, detached
 from baselines.tuned.ring import Ring
@@ -393,8 +394,14 @@ def variant(
     kind: type[Learner], compiling: Callable[[work.Parameters], float] | None = None
 ) -> Variant[work.Parameters]:
     """The variant of a learner, and what compiles it."""
+    checks = nullcontext if compiling is None else unguarded
+
+    def trained(parameters: work.Parameters, seed: int) -> Trained:
+        with checks():
+            return train(kind, parameters, seed)
+
     return Variant(
-        train=lambda parameters, seed: train(kind, parameters, seed),
+        train=trained,
         parity=lambda given, updates: parity(kind, given, updates),
         compiling=compiling,
         library=PYTORCH,

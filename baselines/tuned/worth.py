@@ -30,6 +30,7 @@ from baselines.tuned import ppo as tuned_ppo
 from baselines.tuned import sac as tuned_sac
 from baselines.tuned.adam import FusedAdam
 from baselines.tuned.direct_environment import DirectEnvironment
+from baselines.tuned.few_rows import FewRows, tanh
 from baselines.tuned.networks import dense, detached
 from baselines.tuned.ring import Ring
 
@@ -109,8 +110,9 @@ def dqn_acting() -> Piece:
             "module, autograd on": lambda: [torch.argmax(online(torch.Tensor(observation)), dim=1)],
             "module, inference mode, no copy": inference,
             "weights without autograd, no copy": lambda: [
-                torch.tensor(learner.act(torch.from_numpy(observation)))
+                dense(learner.online, torch.from_numpy(observation), torch.relu).argmax()
             ],
+            "NumPy": lambda: [torch.tensor(learner.act(observation[0]))],
         },
     )
 
@@ -228,14 +230,25 @@ def ppo_acting() -> Piece:
         with torch.no_grad():
             return ppo.act(agent, observations)[:1]
 
-    def tuned() -> Result:
+    def softmax() -> Result:
         torch.manual_seed(1)
         probabilities = dense(learner.actor, observations, torch.tanh).softmax(dim=1)
         return [(probabilities / torch.empty(4, 2).exponential_()).argmax(dim=1)]
 
+    logits, seen = FewRows([each.numpy() for each in learner.actor], tanh), observations.numpy()
+
+    def tuned() -> Result:
+        torch.manual_seed(1)
+        draws = torch.empty(4, 2).exponential_().log_().numpy()
+        return [torch.from_numpy((logits(seen) - draws).argmax(axis=1))]
+
     return Piece(
-        "PPO: act, four environments (seeding included)",
-        {"Categorical, values at once": faithful, "softmax and argmax, values later": tuned},
+        "PPO: act, four environments (seeding and draws included)",
+        {
+            "Categorical, values at once": faithful,
+            "softmax and argmax, values later": softmax,
+            "NumPy": tuned,
+        },
     )
 
 
