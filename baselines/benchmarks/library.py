@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 
@@ -29,3 +30,6 @@ class Library:
     def arrays(self, found: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
         """Named arrays of the library as NumPy's."""
         return {name: self.get(array) for name, array in found.items()}
+
+
+NUMPY = Library(put=lambda array: array, get=lambda array: array, gathered=np.concatenate)

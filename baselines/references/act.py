@@ -3,6 +3,7 @@
 import torch
 
 from baselines.benchmarks import act
+from baselines.benchmarks.training_in_pytorch import TENSORS
 from baselines.contract import protocol
 from baselines.references import dqn
 
@@ -14,4 +15,5 @@ def prepare(given: act.Given) -> act.Forward:
 
 
 if __name__ == "__main__":
-    act.run(protocol.parser(__doc__).parse_args(), prepare)
+    torch.set_num_threads(protocol.threads())
+    act.run(protocol.parser(__doc__).parse_args(), prepare, TENSORS)

@@ -1,6 +1,6 @@
-"""`act` as `tuned/dqn.py` acts, with neither autograd nor a copy, or with --compile as one compiled program.
+"""`act` as fast as PyTorch does it, with neither autograd nor a copy, or with --compile as one compiled program.
 
-The compiled training acts without that program, because that is faster.
+The tuned trainings act by NumPy, because that is faster (`act_numpy`).
 """
 
 import torch
@@ -8,6 +8,7 @@ from torch import Tensor
 
 from baselines.benchmarks import act
 from baselines.benchmarks.training import COMPILE_HELP
+from baselines.benchmarks.training_in_pytorch import TENSORS
 from baselines.contract import protocol
 from baselines.references import dqn
 from baselines.tuned.compiling import compiled
@@ -39,6 +40,7 @@ if __name__ == "__main__":
     parser = protocol.parser(__doc__)
     parser.add_argument("--compile", action="store_true", help=COMPILE_HELP)
     options = parser.parse_args()
+    torch.set_num_threads(protocol.threads())
     # Inference mode was tried in the eager program alone.
     with torch.inference_mode(not options.compile):
-        act.run(options, prepare_compiled if options.compile else prepare)
+        act.run(options, prepare_compiled if options.compile else prepare, TENSORS)

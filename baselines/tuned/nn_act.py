@@ -1,4 +1,7 @@
-"""`nn-act` as the tuned trainings act, with neither autograd nor a copy, or with --compile as one compiled program."""
+"""`nn-act` as fast as PyTorch does it, with neither autograd nor a copy, or with --compile as one compiled program.
+
+The tuned trainings act by NumPy, because that is faster (`nn_act_numpy`).
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import load_file
 
 from baselines.benchmarks import act, nn_act, update
+from baselines.benchmarks.library import NUMPY, Library
 from baselines.benchmarks.training_in_pytorch import TENSORS, in_double_precision
 from baselines.contract import protocol
 from baselines.contract.numbers import numbers
@@ -23,9 +25,11 @@ from baselines.references import dqn, machine
 from baselines.references import nn_act as nn_act_reference
 from baselines.references import update as update_reference
 from baselines.tuned import act as tuned_act
-from baselines.tuned import networks
+from baselines.tuned import act_numpy, networks, nn_act_numpy
+from baselines.tuned import dqn as tuned_dqn
 from baselines.tuned import nn_act as tuned_nn_act
 from baselines.tuned import update as tuned_update
+from baselines.tuned.few_rows import FewRows, given_weights, relu
 from runner.gate import Check
 from runner.gate.outputs import compare
 from runner.matrix import load_matrix
@@ -38,7 +42,12 @@ ARRAYS = {
     "critics": lambda: sac_arrays(42, 32, 5, 2, 16),
 }
 UPDATES = {"faithful": update_reference.WAYS, "tuned": tuned_update.EAGER}
-FORWARD = {"faithful": act_reference.prepare, "tuned": tuned_act.prepare}
+FORWARD = {
+    "faithful": (act_reference.prepare, TENSORS),
+    "tuned": (tuned_act.prepare, TENSORS),
+    "NumPy": (act_numpy.prepare, NUMPY),
+}
+SAYING = {"tuned": (tuned_nn_act.EAGER, TENSORS), "NumPy": (nn_act_numpy.WAYS, NUMPY)}
 ACTING = {"dqn": "dqn", "ppo": "ppo", "sac": "critics"}
 MATRIX = load_matrix(Path(update.__file__).parents[2] / "matrix.yaml")
 REPEATED: dict[str, Any] = {"warmup": 0, "repetitions": 2}
@@ -100,12 +109,13 @@ def after(parity: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("way", FORWARD)
 def test_the_timed_values_are_the_network_s(way):
-    tensors = given("dqn")
-    rows = tensors["observations"].flatten(0, 1)[:200].numpy()
+    (prepare, library), arrays = FORWARD[way], ARRAYS["dqn"]()
+    rows = arrays["observations"].reshape(-1, 4)[:200]
     asked = act.observations(rows, numbers("00000000000000aa", 0, 200))
-    values = torch.cat(calling(FORWARD[way](tensors))(asked)).detach()
-    wanted = dqn.given_network(tensors, "online")(torch.from_numpy(np.concatenate(asked))).detach()
-    torch.testing.assert_close(values, wanted, rtol=1e-5, atol=1e-6)
+    values = library.gathered(calling(prepare(library.laid_out(arrays)))(asked))
+    network = dqn.given_network(given("dqn"), "online")
+    wanted = network(torch.from_numpy(np.concatenate(asked))).detach().numpy()
+    np.testing.assert_allclose(values, wanted, rtol=1e-5, atol=1e-6)
     assert not np.array_equal(np.concatenate(asked), rows), "the nonce scales each observation"
 
 
@@ -118,16 +128,39 @@ def test_the_critics_that_learn_alone_learn_as_those_of_sac():
     assert all(torch.equal(alone[name], wanted[name]) for name in names)
 
 
+@pytest.mark.parametrize("way", SAYING)
 @pytest.mark.parametrize("algorithm", ACTING)
-def test_tuned_networks_say_what_the_reference_s_say(algorithm):
-    wanted = said(nn_act_reference.WAYS[algorithm], algorithm)
-    found = said(tuned_nn_act.EAGER[algorithm], algorithm)
+def test_tuned_networks_say_what_the_reference_s_say(algorithm, way):
+    ways, library = SAYING[way]
+    wanted = said(nn_act_reference.WAYS[algorithm], algorithm, TENSORS)
+    found = said(ways[algorithm], algorithm, library)
     assert found.keys() == wanted.keys() == set(nn_act.ANSWERS[algorithm])
     assert all(check.passed for check in judged("nn-act", "values.safetensors", found, wanted))
     assert all(len(np.unique(each[:, 0], axis=0)) == len(each) for each in found.values())
 
 
-def said(way: Callable[[nn_act.Given], nn_act.Call], algorithm: str) -> dict[str, Any]:
+def test_one_row_and_its_vector_have_one_answer_from_numpy():
+    arrays = ARRAYS["dqn"]()
+    rows = arrays["observations"].reshape(-1, 4)[:8]
+    online = FewRows(given_weights(arrays, "online", "0", "2", "4"), relu)
+    together = online(rows)
+    assert together.shape == (8, 2)
+    for row, answer in zip(rows, together, strict=True):
+        np.testing.assert_allclose(online(row), answer, rtol=1e-5)
+
+
+def test_numpy_answers_with_the_weights_that_pytorch_learnt_last():
+    network = dqn.make_network(4, 2)
+    learner = tuned_dqn.Learner(network, dqn.make_network(4, 2))
+    observation = np.ones(4, dtype=np.float32)
+    learner.update(dqn.given_batch(given("dqn"), 0))
+    wanted = network(torch.from_numpy(observation)).detach().numpy()
+    np.testing.assert_allclose(learner.values(observation), wanted, rtol=1e-5)
+
+
+def said(
+    way: Callable[[nn_act.Given], nn_act.Call], algorithm: str, library: Library
+) -> dict[str, NDArray[Any]]:
     """What networks say in forty calls, (calls, rows, ...)."""
     torch.set_num_threads(1)
     arrays, rows = ARRAYS[ACTING[algorithm]](), 1 if algorithm == "sac" else 8
@@ -140,9 +173,9 @@ def said(way: Callable[[nn_act.Given], nn_act.Call], algorithm: str) -> dict[str
     asked = nn_act.seen(
         observations, read.get("noise.next", observations), numbers("00000000000000aa", 0, 40)
     )
-    answers = zip(*calling(way(TENSORS.laid_out(arrays)))(asked), strict=True)
+    answers = zip(*calling(way(library.laid_out(arrays)))(asked), strict=True)
     named = zip(nn_act.ANSWERS[algorithm], answers, strict=True)
-    return {name: TENSORS.gathered(each).reshape(40, rows, -1) for name, each in named}
+    return {name: library.gathered(each).reshape(40, rows, -1) for name, each in named}
 
 
 def judged(benchmark: str, file: str, mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[Check]:
@@ -155,13 +188,16 @@ def _a_thousandth_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel of the tuned ways that makes every layer's outputs a thousandth larger."""
     linear = torch.nn.functional.linear
     monkeypatch.setattr(networks, "linear", lambda *tensors: 1.001 * linear(*tensors))
+    monkeypatch.setattr(np, "dot", lambda *arrays: np.float32(1.001) * np.matmul(*arrays))
 
 
+@pytest.mark.parametrize("way", SAYING)
 @pytest.mark.parametrize("algorithm", ACTING)
 @pytest.mark.usefixtures("_a_thousandth_wrong")
-def test_the_gate_refuses_networks_whose_layers_are_a_thousandth_wrong(algorithm):
-    wanted = said(nn_act_reference.WAYS[algorithm], algorithm)
-    found = said(tuned_nn_act.EAGER[algorithm], algorithm)
+def test_the_gate_refuses_networks_whose_layers_are_a_thousandth_wrong(algorithm, way):
+    ways, library = SAYING[way]
+    wanted = said(nn_act_reference.WAYS[algorithm], algorithm, TENSORS)
+    found = said(ways[algorithm], algorithm, library)
     assert not any(check.passed for check in judged("nn-act", "values.safetensors", found, wanted))
 
 

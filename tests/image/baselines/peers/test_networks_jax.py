@@ -8,14 +8,15 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from baselines.benchmarks import nn_act, update
+from baselines.benchmarks import act, nn_act, update
 from baselines.benchmarks.library import Library
 from baselines.benchmarks.training_in_pytorch import TENSORS
 from baselines.contract.numbers import numbers
 from baselines.contract.operation import calling
 from baselines.inputs.parity import dqn_arrays, ppo_arrays, sac_arrays
-from baselines.peers import multiply_jax, nn_act_jax, update_jax
+from baselines.peers import act_jax, multiply_jax, nn_act_jax, update_jax
 from baselines.peers.library_jax import JAX
+from baselines.references import act as act_reference
 from baselines.references import nn_act as nn_act_reference
 from baselines.references import update as update_reference
 
@@ -98,6 +99,14 @@ def test_its_networks_say_what_the_references_say(algorithm: str) -> None:
     for found, expected in zip(answers, wanted, strict=True):
         one, other = JAX.gathered(found), TENSORS.gathered(expected)
         assert np.abs(one - other).max() <= 1e-5 * np.abs(other).max()
+
+
+def test_its_values_of_one_observation_are_the_references() -> None:
+    given = STEPS["dqn"]()
+    asked = act.observations(given["observations"].reshape(-1, 4)[:20], numbers(NONCE, 0, 20))
+    found = JAX.gathered(calling(act_jax.prepare(given))(asked))
+    wanted = TENSORS.gathered(calling(act_reference.prepare(TENSORS.laid_out(given)))(asked))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_the_product_of_matrices_is_numpys() -> None:
