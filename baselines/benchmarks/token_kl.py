@@ -25,7 +25,7 @@ from baselines.inputs.post_training import STRIDE
 
 Floats = NDArray[Any]
 # From the policy's and the reference's log-probabilities, (batch, length) each, to one value for each sequence.
-Call = Callable[[Any, Any], Any]
+Call = Callable[..., Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +49,16 @@ class Course:
         prepare: the call that is timed, for a case.
         laid_out: log-probabilities (batch, length) as the implementation takes them; not timed.
         gathered: the values of all calls as one NumPy array, in any shape; not timed.
+        arguments: those of a call, for a case, from the policy's and the reference's log-probabilities; not timed.
     """
 
     prepare: Callable[[Parameters], Call]
     laid_out: Callable[[Floats], Any] = lambda array: array
     gathered: Callable[[list[Any]], Floats] = np.asarray
+    arguments: Callable[[Parameters, Any, Any], tuple[Any, ...]] = lambda _, policy, reference: (
+        policy,
+        reference,
+    )
 
 
 def either(*, exact: Call, k3: Call) -> Callable[[Parameters], Call]:
@@ -61,12 +66,17 @@ def either(*, exact: Call, k3: Call) -> Callable[[Parameters], Call]:
     return lambda parameters: k3 if parameters.k3 else exact
 
 
+def one_axis_of_one(array: Floats) -> Floats:
+    """Log-probabilities (batch, length), and of one sequence (length,)."""
+    return array[0] if len(array) == 1 else array
+
+
 def run(options: argparse.Namespace, course: Course) -> None:
     """Serve every case: read the tapes, and compute as the referee says."""
 
     def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> Operation[list[tuple[Any, Any]], list[Any]]:
+    ) -> Operation[list[tuple[Any, ...]], list[Any]]:
         shape, count = (parameters.batch, parameters.length), parameters.batch * parameters.length
         kind = np.dtype(np.float32 if parameters.k3 else np.float64)
         policies, references = (
@@ -82,9 +92,9 @@ def run(options: argparse.Namespace, course: Course) -> None:
         )
         call = course.prepare(parameters)
 
-        def inputs(numbers: Numbers) -> list[tuple[Any, Any]]:
+        def inputs(numbers: Numbers) -> list[tuple[Any, ...]]:
             return [
-                (policies[first], references[second])
+                course.arguments(parameters, policies[first], references[second])
                 for first, second in zip(places(numbers, 0), places(numbers, 1), strict=True)
             ]
 
@@ -95,7 +105,7 @@ def run(options: argparse.Namespace, course: Course) -> None:
         return Operation(
             calls=parameters.calls,
             inputs=inputs,
-            run=lambda pairs: [call(policy, reference) for policy, reference in pairs],
+            run=lambda calls: [call(*arguments) for arguments in calls],
             digested=lambda outputs: [together(outputs)],
             write=lambda _, outputs, folder: save(folder, "kl.npy", list(together(outputs))),
             counts={"tokens": count},

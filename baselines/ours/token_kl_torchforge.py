@@ -7,8 +7,7 @@ from baselines.contract import protocol
 
 COURSE = token_kl.Course(
     prepare=token_kl.either(exact=torchforge.token_kl, k3=torchforge.token_kl_k3),
-    # One sequence has one axis.
-    laid_out=lambda array: array[0] if len(array) == 1 else array,
+    laid_out=token_kl.one_axis_of_one,
 )
 
 if __name__ == "__main__":

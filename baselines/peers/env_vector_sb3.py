@@ -6,18 +6,16 @@
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
-from baselines.benchmarks import env_vector
+from baselines.benchmarks import env_vector, unchecked
 from baselines.contract import protocol
 
-_ONE = partial(gymnasium.make, env_vector.NAME, disable_env_checker=True)
+_ONE = unchecked.maker(env_vector.NAME)
 
 
 def dummy(count: int) -> DummyVecEnv:

@@ -7,10 +7,8 @@ information besides. It keeps references to observations, so the vector copies t
 
 import logging
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
-import gymnasium
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
@@ -18,13 +16,13 @@ from numpy.typing import NDArray
 from tensordict import TensorDictBase
 from torchrl.envs import GymWrapper
 
-from baselines.benchmarks import env_vector
+from baselines.benchmarks import env_vector, unchecked
 from baselines.contract import protocol
 
 # It logs to stdout, which belongs to the protocol.
 logging.getLogger("torchrl").setLevel(logging.WARNING)
 
-_ONE = partial(gymnasium.make, env_vector.NAME, disable_env_checker=True)
+_ONE = unchecked.maker(env_vector.NAME)
 
 
 def made(count: int) -> Any:

@@ -1,27 +1,42 @@
-"""`token-kl` by rlox 1.2.0, through its Python module: one call, whatever the number of sequences.
+"""`token-kl` by rlox 1.2.0, through its Python module.
 
-Its estimator k3 has the two policies the other way round than TRL's, so they change places in the call.
+Its estimator k3 has the two policies the other way round than TRL's, so they change places among the arguments. It also
+has functions of several sequences end to end. A call for each sequence gives the same numbers and takes less time: 20 µs
+instead of 28 µs for 32 sequences of 128 tokens, 225 µs instead of 246 µs for 32 of 2,048.
 """
 
+from typing import Any
+
+import numpy as np
 import rlox
+from numpy.typing import NDArray
 
 from baselines.benchmarks import token_kl
 from baselines.contract import protocol
 
+Floats = NDArray[Any]
+
 
 def prepare(parameters: token_kl.Parameters) -> token_kl.Call:
-    """The call that is timed: of one sequence, or of several end to end."""
+    """The call that is timed: of one sequence rlox's own, of several as many calls."""
+    one: token_kl.Call = rlox.compute_token_kl_schulman_f32 if parameters.k3 else rlox.compute_token_kl
     if parameters.batch == 1:
-        exact, k3 = rlox.compute_token_kl, rlox.compute_token_kl_schulman_f32
-    else:
-        exact, k3 = rlox.compute_batch_token_kl, rlox.compute_batch_token_kl_schulman_f32
-    length = () if parameters.batch == 1 else (parameters.length,)
-    if parameters.k3:
-        return lambda policy, reference: k3(reference, policy, *length)
-    return lambda policy, reference: exact(policy, reference, *length)
+        return one
+    kind = np.float32 if parameters.k3 else np.float64
+
+    def several(pairs: list[tuple[Floats, Floats]]) -> Floats:
+        return np.array([one(first, second) for first, second in pairs], kind)
+
+    return several
 
 
-COURSE = token_kl.Course(prepare=prepare, laid_out=lambda array: array.reshape(-1))
+def arguments(parameters: token_kl.Parameters, policy: Floats, reference: Floats) -> tuple[Any, ...]:
+    """Both sequences as a call takes them; of several, a list of such pairs."""
+    both = (reference, policy) if parameters.k3 else (policy, reference)
+    return both if parameters.batch == 1 else ([*zip(*both, strict=True)],)
+
+
+COURSE = token_kl.Course(prepare=prepare, laid_out=token_kl.one_axis_of_one, arguments=arguments)
 
 if __name__ == "__main__":
     token_kl.run(protocol.parser(__doc__).parse_args(), COURSE)

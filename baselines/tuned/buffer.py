@@ -1,84 +1,121 @@
-"""`buffer-push` and `buffer-sample` as fast as NumPy does them: no axis of environments, no copy before a copy.
+"""`buffer-push` and `buffer-sample` as fast as NumPy does them: all numbers of a transition in one row.
 
     python3 -m baselines.tuned.buffer push|sample --case ID --parameters JSON ...
 
-Rows are drawn by NumPy's newer generator and gathered by `take`.
+A minibatch is one `take` of rows, and views of its columns are handed out. To draw fractions and scale them takes less
+time than the call that draws whole numbers. A push writes through views of memory, in which a slice is assigned faster
+than in an array.
 """
 
+from collections.abc import Callable
+from itertools import cycle
+from struct import Struct
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from baselines.benchmarks import buffer_sample, buffers
-from baselines.inputs.transitions import Fields
+from baselines.inputs.transitions import Fields, Values
+
+# Action, reward and the two flags.
+_NUMBERS = Struct("4f")
+_ROWS = np.dtype(np.int64)
+# Values that share a line of the processor's caches.
+_LINE = 16
+
+# Keeps an observation, the next one, the action, the reward and the two flags.
+Push = Callable[[Values, Values, float, float, float, float], None]
 
 
 class Ring:
     """The latest transitions, drawn uniformly with replacement."""
 
     def __init__(self, capacity: int, width: int) -> None:
-        self._observations = np.zeros((capacity, width), np.float32)
-        self._next_observations = np.zeros((capacity, width), np.float32)
-        # The four numbers of a row lie side by side: one store for a push, one gather for a draw.
-        self._numbers = np.zeros((capacity, 4), np.float32)
-        self._capacity = capacity
-        self._position = 0
-        self._generator = np.random.default_rng(0)
+        self._table = aligned(capacity, 2 * width + 4)
+        self.push = pushing(self._table, width)
+        # An array, which multiplies faster than a number.
+        self._capacity = np.array(capacity, np.float64)
+        action = 2 * width
+        columns = (slice(width), slice(width, action), slice(action, action + 1), action + 1, action + 2)
+        self._columns = tuple((slice(None), each) for each in columns)
+        self._truncated = (slice(None), action + 3)
+        self.seed(0)
 
     def laid_out(self, row: Fields) -> tuple[Any, ...]:
         """Observations as arrays of one axis, and the rest as plain numbers."""
         observation, next_observation, *numbers = row
-        return (observation[0], next_observation[0], tuple(number.item() for number in numbers))
-
-    def push(
-        self,
-        observation: NDArray[np.float32],
-        next_observation: NDArray[np.float32],
-        numbers: tuple[float, float, float, float],
-    ) -> None:
-        """Keep one transition."""
-        at = self._position
-        self._observations[at] = observation
-        self._next_observations[at] = next_observation
-        self._numbers[at] = numbers
-        self._position = at + 1 if at + 1 < self._capacity else 0
+        return (observation[0], next_observation[0], *(number.item() for number in numbers))
 
     def read(self, rows: slice) -> Fields:
         """Views of these rows."""
-        numbers = self._numbers[rows]
-        return Fields(
-            self._observations[rows], self._next_observations[rows], numbers[:, :1], *numbers[:, 1:].T
+        table = self._table[rows]
+        observations, next_observations, actions, rewards, terminated = (
+            table[each] for each in self._columns
         )
+        return Fields(observations, next_observations, actions, rewards, terminated, table[self._truncated])
 
     def fill(self, fields: Fields) -> None:
         """Hold these transitions, which are as many as it has room for."""
-        self._observations[:] = fields.observations
-        self._next_observations[:] = fields.next_observations
-        self._numbers[:] = np.stack([fields.actions[:, 0], *fields[3:]], axis=1)
+        for place, values in zip(self.read(slice(None)), fields, strict=True):
+            place[:] = values
 
     def seed(self, number: int) -> None:
         """Begin the draws that follow."""
-        self._generator = np.random.default_rng(number)
+        self._random = np.random.default_rng(number).random
 
     def sample(self, size: int, _: int) -> tuple[Any, ...]:
-        """Copies of drawn transitions; the numbers of a row are views into one copy.
+        """Views of a copy of drawn transitions.
 
         A plain tuple: to name its parts would take a part of the draw's time.
         """
-        rows = self._generator.integers(self._capacity, size=size)
-        numbers = self._numbers.take(rows, axis=0)
+        # A fraction is below 1 by so much that no product is rounded up to the capacity.
+        rows = self._table.take((self._random(size) * self._capacity).astype(_ROWS), 0)
+        observations, next_observations, actions, rewards, terminated = self._columns
         return (
-            self._observations.take(rows, axis=0),
-            self._next_observations.take(rows, axis=0),
-            numbers[:, :1],
-            numbers[:, 1],
-            numbers[:, 2],
+            rows[observations],
+            rows[next_observations],
+            rows[actions],
+            rows[rewards],
+            rows[terminated],
         )
 
     def gathered(self, batches: list[Any]) -> list[buffer_sample.Drawn]:
         """The minibatches, with names."""
         return [buffer_sample.Drawn(*each) for each in batches]
+
+
+def aligned(rows: int, values: int) -> Values:
+    """Zeros, (rows, values or a few more): each row begins with a line of the caches."""
+    row = -(-values // _LINE) * _LINE
+    room = np.zeros(rows * row + _LINE, np.float32)
+    first = -room.ctypes.data // room.itemsize % _LINE
+    return room[first : first + rows * row].reshape(rows, row)
+
+
+def pushing(table: Values, width: int) -> Push:
+    """What keeps transitions in the rows of a table, one after another and round."""
+    values: Any = table.reshape(-1).data
+    octets, pack, row = values.cast("B"), _NUMBERS.pack_into, table.shape[1]
+    # Where the two observations and the numbers of each row lie; the first round makes them.
+    following = cycle(
+        (slice(at, at + width), slice(at + width, at + 2 * width), 4 * (at + 2 * width))
+        for at in range(0, table.size, row)
+    ).__next__
+
+    def push(
+        observation: Values,
+        next_observation: Values,
+        action: float,
+        reward: float,
+        terminated: float,
+        truncated: float,
+    ) -> None:
+        first, second, numbers = following()
+        values[first] = observation
+        values[second] = next_observation
+        pack(octets, numbers, action, reward, terminated, truncated)
+
+    return push
 
 
 if __name__ == "__main__":

@@ -1,23 +1,19 @@
 """`ffi` by Gymnasium 1.2.3 at its best, or with --vectorised by its own vector in NumPy.
 
-At its best it leaves out the checker, which does nothing after the first step, and hands out a vector's observations
-without a copy. `CartPoleVectorEnv` computes all environments in NumPy at once and draws their resets from one
-generator: its episodes are others.
+At its best it leaves out what checks its use, and hands out a vector's observations without a copy. `CartPoleVectorEnv`
+computes all environments in NumPy at once and draws their resets from one generator: its episodes are others.
 """
 
-from functools import partial
-
-import gymnasium
 from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from gymnasium.vector import SyncVectorEnv
 
-from baselines.benchmarks import env_step
+from baselines.benchmarks import env_step, unchecked
 from baselines.contract import protocol
 
 
 def make(parameters: env_step.Parameters) -> env_step.Stepped:
     """The reference's work with what changes no result left out."""
-    one = partial(gymnasium.make, env_step.NAME, disable_env_checker=True)
+    one = unchecked.maker(env_step.NAME)
     return SyncVectorEnv([one] * parameters.environments, copy=False) if parameters.vector else one()
 
 

@@ -2,23 +2,22 @@
 
     python3 -m baselines.tuned.env_vector sync|async|vectorised --case ID --parameters JSON ...
 
-`sync` and `async` leave out the checker, which does nothing after the first step, and hand out observations without a
-copy. `async` is a process for each environment. `vectorised` is Gymnasium's own CartPole for all environments at once:
-one generator draws its resets, and its episodes begin in the step after an end.
+`sync` and `async` leave out what checks their use, and hand out observations without a copy. `async` is a process for
+each environment. `vectorised` is Gymnasium's own CartPole for all environments at once: one generator draws its resets,
+and its episodes begin in the step after an end.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import gymnasium
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
-from baselines.benchmarks import env_vector
+from baselines.benchmarks import env_vector, unchecked
 from baselines.contract import protocol
 from baselines.references.env_vector import Vector
 
-_ONE = partial(gymnasium.make, env_vector.NAME, disable_env_checker=True)
+_ONE = unchecked.maker(env_vector.NAME)
 
 
 def sync(count: int) -> SyncVectorEnv:

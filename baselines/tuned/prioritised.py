@@ -3,7 +3,8 @@
     python3 -m baselines.tuned.prioritised --case ID --parameters JSON ...
 
 A node of the tree has 64 children, so a draw goes down three levels instead of seventeen, and a change goes up as many.
-Each call of NumPy costs more than what it computes here. Windows are followed step by step, in arrays of one axis.
+Each call of NumPy costs more than what it computes here. How long the window of each row is, is known before the draws.
+The rewards of a window lie side by side: one item of a view whose items overlap, so that each is one copy.
 """
 
 from typing import Any
@@ -68,27 +69,28 @@ class Sampler:
     def __init__(self, sizes: prioritised.Parameters) -> None:
         self._sizes = sizes
         self._tree = Tree(sizes.capacity)
-        self._generator = np.random.default_rng(0)
         self.call = self._prioritised if sizes.prioritised else self._over_steps
         self._places = np.arange(sizes.batch)
+        # An array, which multiplies faster than a number.
+        self._capacity = np.array(sizes.capacity, np.float64)
+        # What each reward of a window counts, and the value after it, where the window has so many steps more than one.
+        discounts = np.multiply.accumulate([1.0, *[GAMMA] * sizes.steps])
+        self._weights = np.tril(np.broadcast_to(discounts[:-1], (sizes.steps, sizes.steps)))
+        self._discounts = discounts[1:].astype(np.float32)
+        self.seed(0)
 
     def fill(self, fields: Fields) -> None:
         """Hold these transitions."""
-        self._observations, self._next_observations = (
-            fields.observations.copy(),
-            fields.next_observations.copy(),
-        )
-        self._numbers = np.stack([fields.actions[:, 0], fields.rewards, fields.terminated], axis=1)
-        self._rewards, self._terminated = fields.rewards.copy(), fields.terminated.copy()
-        # How far it is to the next step of the same window: nowhere at an episode's end, and after the newest row.
-        going = (fields.terminated == 0) & (fields.truncated == 0)
-        going[-1] = False
-        self._going = going
+        # Observation and action, which a window has of its first row; what it has of its last one, and the reward.
+        self._firsts = np.concatenate([fields.observations, fields.actions], axis=1)
+        self._lasts = np.column_stack([fields.next_observations, fields.rewards, fields.terminated])
+        self._rewards = windows(fields.rewards, self._sizes.steps)
+        self._further = steps_further(fields, self._sizes.steps)
         self._tree.change(np.arange(self._sizes.capacity), prioritised.priorities(fields.actions[:, 0]))
 
     def seed(self, number: int) -> None:
         """Begin the draws that follow."""
-        self._generator = np.random.default_rng(number)
+        self._random = np.random.default_rng(number).random
 
     def gathered(self, batches: list[Any]) -> list[Drawn]:
         """The minibatches, with names. What is timed gives plain tuples, which are made faster."""
@@ -96,38 +98,53 @@ class Sampler:
 
     def _prioritised(self, size: int, _: int) -> tuple[Any, ...]:
         """One row of each equal part of the sum of all priorities."""
-        rows, over_least = self._tree.find((self._places + self._generator.random(size)) / size)
-        numbers = self._numbers.take(rows, axis=0)
+        rows, over_least = self._tree.find((self._places + self._random(size)) / size)
+        firsts, lasts = self._firsts.take(rows, 0), self._lasts.take(rows, 0)
         drawn = (
-            self._observations.take(rows, axis=0),
-            self._next_observations.take(rows, axis=0),
-            numbers[:, :1],
-            numbers[:, 1],
-            numbers[:, 2],
+            firsts[:, :-1],
+            lasts[:, :-2],
+            firsts[:, -1:],
+            lasts[:, -2],
+            lasts[:, -1],
             (over_least**-BETA).astype(np.float32),
         )
-        self._tree.change(rows, prioritised.priorities(numbers[:, 0]))
+        self._tree.change(rows, prioritised.priorities(firsts[:, -1]))
         return drawn
 
     def _over_steps(self, size: int, _: int) -> tuple[Any, ...]:
         """Windows that end with their episode, or with the newest row, which is the last one."""
-        rows = self._generator.integers(self._sizes.capacity, size=size)
-        last, going = rows, self._going[rows]
-        returns = self._rewards[rows].astype(np.float64)
-        discounts = np.full(size, GAMMA)
-        for _ in range(self._sizes.steps - 1):
-            last = last + going
-            returns += discounts * self._rewards[last] * going
-            discounts = np.where(going, discounts * GAMMA, discounts)
-            going = going & self._going[last]
+        # A fraction is below 1 by so much that no product is rounded up to the capacity.
+        rows = (self._random(size) * self._capacity).astype(np.int64)
+        further = self._further[rows]
+        rewards = self._rewards[rows].view(np.float64).reshape(size, -1)
+        returns = np.vecdot(rewards, self._weights.take(further, 0)).astype(np.float32)
+        firsts, lasts = self._firsts.take(rows, 0), self._lasts.take(rows + further, 0)
         return (
-            self._observations.take(rows, axis=0),
-            self._next_observations.take(last, axis=0),
-            self._numbers[rows, :1],
-            returns.astype(np.float32),
-            self._terminated[last],
-            discounts.astype(np.float32),
+            firsts[:, :-1],
+            lasts[:, :-2],
+            firsts[:, -1:],
+            returns,
+            lasts[:, -1],
+            self._discounts[further],
         )
+
+
+def windows(rewards: NDArray[np.float32], steps: int) -> NDArray[np.void]:
+    """The rewards from each row on, in double precision: an item a row. Beyond the last row they are 0."""
+    given = np.append(rewards.astype(np.float64), np.zeros(steps - 1))
+    size = given.itemsize
+    return np.ndarray(len(rewards), f"V{steps * size}", given, strides=(size,))
+
+
+def steps_further(fields: Fields, steps: int) -> Rows:
+    """How many rows each row's window goes on after it, until its episode ends or the newest row is there."""
+    going = (fields.terminated == 0) & (fields.truncated == 0)
+    going[-1] = False
+    further = np.zeros(len(going), np.int64)
+    for _ in range(steps - 1):
+        # One more than the window of the next row, which may have as many steps but for one.
+        further[:-1] = np.where(going[:-1], np.minimum(further[1:] + 1, steps - 1), 0)
+    return further
 
 
 if __name__ == "__main__":

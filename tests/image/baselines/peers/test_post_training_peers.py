@@ -24,7 +24,8 @@ def test_its_divergences_agree(batch: int, k3: bool) -> None:
     parameters = token_kl.Parameters(batch=batch, length=200, k3=k3, calls=1, warmup=0, repetitions=1)
     kind = np.float32 if k3 else np.float64
     pair = (-2 * np.random.default_rng(1).random((2, batch, 200))).astype(kind)
-    call = token_kl_rlox.COURSE.prepare(parameters)
-    found = np.asarray(call(*map(token_kl_rlox.COURSE.laid_out, pair)), kind).reshape(-1)
+    course = token_kl_rlox.COURSE
+    arguments = course.arguments(parameters, *map(course.laid_out, pair))
+    found = np.asarray(course.prepare(parameters)(*arguments), kind).reshape(-1)
     wanted = token_kl_reference.COURSE.prepare(parameters)(*pair)
     np.testing.assert_allclose(found, wanted, rtol=1e-5 if k3 else 1e-12)

@@ -22,9 +22,14 @@ def test_its_advantages_agree_and_its_rewards_stay(course: grpo_trl.grpo.Course)
 
 @pytest.mark.parametrize("course", [token_kl_trl.COURSE, token_kl_pytorch.COURSE])
 @pytest.mark.parametrize("k3", [False, True])
-def test_its_divergences_agree(course: token_kl.Course, k3: bool) -> None:
-    parameters = token_kl.Parameters(batch=4, length=200, k3=k3, calls=1, warmup=0, repetitions=1)
-    pair = (-2 * np.random.default_rng(1).random((2, 4, 200))).astype(np.float32 if k3 else np.float64)
-    found = course.prepare(parameters)(*map(course.laid_out, pair))
-    wanted = token_kl_reference.COURSE.prepare(parameters)(*pair)
-    np.testing.assert_allclose(found, wanted, rtol=1e-5 if k3 else 1e-12)
+@pytest.mark.parametrize("batch", [1, 4])
+def test_its_divergences_agree(course: token_kl.Course, batch: int, k3: bool) -> None:
+    parameters = token_kl.Parameters(batch=batch, length=200, k3=k3, calls=2, warmup=0, repetitions=1)
+    kind = np.float32 if k3 else np.float64
+    pair = (-2 * np.random.default_rng(1).random((2, batch, 200))).astype(kind)
+    call = course.prepare(parameters)
+    found = course.gathered([call(*map(course.laid_out, each)) for each in (pair, pair[::-1])])
+    reference = token_kl_reference.COURSE.prepare(parameters)
+    wanted = [reference(*each) for each in (pair, pair[::-1])]
+    assert found.dtype == kind
+    np.testing.assert_allclose(found.reshape(2, batch), wanted, rtol=1e-5 if k3 else 1e-12)

@@ -11,6 +11,7 @@ from baselines.contract.tapes import PLACES, pieces, places
 from baselines.inputs.post_training import write_grpo, write_token_kl
 from baselines.references import grpo as grpo_reference
 from baselines.references import token_kl as token_kl_reference
+from baselines.tuned import token_kl as token_kl_tuned
 
 REPEATED = {"warmup": 1, "repetitions": 3}
 GRPO = {"groups": 3, "size": 4, "calls": 5, **REPEATED}
@@ -44,14 +45,15 @@ def test_each_call_of_grpo_reads_a_piece_with_a_reward_of_its_own(tmp_path: Path
     assert not np.array_equal(changed, tape)
 
 
+@pytest.mark.parametrize("course", [token_kl_reference.COURSE, token_kl_tuned.COURSE])
 @pytest.mark.parametrize("k3", [False, True])
 @pytest.mark.parametrize("batch", [1, 3])
-def test_each_call_of_token_kl_reads_two_pieces(tmp_path: Path, batch: int, k3: bool) -> None:
+def test_each_call_of_token_kl_reads_two_pieces(
+    tmp_path: Path, batch: int, k3: bool, course: token_kl.Course
+) -> None:
     parameters = {"batch": batch, "length": 6, "k3": k3, "calls": 5, **REPEATED}
     write_token_kl(parameters, 42, made(tmp_path / "small"))
-    token_kl.run(
-        protocol.parser("").parse_args(options(tmp_path, small=parameters)), token_kl_reference.COURSE
-    )
+    token_kl.run(protocol.parser("").parse_args(options(tmp_path, small=parameters)), course)
     kind, compute = (np.float32, token_kl_reference.k3) if k3 else (np.float64, token_kl_reference.exact)
     policy, reference = (
         np.load(tmp_path / "small" / f"{name}.npy").astype(kind) for name in ("policy", "reference")
@@ -65,7 +67,28 @@ def test_each_call_of_token_kl_reads_two_pieces(tmp_path: Path, batch: int, k3: 
     ]
     found = np.load(tmp_path / "out" / "small" / "kl.npy")
     assert found.dtype == kind
-    assert np.array_equal(found, wanted)
+    if course is token_kl_reference.COURSE:
+        assert np.array_equal(found, wanted)
+    else:
+        np.testing.assert_allclose(found, wanted, rtol=1e-5 if k3 else 1e-12)
+
+
+def test_arguments_are_as_the_implementation_takes_them(tmp_path: Path) -> None:
+    parameters = {"batch": 3, "length": 6, "k3": False, "calls": 5, **REPEATED}
+    write_token_kl(parameters, 42, made(tmp_path / "small"))
+    given: list[tuple[object, ...]] = []
+
+    def call(*arguments: object) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        given.append(arguments)
+        return np.zeros(3)
+
+    course = token_kl.Course(
+        prepare=lambda _: call,
+        laid_out=lambda array: array.shape,
+        arguments=lambda case, policy, reference: (reference, policy, case.length),
+    )
+    token_kl.run(protocol.parser("").parse_args(options(tmp_path, small=parameters)), course)
+    assert {*given} == {((3, 6), (3, 6), 6)}
 
 
 def test_every_piece_of_a_tape_is_whole_and_none_is_a_copy() -> None:

@@ -38,8 +38,17 @@ def test_both_variants_of_token_kl_are_the_formulas(shape: tuple[int, int], seed
         math.fsum(math.exp(q - p) - 1 - (q - p) for p, q in zip(*rows, strict=True))
         for rows in zip(policy.tolist(), reference.tolist(), strict=True)
     ]
+    halves = policy.astype(np.float32), reference.astype(np.float32)
     for variant in (token_kl, tuned_token_kl):
         assert variant.exact(policy, reference).tolist() == pytest.approx(exact, rel=1e-10, abs=1e-10)
-        single = variant.k3(policy.astype(np.float32), reference.astype(np.float32))
+    for estimate in (token_kl.k3, tuned_token_kl.k3, tuned_token_kl.k3_by_expm1):
+        single = estimate(*halves)
         assert single.dtype == np.float32
         assert single.tolist() == pytest.approx(k3, rel=1e-5, abs=1e-5)
+    assert tuned_token_kl.exact_of_one(policy[0], reference[0]) == pytest.approx(
+        exact[0], rel=1e-10, abs=1e-10
+    )
+    for estimate in (tuned_token_kl.k3, tuned_token_kl.k3_by_expm1):
+        one = estimate(*(each[0] for each in halves))
+        assert one.dtype == np.float32
+        assert one == pytest.approx(k3[0], rel=1e-5, abs=1e-5)
