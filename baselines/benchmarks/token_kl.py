@@ -24,7 +24,7 @@ from baselines.contract.tapes import pieces, places
 from baselines.inputs.post_training import STRIDE
 
 Floats = NDArray[Any]
-# From the policy's and the reference's log-probabilities, (batch, length) each, to one value for each sequence.
+# From the arguments of a call to one value for each sequence.
 Call = Callable[..., Any]
 
 

@@ -1,7 +1,7 @@
-"""Gymnasium's environments without what checks their use, for those that want them as fast as they can be had.
+"""Gymnasium's environments without the checks of their use.
 
-The checker of an environment does nothing after the first step. What sees to it that a reset came first adds two
-functions to each step. The limit of an episode's steps stays.
+`PassiveEnvChecker` does nothing after the first step. `OrderEnforcing` adds two calls to each step. The limit of an
+episode's steps stays.
 """
 
 import copy

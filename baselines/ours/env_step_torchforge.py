@@ -1,13 +1,12 @@
 """`ffi` and `env-single` by the environments in Rust as a Python user steps them: the module `torchforge`.
 
-With --gymnasium one environment is what `gymnasium.make` makes of the registered name, its wrappers included.
+With --gymnasium one environment is what `gymnasium.make` makes of the registered name, its limit of steps included.
 """
 
-import gymnasium
 import torchforge
 import torchforge.envs
 
-from baselines.benchmarks import env_step
+from baselines.benchmarks import env_step, unchecked
 from baselines.contract import protocol
 
 
@@ -25,7 +24,7 @@ def make_registered(parameters: env_step.Parameters) -> env_step.Stepped:
     """A `gymnasium.Env`."""
     if parameters.vector:
         protocol.refuse("--gymnasium makes one environment; leave vectors to the others")
-    return gymnasium.make(f"torchforge/{env_step.NAME}", disable_env_checker=True)
+    return unchecked.maker(f"torchforge/{env_step.NAME}")()
 
 
 if __name__ == "__main__":

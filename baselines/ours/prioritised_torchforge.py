@@ -28,6 +28,7 @@ class Sampler:
             steps=sizes.steps,
             gamma=GAMMA,
         )
+        self._is_prioritised = sizes.prioritised
         self.call = self._prioritised if sizes.prioritised else self._over_steps
 
     def fill(self, fields: Fields) -> None:
@@ -40,9 +41,10 @@ class Sampler:
             self._ring.push(
                 observation, next_observation, action, float(reward), bool(terminated), bool(truncated)
             )
-        # All have the same priority, so one of each equal part is each once.
-        all_rows = self._ring.sample(count)
-        self._ring.update_priorities(all_rows, np.ascontiguousarray(all_rows.transitions.actions[:, 0]))
+        if self._is_prioritised:
+            # All have the same priority, so one of each equal part is each once.
+            all_rows = self._ring.sample(count)
+            self._ring.update_priorities(all_rows, np.ascontiguousarray(all_rows.transitions.actions[:, 0]))
 
     def seed(self, number: int) -> None:
         """Begin the draws that follow."""

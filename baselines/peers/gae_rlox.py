@@ -38,13 +38,13 @@ def together(arrays: GaeArrays) -> gae.Call:
 def several(arrays: GaeArrays) -> gae.Call:
     """A call for each trajectory of (batch, length), whose views are made here."""
     one, empty, shape = rlox.compute_gae, np.empty, arrays.rewards.shape
-    last_value, decay = gae.LAST_VALUE, gae.LAMBDA
+    last_value, lam = gae.LAST_VALUE, gae.LAMBDA
     rows = [(row, *(array[row] for array in arrays)) for row in range(len(arrays.rewards))]
 
     def call(gamma: float) -> gae.Outputs:
         advantages, returns = empty(shape), empty(shape)
         for row, rewards, values, dones in rows:
-            advantages[row], returns[row] = one(rewards, values, dones, last_value, gamma, decay)
+            advantages[row], returns[row] = one(rewards, values, dones, last_value, gamma, lam)
         return advantages, returns
 
     return call

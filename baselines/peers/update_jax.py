@@ -1,4 +1,4 @@
-"""`nn-step` in JAX: a step is one compiled program, or with --scan all steps of a repetition are one.
+"""`update` and `nn-step` in JAX: a step is one compiled program, or with --scan all steps of a repetition are one.
 
 Both are the updates of the trainings in JAX. The first is what a program in Python calls for each minibatch. The second
 is what a training in JAX is made of, so no call's cost is in it.

@@ -36,9 +36,15 @@ class Ring:
         # An array, which multiplies faster than a number.
         self._capacity = np.array(capacity, np.float64)
         action = 2 * width
-        columns = (slice(width), slice(width, action), slice(action, action + 1), action + 1, action + 2)
+        columns = (
+            slice(width),
+            slice(width, action),
+            slice(action, action + 1),
+            *range(action + 1, action + 4),
+        )
         self._columns = tuple((slice(None), each) for each in columns)
-        self._truncated = (slice(None), action + 3)
+        # A draw leaves out the last field, whether the episode was cut off.
+        self._drawn = self._columns[:-1]
         self.seed(0)
 
     def laid_out(self, row: Fields) -> tuple[Any, ...]:
@@ -49,10 +55,7 @@ class Ring:
     def read(self, rows: slice) -> Fields:
         """Views of these rows."""
         table = self._table[rows]
-        observations, next_observations, actions, rewards, terminated = (
-            table[each] for each in self._columns
-        )
-        return Fields(observations, next_observations, actions, rewards, terminated, table[self._truncated])
+        return Fields(*(table[each] for each in self._columns))
 
     def fill(self, fields: Fields) -> None:
         """Hold these transitions, which are as many as it has room for."""
@@ -70,7 +73,7 @@ class Ring:
         """
         # A fraction is below 1 by so much that no product is rounded up to the capacity.
         rows = self._table.take((self._random(size) * self._capacity).astype(_ROWS), 0)
-        observations, next_observations, actions, rewards, terminated = self._columns
+        observations, next_observations, actions, rewards, terminated = self._drawn
         return (
             rows[observations],
             rows[next_observations],
@@ -95,10 +98,10 @@ def aligned(rows: int, values: int) -> Values:
 def pushing(table: Values, width: int) -> Push:
     """What keeps transitions in the rows of a table, one after another and round."""
     values: Any = table.reshape(-1).data
-    octets, pack, row = values.cast("B"), _NUMBERS.pack_into, table.shape[1]
-    # Where the two observations and the numbers of each row lie; the first round makes them.
+    as_bytes, pack, row = values.cast("B"), _NUMBERS.pack_into, table.shape[1]
+    # Where each row's observations and numbers lie. `cycle` keeps what the first round makes.
     following = cycle(
-        (slice(at, at + width), slice(at + width, at + 2 * width), 4 * (at + 2 * width))
+        (slice(at, at + width), slice(at + width, at + 2 * width), values.itemsize * (at + 2 * width))
         for at in range(0, table.size, row)
     ).__next__
 
@@ -113,7 +116,7 @@ def pushing(table: Values, width: int) -> Push:
         first, second, numbers = following()
         values[first] = observation
         values[second] = next_observation
-        pack(octets, numbers, action, reward, terminated, truncated)
+        pack(as_bytes, numbers, action, reward, terminated, truncated)
 
     return push
 

@@ -214,8 +214,8 @@ def train(make_learner: type[Learner], parameters: work.Parameters, seed: int) -
     for iteration in range(1, parameters.iterations + 1):
         learner.optimizer.learning_rate = ppo.annealed(iteration, parameters.iterations)
 
-        # Act. Where probability over an exponential draw is largest, as torch.multinomial draws: in logarithms, where the
-        # sum over actions is one number for all of them and need not be known.
+        # Act: where probability over an exponential draw is largest, as torch.multinomial draws. Logarithms are compared,
+        # so logits do: softmax's divisor is the same for every action.
         rollout.observations[0] = rollout.observations[-1]
         rollout.dones[0] = rollout.dones[-1]
         draws = torch.empty(steps, count, action_kinds).exponential_().log_().numpy()

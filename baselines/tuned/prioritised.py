@@ -4,7 +4,7 @@
 
 A node of the tree has 64 children, so a draw goes down three levels instead of seventeen, and a change goes up as many.
 Each call of NumPy costs more than what it computes here. How long the window of each row is, is known before the draws.
-The rewards of a window lie side by side: one item of a view whose items overlap, so that each is one copy.
+The rewards of a window are one item of a view. Its items overlap, so each window is one copy.
 """
 
 from typing import Any
@@ -73,7 +73,7 @@ class Sampler:
         self._places = np.arange(sizes.batch)
         # An array, which multiplies faster than a number.
         self._capacity = np.array(sizes.capacity, np.float64)
-        # What each reward of a window counts, and the value after it, where the window has so many steps more than one.
+        # Row k is for a window that goes on for k rows: the factors of its rewards, and its discount.
         discounts = np.multiply.accumulate([1.0, *[GAMMA] * sizes.steps])
         self._weights = np.tril(np.broadcast_to(discounts[:-1], (sizes.steps, sizes.steps)))
         self._discounts = discounts[1:].astype(np.float32)
@@ -81,7 +81,8 @@ class Sampler:
 
     def fill(self, fields: Fields) -> None:
         """Hold these transitions."""
-        # Observation and action, which a window has of its first row; what it has of its last one, and the reward.
+        # A window takes observation and action from its first row, and the other fields from its last. A prioritised
+        # draw, which has one row, takes its reward there too.
         self._firsts = np.concatenate([fields.observations, fields.actions], axis=1)
         self._lasts = np.column_stack([fields.next_observations, fields.rewards, fields.terminated])
         self._rewards = windows(fields.rewards, self._sizes.steps)
@@ -142,8 +143,8 @@ def steps_further(fields: Fields, steps: int) -> Rows:
     going[-1] = False
     further = np.zeros(len(going), np.int64)
     for _ in range(steps - 1):
-        # One more than the window of the next row, which may have as many steps but for one.
-        further[:-1] = np.where(going[:-1], np.minimum(further[1:] + 1, steps - 1), 0)
+        # A window goes on one row further than that of the next row. So many rounds are the most steps that it can go on.
+        further[:-1] = np.where(going[:-1], further[1:] + 1, 0)
     return further
 
 

@@ -393,16 +393,6 @@ def test_a_row_of_the_documents_is_of_the_machine_that_its_publication_names(row
     assert [cells(row)[1].split(",")[0]] == FOLDERS[row.split("/")[2]]
 
 
-def test_the_quick_table_of_the_readme_is_that_of_its_page() -> None:
-    link = re.search(r"\((results/published/[^)]+/tables/quick/overview\.md)\)", RESULTS)
-    assert link is not None
-    page = {cells(row)[:3] for row in (ROOT / link[1]).read_text(encoding="utf-8").splitlines() if "|" in row}
-    table = RESULTS[RESULTS.index("| benchmark ") : RESULTS.index("<!-- end of table -->")].splitlines()
-    rows = [cells(row) for row in table if not row.startswith("|:")]
-    assert len(rows) > 10
-    assert [row for row in rows if row not in page] == [], f"not in {link[1]}"
-
-
 def cells(row: str) -> tuple[str, ...]:
     """A row of a Markdown table without its padding."""
     return tuple(cell.strip() for cell in row.strip("|").split("|"))

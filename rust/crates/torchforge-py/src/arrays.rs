@@ -241,7 +241,7 @@ pub(crate) fn fresh<'py, T: Element>(
     if values.is_some_and(|values| values <= FEW) {
         return Ok(PyArrayDyn::zeros(py, shape, false));
     }
-    // NumPy's memory holds some numbers, as that of an array which a caller made the same way.
+    // What lies in NumPy's memory before is a number of this type; flags are written as bytes.
     let empty = EMPTY.import(py, "numpy", "empty")?.call1((shape.to_vec(), T::get_dtype(py)))?;
     Ok(empty.cast_into()?)
 }
