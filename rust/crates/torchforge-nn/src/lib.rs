@@ -41,6 +41,7 @@
 //! [`Error`] may get more cases. Options are plain structs, made as `AdamOptions { learning_rate, ..Default::default() }`: that
 //! goes on working when they get more fields, and a literal that names every field does not.
 
+mod advantages;
 mod backends;
 mod buffer;
 mod debug;
@@ -58,6 +59,8 @@ mod state;
 mod tensors;
 mod thread_pool;
 
+#[doc(hidden)]
+pub use advantages::AdvantageRows;
 #[cfg(feature = "burn")]
 pub use backends::burn::{BurnDqn, BurnPpo, BurnSac};
 #[cfg(feature = "candle")]

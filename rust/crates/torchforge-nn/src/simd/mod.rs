@@ -1,4 +1,4 @@
-//! Vectors of sixteen `f32`, on every instruction set.
+//! Vectors of sixteen `f32`, on every instruction set. `quads` has vectors of four `f64`.
 //!
 //! The width is the same everywhere, whatever the registers' own: AVX-512 needs one register, AVX2 two, NEON four.
 //! So every sum over lanes has one order, and all paths give the same bytes: a fused multiply-add rounds once
@@ -18,6 +18,7 @@ mod avx512;
 mod neon;
 mod path;
 mod portable;
+mod quads;
 #[cfg(test)]
 mod tests;
 
@@ -30,6 +31,7 @@ pub(crate) use neon::Neon;
 pub use path::SimdPath;
 pub(crate) use path::dispatch;
 pub(crate) use portable::Portable;
+pub(crate) use quads::Quads;
 
 /// Lanes of a vector, on every path.
 pub(crate) const LANES: usize = 16;
@@ -49,7 +51,7 @@ pub(crate) trait Work {
 }
 
 /// One instruction set. A value of such a type is the proof that this processor has it.
-pub(crate) trait Simd: Copy + Send + Sync {
+pub(crate) trait Simd: Quads + Send + Sync {
     /// Sixteen values.
     type Vector: Copy;
     /// Sixteen truths.
