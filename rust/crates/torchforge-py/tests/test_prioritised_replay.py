@@ -70,17 +70,25 @@ class PrioritisedReplayBuffer(unittest.TestCase):
         # 32,000 draws: six times the deviation of a share.
         np.testing.assert_allclose(counts / counts.sum(), priorities / priorities.sum(), atol=0.012)
 
-    def test_an_alpha_of_0_draws_uniformly(self):
-        buffer = with_errors(filled(alpha=0.0), np.arange(1, 9))
-        drawn = buffer.sample(64)
-        self.assertEqual(np.bincount(rows_of(drawn)).tolist(), [8] * 8)
-        np.testing.assert_array_equal(drawn.weights, np.ones(64, np.float32))
+    def test_an_alpha_of_0_draws_uniformly_whatever_the_errors_are(self):
+        buffer = with_errors(filled(alpha=0.0, seed=1), np.arange(1, 9))
+        drawn = buffer.sample(8_000)
+        counts = np.bincount(rows_of(drawn))
+        # Each by itself: five standard deviations of a count of 1,000.
+        self.assertEqual(len(counts), 8)
+        self.assertLess(np.abs(counts - 1_000).max(), 5 * np.sqrt(1_000 * 7 / 8))
+        self.assertGreater(np.abs(counts - 1_000).max(), 0)
+        np.testing.assert_array_equal(drawn.weights, np.ones(8_000, np.float32))
 
-    def test_an_alpha_of_0_draws_the_rows_that_equal_priorities_draw(self):
+    def test_an_alpha_of_0_draws_the_rows_of_a_uniform_buffer(self):
         for pushes in (1, 5, 8, 20):
-            uniform, equal = (filled(pushes=pushes, alpha=alpha, seed=7) for alpha in (0.0, 0.6))
+            equal = filled(pushes=pushes, alpha=0.0, seed=7)
+            uniform = torchforge.ReplayBuffer(8, WIDTH, seed=7)
+            for row in range(pushes):
+                uniform.push(observation(row), observation(row + 0.5), -row, row, False, False)
             for size in (1, 3, 64):
-                self.assertEqual(rows_of(uniform.sample(size)).tolist(), rows_of(equal.sample(size)).tolist())
+                drawn = uniform.sample(size).observations[:, 0].astype(int)
+                self.assertEqual(rows_of(equal.sample(size)).tolist(), drawn.tolist())
 
     def test_a_drawn_transition_spans_steps_up_to_the_end_of_its_episode_or_the_newest(self):
         # The ring holds 4 to 11, and row 0 of its memory is transition 8.
