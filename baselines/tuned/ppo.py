@@ -11,7 +11,7 @@ By hand, from the repository's root:
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from functools import partial
 from typing import NamedTuple
 
 FIRST_LINE = time.perf_counter()
@@ -296,14 +296,9 @@ def variant(
     kind: type[Learner], compiling: Callable[[work.Parameters], float] | None = None
 ) -> Variant[work.Parameters]:
     """The variant of a learner, and what compiles it."""
-    checks = nullcontext if compiling is None else unguarded
-
-    def trained(parameters: work.Parameters, seed: int) -> Trained:
-        with checks():
-            return train(kind, parameters, seed)
-
+    trained = partial(train, kind)
     return Variant(
-        train=trained,
+        train=trained if compiling is None else unguarded(trained),
         parity=lambda given, updates: parity(kind, given, updates),
         compiling=compiling,
         library=PYTORCH,

@@ -10,7 +10,7 @@ By hand, from the repository's root:
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from functools import partial
 
 FIRST_LINE = time.perf_counter()
 
@@ -394,14 +394,9 @@ def variant(
     kind: type[Learner], compiling: Callable[[work.Parameters], float] | None = None
 ) -> Variant[work.Parameters]:
     """The variant of a learner, and what compiles it."""
-    checks = nullcontext if compiling is None else unguarded
-
-    def trained(parameters: work.Parameters, seed: int) -> Trained:
-        with checks():
-            return train(kind, parameters, seed)
-
+    trained = partial(train, kind)
     return Variant(
-        train=trained,
+        train=trained if compiling is None else unguarded(trained),
         parity=lambda given, updates: parity(kind, given, updates),
         compiling=compiling,
         library=PYTORCH,
