@@ -8,6 +8,7 @@ use torchforge_data::{Batch, ReplayBuffer};
 use torchforge_env::Pcg64;
 use torchforge_referee::{Digest, Error, Operation};
 
+use crate::covered::Covered;
 use crate::operation::{self, Repetitions};
 use crate::transitions::Transitions;
 use crate::{Arguments, Case, Failure, files, npy};
@@ -27,6 +28,8 @@ struct Parameters {
     batch: usize,
     /// Minibatches between two readings of the clock.
     calls: usize,
+    /// A digest covers one of so many minibatches.
+    each: Option<usize>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -35,7 +38,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     operation::serve(arguments, |case| {
         let (parameters, repetitions): (Parameters, _) = Repetitions::read(case)?;
         check(case, parameters)?;
-        Ok((Box::new(Draws::read(parameters, &input.join(&case.id))?), repetitions))
+        let covered = Covered::new(case, parameters.each, parameters.calls)?;
+        Ok((Box::new(Draws::read(parameters, covered, &input.join(&case.id))?), repetitions))
     })
 }
 
@@ -56,10 +60,11 @@ struct Draws {
     ring: ReplayBuffer<f32>,
     generator: Pcg64,
     batches: Vec<Batch<f32>>,
+    covered: Covered,
 }
 
 impl Draws {
-    fn read(of: Parameters, input: &Path) -> Result<Self, Failure> {
+    fn read(of: Parameters, covered: Covered, input: &Path) -> Result<Self, Failure> {
         let tape = Transitions::read(input, of.capacity, of.observation)?;
         let mut ring = ReplayBuffer::new(of.capacity, of.observation, 1).map_err(failed)?;
         for row in 0..of.capacity {
@@ -67,7 +72,12 @@ impl Draws {
         }
         let batches = (0..of.calls).map(|_| Batch::new(of.batch, of.observation, 1));
         let batches = batches.collect::<Result<_, _>>().map_err(failed)?;
-        Ok(Self { parameters: of, tape, ring, generator: Pcg64::new(0), batches })
+        Ok(Self { parameters: of, tape, ring, generator: Pcg64::new(0), batches, covered })
+    }
+
+    /// The minibatches that the digest covers.
+    fn digested(&self) -> impl Iterator<Item = &Batch<f32>> {
+        self.covered.of(self.batches.iter())
     }
 
     /// The row of the tape that each transition of a minibatch is, in all its fields.
@@ -93,7 +103,9 @@ impl Operation for Draws {
     }
 
     fn prepare(&mut self, numbers: &[u64]) -> Result<(), Error> {
-        self.generator = Pcg64::new(numbers.first().copied().unwrap_or_default());
+        let first = numbers.first().copied().unwrap_or_default();
+        self.generator = Pcg64::new(first);
+        self.covered.begin(first);
         Ok(())
     }
 
@@ -106,7 +118,7 @@ impl Operation for Draws {
     }
 
     fn digest(&self, digest: &mut Digest) -> Result<(), Error> {
-        for batch in &self.batches {
+        for batch in self.digested() {
             digest.f32s(batch.observations());
             digest.f32s(batch.next_observations());
             digest.f32s(batch.actions());
@@ -123,9 +135,9 @@ impl Operation for Draws {
     fn write(&mut self, folder: &Path) -> Result<(), Error> {
         let Parameters { observation, batch: size, .. } = self.parameters;
         let all = |field: fn(&Batch<f32>) -> &[f32]| -> Vec<f32> {
-            self.batches.iter().flat_map(field).copied().collect()
+            self.digested().flat_map(field).copied().collect()
         };
-        let calls = self.calls();
+        let calls = self.digested().count();
         let write = |name: &str, values: &[f32], shape: &[usize]| {
             files::write(&folder.join(name), &npy::encode(values, shape))
         };
@@ -141,8 +153,8 @@ impl Operation for Draws {
             self.rows(batch).for_each(|row| shares[row * PARTS / self.tape.rows()] += 1.0);
             members.push((shares.iter().sum::<f64>() - before) as u64);
         }
-        shares.iter_mut().for_each(|share| *share /= (calls * size) as f64);
-        files::write(&folder.join("members.npy"), &npy::encode(&members, &[calls]))?;
+        shares.iter_mut().for_each(|share| *share /= (members.len() * size) as f64);
+        files::write(&folder.join("members.npy"), &npy::encode(&members, &[members.len()]))?;
         files::write(&folder.join("shares.npy"), &npy::encode(&shares, &[PARTS]))?;
         Ok(())
     }

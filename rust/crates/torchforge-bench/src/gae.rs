@@ -7,6 +7,7 @@ use serde::Deserialize;
 use torchforge_referee::{Digest, Error, Operation};
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
+use crate::covered::Covered;
 use crate::operation::{self, Repetitions};
 use crate::{Arguments, Case, Failure, files, npy};
 
@@ -24,12 +25,14 @@ struct Parameters {
     length: usize,
     /// Calls between two readings of the clock.
     calls: u32,
+    /// Digest and files cover one of so many calls.
+    each: Option<usize>,
 }
 
 impl Parameters {
     fn read(case: &Case) -> Result<(Self, Repetitions), Failure> {
         let (parameters, repetitions): (Self, _) = Repetitions::read(case)?;
-        let Self { batch, length, calls } = parameters;
+        let Self { batch, length, calls, .. } = parameters;
         operation::none_is_zero(case, [("batch", batch), ("length", length), ("calls", calls as usize)])?;
         Ok((parameters, repetitions))
     }
@@ -44,7 +47,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     arguments.refuse_kernels("gae")?;
     operation::serve(arguments, |case| {
         let (parameters, repetitions) = Parameters::read(case)?;
-        Ok((Box::new(Calls::read(parameters, &input.join(&case.id))?), repetitions))
+        let covered = Covered::new(case, parameters.each, parameters.calls as usize)?;
+        Ok((Box::new(Calls::read(parameters, covered, &input.join(&case.id))?), repetitions))
     })
 }
 
@@ -58,10 +62,11 @@ struct Calls {
     options: Vec<GaeOptions>,
     advantages: Vec<f64>,
     returns: Vec<f64>,
+    covered: Covered,
 }
 
 impl Calls {
-    fn read(parameters: Parameters, input: &Path) -> Result<Self, Failure> {
+    fn read(parameters: Parameters, covered: Covered, input: &Path) -> Result<Self, Failure> {
         let shape = parameters.shape();
         let load = |name: &str| {
             let path = input.join(name);
@@ -78,7 +83,14 @@ impl Calls {
             rewards,
             values,
             dones,
+            covered,
         })
+    }
+
+    /// Advantages and returns of the calls that are covered.
+    fn digested(&self) -> [impl Iterator<Item = &[f64]>; 2] {
+        [&self.advantages, &self.returns]
+            .map(|outputs| self.covered.of(outputs.chunks_exact(self.rewards.len())))
     }
 }
 
@@ -91,6 +103,7 @@ impl Operation for Calls {
         for (options, number) in self.options.iter_mut().zip(numbers) {
             options.gamma = GAMMA - (number % GAMMA_STEPS) as f64 * GAMMA_STEP;
         }
+        self.covered.begin(numbers.first().copied().unwrap_or_default());
         Ok(())
     }
 
@@ -108,10 +121,8 @@ impl Operation for Calls {
         Ok(())
     }
 
-    /// An f64 fills a word, so that the outputs of all calls may be taken as one.
     fn digest(&self, digest: &mut Digest) -> Result<(), Error> {
-        digest.f64s(&self.advantages);
-        digest.f64s(&self.returns);
+        self.digested().into_iter().flatten().for_each(|values| digest.f64s(values));
         Ok(())
     }
 
@@ -120,9 +131,10 @@ impl Operation for Calls {
     }
 
     fn write(&mut self, folder: &Path) -> Result<(), Error> {
-        let shape = [&[self.calls()], &self.parameters.shape()[..]].concat();
-        for (name, values) in [("advantages.npy", &self.advantages), ("returns.npy", &self.returns)] {
-            files::write(&folder.join(name), &npy::encode(values, &shape))?;
+        for (name, calls) in ["advantages.npy", "returns.npy"].into_iter().zip(self.digested()) {
+            let calls: Vec<&[f64]> = calls.collect();
+            let shape = [&[calls.len()], &self.parameters.shape()[..]].concat();
+            files::write(&folder.join(name), &npy::encode(&calls.concat(), &shape))?;
         }
         Ok(())
     }

@@ -125,11 +125,19 @@ pub(crate) fn values<'py, T: Element + Copy>(
 ) -> PyResult<Values<'py, T>> {
     let array = input(name, value)?;
     check_shape(name, &array, shape)?;
+    held(name, &array)
+}
+
+/// The values of an array that is read: few are copied, many are borrowed.
+pub(crate) fn held<'py, T: Element + Copy>(
+    name: &str,
+    array: &Bound<'py, PyArrayDyn<T>>,
+) -> PyResult<Values<'py, T>> {
     Ok(match array.len() {
         // One value lies on the stack: memory from the allocator takes longer than the rest.
-        1 if shape.len() == 1 => Values::One([array.get_owned([0].as_slice()).expect("it has one value")]),
+        1 if array.ndim() == 1 => Values::One([array.get_owned([0].as_slice()).expect("it has one value")]),
         len if len <= COPIED_VALUES => Values::Few(array.to_vec()?),
-        _ => Values::Many(borrow(name, &array)?),
+        _ => Values::Many(borrow(name, array)?),
     })
 }
 
@@ -224,24 +232,4 @@ pub(crate) fn index(place: usize, shape: &[usize]) -> String {
     }
     index.reverse();
     format!("{index:?}")
-}
-
-/// A new array, of which all is to be written; NumPy's own error where there is no memory for it.
-///
-/// Many values are not zeroed first: that took 5 us for 256 KiB, a third of what computes so many.
-pub(crate) fn fresh<'py, T: Element>(
-    py: Python<'py>,
-    shape: &[usize],
-) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    /// Up to this many values zeros take no longer than a call of NumPy's function, and memory cannot lack. The crate's
-    /// function panics where it gets none.
-    const FEW: usize = 1 << 13;
-    static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let values = shape.iter().try_fold(1_usize, |values, &len| values.checked_mul(len));
-    if values.is_some_and(|values| values <= FEW) {
-        return Ok(PyArrayDyn::zeros(py, shape, false));
-    }
-    // What lies in NumPy's memory before is a number of this type; flags are written as bytes.
-    let empty = EMPTY.import(py, "numpy", "empty")?.call1((shape.to_vec(), T::get_dtype(py)))?;
-    Ok(empty.cast_into()?)
 }

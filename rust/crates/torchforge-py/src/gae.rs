@@ -1,28 +1,21 @@
 //! Generalised advantage estimation: arrays in, arrays out.
 
-use std::cell::RefCell;
 use std::fmt::Display;
 
-use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArrayDyn, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
 use crate::arguments::number;
-use crate::arrays::{
-    COPIED_VALUES, borrow, cast, check_numbers, check_shape, fresh, input, read, several, write,
-};
+use crate::arrays::{Values, borrow, cast, check_numbers, check_shape, held, input, read, several, write};
+use crate::results::{fresh, unshared};
 use crate::{DETACH_VALUES, worked};
 
 /// From this many values on both outputs are one array's halves. Freed one after the other, two arrays of that size are
 /// more than an allocator keeps (glibc's: 128 KiB, or twice the largest block that was freed): every call would have the
 /// system map new pages, which takes several times as long as the computation.
 const TOGETHER_VALUES: usize = 1 << 13;
-
-thread_local! {
-    /// Where results are computed before an array is made of them.
-    static RESULTS: RefCell<Vec<f64>> = const { RefCell::new(Vec::new()) };
-}
 
 type Array<'py> = Bound<'py, PyArrayDyn<f64>>;
 
@@ -127,56 +120,37 @@ impl<'py> Inputs<'py> {
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
         let shape = self.rewards.shape();
-        let (advantages, returns) = match out {
-            Some(out) => {
-                let [advantages, returns] = several("out", out)?;
-                (cast("out[0]", &advantages)?, cast("out[1]", &returns)?)
-            }
-            None if self.rewards.len() <= COPIED_VALUES => return self.compute_few(py, last_values, options),
-            None => new(py, shape)?,
+        // Only a borrowed array is seen to share memory with `out`.
+        let hold = |name, array| match out {
+            Some(_) => borrow(name, array).map(Values::Many),
+            None => held(name, array),
         };
+        let rewards = hold("rewards", &self.rewards)?;
+        let values = hold("values", &self.values)?;
+        let dones = hold("dones", &self.dones)?;
+        let trajectories = Trajectory { rewards: &rewards, values: &values, dones: &dones };
+        let work = |advantages: &mut [f64], returns: &mut [f64]| {
+            let is_long = trajectories.rewards.len() >= DETACH_VALUES;
+            let done = worked(py, is_long, || {
+                gae_batched(trajectories, last_values, options, &mut *advantages, returns)
+            });
+            done.map_err(refused)?;
+            check_begins(advantages, last_values.len(), trajectories, shape)
+        };
+        let Some(out) = out else {
+            let (mut advantages, mut returns) = new(py, shape)?;
+            work(unshared(&mut advantages)?, unshared(&mut returns)?)?;
+            return Ok((advantages, returns));
+        };
+        let [advantages, returns] = several("out", out)?;
+        let (advantages, returns) = (cast("out[0]", &advantages)?, cast("out[1]", &returns)?);
         {
-            let rewards = borrow("rewards", &self.rewards)?;
-            let values = borrow("values", &self.values)?;
-            let dones = borrow("dones", &self.dones)?;
-            let trajectories = Trajectory {
-                rewards: rewards.as_slice()?,
-                values: values.as_slice()?,
-                dones: dones.as_slice()?,
-            };
             let mut write_advantages = write("out[0]", &advantages, shape)?;
             let mut write_returns = write("out[1]", &returns, shape)?;
-            if out.is_some() {
-                check_all(trajectories, shape)?;
-            }
-            let advantages = write_advantages.as_slice_mut()?;
-            let returns = write_returns.as_slice_mut()?;
-            let is_long = trajectories.rewards.len() >= DETACH_VALUES;
-            let done =
-                worked(py, is_long, || gae_batched(trajectories, last_values, options, advantages, returns));
-            done.map_err(refused)?;
-            check_begins(advantages, last_values.len(), trajectories, shape)?;
+            check_all(trajectories, shape)?;
+            work(write_advantages.as_slice_mut()?, write_returns.as_slice_mut()?)?;
         }
         Ok((advantages, returns))
-    }
-
-    /// The same of few values, which are copied.
-    fn compute_few(
-        &self,
-        py: Python<'py>,
-        last_values: &[f64],
-        options: GaeOptions,
-    ) -> PyResult<(Array<'py>, Array<'py>)> {
-        let (shape, len) = (self.rewards.shape(), self.rewards.len());
-        let (rewards, values, dones) = (self.rewards.to_vec()?, self.values.to_vec()?, self.dones.to_vec()?);
-        let trajectories = Trajectory { rewards: &rewards, values: &values, dones: &dones };
-        RESULTS.with_borrow_mut(|results| {
-            results.resize(2 * COPIED_VALUES, 0.0);
-            let (advantages, returns) = results[..2 * len].split_at_mut(len);
-            gae_batched(trajectories, last_values, options, advantages, returns).map_err(refused)?;
-            check_begins(advantages, last_values.len(), trajectories, shape)?;
-            Ok((array(py, shape, advantages)?, array(py, shape, returns)?))
-        })
     }
 }
 
@@ -208,12 +182,6 @@ fn new<'py>(py: Python<'py>, shape: &[usize]) -> PyResult<(Array<'py>, Array<'py
     }
     let both = fresh::<f64>(py, &[&[2], shape].concat())?;
     Ok((both.get_item(0)?.cast_into()?, both.get_item(1)?.cast_into()?))
-}
-
-fn array<'py>(py: Python<'py>, shape: &[usize], values: &[f64]) -> PyResult<Array<'py>> {
-    let values = PyArray1::from_slice(py, values);
-    // One axis is what a copy has: a short call has no time for a view of it.
-    if shape.len() == 1 { Ok(values.to_dyn().clone()) } else { values.reshape(shape) }
 }
 
 fn refused(error: impl Display) -> PyErr {

@@ -7,7 +7,10 @@ use pyo3::prelude::*;
 use torchforge_nn::Error;
 
 use crate::arguments::number;
-use crate::arrays::{cast, check_numbers, check_shape, first_nan, fresh, kind, lent, read, write};
+use crate::arrays::{
+    Values, borrow, cast, check_numbers, check_shape, first_nan, held, input, kind, lent, write,
+};
+use crate::results::{fresh, unshared};
 use crate::{DETACH_VALUES, worked};
 
 /// Advantages within groups of answers (GRPO: Shao et al., 2024).
@@ -34,7 +37,7 @@ pub(crate) fn group_advantages<'py>(
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
     const EPSILON: f64 = 1e-8;
-    let rewards = read::<f64>("rewards", rewards)?;
+    let rewards = input::<f64>("rewards", rewards)?;
     let shape = rewards.shape();
     let &[groups, size] = shape else {
         return Err(PyValueError::new_err(format!(
@@ -46,25 +49,31 @@ pub(crate) fn group_advantages<'py>(
     if epsilon < 0.0 {
         return Err(PyValueError::new_err(format!("epsilon is {epsilon} and must be 0 or more")));
     }
-    let advantages = match out {
-        Some(out) => cast("out", out)?,
-        None => fresh(py, shape)?,
-    };
-    if rewards.is_empty() {
-        check_shape("out", &advantages, shape)?;
-        return Ok(advantages);
-    }
-    {
-        let mut written = write("out", &advantages, shape)?;
-        let (rewards, written) = (rewards.as_slice()?, written.as_slice_mut()?);
-        if out.is_some() {
-            check_numbers("rewards", rewards, shape)?;
+    let compute = |rewards: &[f64], advantages: &mut [f64]| -> PyResult<()> {
+        if rewards.is_empty() {
+            return Ok(());
         }
-        in_peace(py, rewards.len(), || torchforge_nn::group_advantages(rewards, size, epsilon, written))?;
+        in_peace(py, rewards.len(), || {
+            torchforge_nn::group_advantages(rewards, size, epsilon, &mut *advantages)
+        })?;
         // What is no number spreads over its group, so that the first of each tells.
-        if (0..groups).any(|group| written[group * size].is_nan()) {
-            check_numbers("rewards", rewards, shape)?;
+        match (0..groups).any(|group| advantages[group * size].is_nan()) {
+            true => check_numbers("rewards", rewards, shape),
+            false => Ok(()),
         }
+    };
+    let Some(out) = out else {
+        let mut advantages = fresh(py, shape)?;
+        compute(&held("rewards", &rewards)?, unshared(&mut advantages)?)?;
+        return Ok(advantages);
+    };
+    let advantages = cast("out", out)?;
+    {
+        // A borrowed array is seen to share memory with `out`.
+        let rewards = borrow("rewards", &rewards)?;
+        let mut written = write("out", &advantages, shape)?;
+        check_numbers("rewards", rewards.as_slice()?, shape)?;
+        compute(rewards.as_slice()?, written.as_slice_mut()?)?;
     }
     Ok(advantages)
 }
@@ -184,11 +193,15 @@ fn summed<'py, T>(
 where
     T: Element + Copy + Default + PartialEq + IntoPyObject<'py> + Send + Sync,
 {
-    let policy = read::<T>("policy", policy)?;
-    let reference = read::<T>("reference", reference)?;
+    let (policy, reference) = (input::<T>("policy", policy)?, input::<T>("reference", reference)?);
     let shape = policy.shape();
     check_shape("reference", &reference, shape)?;
-    let (policy_values, reference_values) = (policy.as_slice()?, reference.as_slice()?);
+    // Only a borrowed array is seen to share memory with `out`.
+    let hold = |name, array| match out {
+        Some(_) => borrow(name, array).map(Values::Many),
+        None => held(name, array),
+    };
+    let (policy_values, reference_values) = (&*hold("policy", &policy)?, &*hold("reference", &reference)?);
     let compute = |sums: &mut [T]| -> PyResult<()> {
         if policy_values.is_empty() {
             sums.fill(T::default());
@@ -212,16 +225,16 @@ where
             sum[0].into_bound_py_any(py)
         }
         [batch, _] => {
-            let sums = match out {
-                Some(out) => cast("out", out)?,
-                None => fresh(py, &[batch])?,
+            let Some(out) = out else {
+                let mut sums = fresh(py, &[batch])?;
+                compute(unshared(&mut sums)?)?;
+                return Ok(sums.into_any());
             };
+            let sums = cast("out", out)?;
             {
                 let mut written = write("out", &sums, &[batch])?;
-                if out.is_some() {
-                    check_numbers("policy", policy_values, shape)?;
-                    check_numbers("reference", reference_values, shape)?;
-                }
+                check_numbers("policy", policy_values, shape)?;
+                check_numbers("reference", reference_values, shape)?;
                 compute(written.as_slice_mut()?)?;
             }
             Ok(sums.into_any())

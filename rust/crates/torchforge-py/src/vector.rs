@@ -11,9 +11,10 @@ use torchforge_env::{
 
 use crate::arguments::{seeds, shown, whole, words};
 use crate::arrays::{
-    as_bytes, cast, check_numbers, check_shape, flags, fresh, index, input, several, values, write,
+    as_bytes, cast, check_numbers, check_shape, flags, index, input, several, values, write,
 };
 use crate::environment::{error, limit, named};
+use crate::results::fresh;
 use crate::{DETACH_VALUES, worked};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;

@@ -1,4 +1,4 @@
-//! Vectors of four `f64`, for recurrences. Operations are those of IEEE 754, so every path gives the same bytes.
+//! Vectors of four `f64`, for recurrences and small groups. Operations are those of IEEE 754, so every path gives the same bytes.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -22,6 +22,10 @@ pub(crate) trait Quads: Copy {
     fn sub_quads(self, a: Self::Quad, b: Self::Quad) -> Self::Quad;
     /// `a * b`.
     fn mul_quads(self, a: Self::Quad, b: Self::Quad) -> Self::Quad;
+    /// `a / b`.
+    fn div_quads(self, a: Self::Quad, b: Self::Quad) -> Self::Quad;
+    /// The square root of each.
+    fn sqrt_quad(self, quad: Self::Quad) -> Self::Quad;
     /// Rows become columns: lane `j` of quad `i` is lane `i` of `quads[j]`.
     fn transpose_quads(self, quads: [Self::Quad; 4]) -> [Self::Quad; 4];
 }
@@ -68,6 +72,18 @@ macro_rules! by_avx {
             fn mul_quads(self, a: __m256d, b: __m256d) -> __m256d {
                 // SAFETY: `self` is the proof that the processor has the instructions.
                 unsafe { _mm256_mul_pd(a, b) }
+            }
+
+            #[inline(always)]
+            fn div_quads(self, a: __m256d, b: __m256d) -> __m256d {
+                // SAFETY: `self` is the proof that the processor has the instructions.
+                unsafe { _mm256_div_pd(a, b) }
+            }
+
+            #[inline(always)]
+            fn sqrt_quad(self, quad: __m256d) -> __m256d {
+                // SAFETY: `self` is the proof that the processor has the instructions.
+                unsafe { _mm256_sqrt_pd(quad) }
             }
 
             #[inline(always)]
@@ -122,6 +138,16 @@ macro_rules! by_arrays {
             #[inline(always)]
             fn mul_quads(self, a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
                 std::array::from_fn(|i| a[i] * b[i])
+            }
+
+            #[inline(always)]
+            fn div_quads(self, a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
+                std::array::from_fn(|i| a[i] / b[i])
+            }
+
+            #[inline(always)]
+            fn sqrt_quad(self, quad: [f64; 4]) -> [f64; 4] {
+                quad.map(f64::sqrt)
             }
 
             #[inline(always)]

@@ -13,7 +13,8 @@ use super::minibatch::{Writing, writeable};
 use super::observations::{Observation, ObservationType, Typed, typed};
 use super::{Minibatch, Pushed, Several, Widths, count, refused, seed_of};
 use crate::arguments::number;
-use crate::arrays::{fresh, values};
+use crate::arrays::values;
+use crate::results::fresh;
 use crate::worked;
 
 /// A ring of the latest transitions, drawn in proportion to their priorities (Schaul et al., 2016).
