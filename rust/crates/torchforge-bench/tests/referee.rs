@@ -167,11 +167,18 @@ fn replayed(folder: &Path, environment: &str, words: &[&str]) -> Output {
 fn gae_is_led_by_a_referee() {
     let folder = folder("referee-gae");
     gae_input(&folder, "T=8", "(8,)", 8);
-    let parameters = r#"{"batch":1,"length":8,"calls":2,"warmup":1,"repetitions":3}"#;
-    let done = is_led("gae", "T=8", parameters, &folder, |files| {
-        of_arrays(&[&files.join("advantages.npy"), &files.join("returns.npy")])
-    });
-    assert_eq!(done["counts"], serde_json::json!({"elements": 8}));
+    // From one of the first four on two or three of nine calls are covered.
+    for (each, covered) in [("", 9..=9), (r#","each":4"#, 2..=3)] {
+        let parameters = format!(r#"{{"batch":1,"length":8,"calls":9,"warmup":1,"repetitions":3{each}}}"#);
+        let done = is_led("gae", "T=8", &parameters, &folder, |files| {
+            of_arrays(&[&files.join("advantages.npy"), &files.join("returns.npy")])
+        });
+        assert_eq!(done["counts"], serde_json::json!({"elements": 8}));
+        for file in ["advantages.npy", "returns.npy"] {
+            let written = values(&folder.join("T=8/5").join(file)).len() / 8;
+            assert!(covered.contains(&written), "{file} holds {written} calls");
+        }
+    }
 }
 
 #[test]
@@ -211,19 +218,26 @@ fn pushes_are_led_by_a_referee() {
 fn draws_are_led_by_a_referee_and_are_transitions_of_the_tape() {
     let folder = folder("referee-buffer-sample");
     transitions_input(&folder, "small", 64, 4);
-    let parameters = r#"{"capacity":64,"observation":4,"batch":32,"calls":40,"warmup":1,"repetitions":3}"#;
+    let sizes = r#""capacity":64,"observation":4,"batch":32,"calls":40,"warmup":1,"repetitions":3"#;
     let fields = ["observations", "next_observations", "actions", "rewards", "terminated"];
-    let done = is_led("buffer-sample", "small", parameters, &folder, |files| {
-        let paths = fields.map(|name| files.join(format!("{name}.npy")));
-        of_arrays(&paths.each_ref().map(std::path::PathBuf::as_path))
-    });
-    assert_eq!(done["counts"], serde_json::json!({"transitions": 32}));
-    let written = folder.join("small/5");
-    let members = fs::read(written.join("members.npy")).unwrap();
-    assert!(members[128..].as_chunks().0.iter().all(|&count| u64::from_le_bytes(count) == 32));
-    let shares = values(&written.join("shares.npy"));
-    assert!(shares.len() == 16 && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
-    assert!(shares.iter().all(|share| (share - 0.0625).abs() < 0.04), "{shares:?}");
+    for (each, covered) in [("", 40), (r#","each":4"#, 10)] {
+        let done = is_led("buffer-sample", "small", &format!("{{{sizes}{each}}}"), &folder, |files| {
+            let paths = fields.map(|name| files.join(format!("{name}.npy")));
+            of_arrays(&paths.each_ref().map(std::path::PathBuf::as_path))
+        });
+        assert_eq!(done["counts"], serde_json::json!({"transitions": 32}));
+        let written = folder.join("small/5");
+        // A file begins with 128 bytes about it.
+        let rewards = fs::metadata(written.join("rewards.npy")).unwrap().len();
+        assert_eq!(rewards, 128 + 4 * 32 * covered);
+        let members = fs::read(written.join("members.npy")).unwrap();
+        let (members, _) = members[128..].as_chunks();
+        assert_eq!(members.len(), 40);
+        assert!(members.iter().all(|&count| u64::from_le_bytes(count) == 32));
+        let shares = values(&written.join("shares.npy"));
+        assert!(shares.len() == 16 && (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert!(shares.iter().all(|share| (share - 0.0625).abs() < 0.04), "{shares:?}");
+    }
 }
 
 #[test]

@@ -140,6 +140,40 @@ fn a_small_divergence_keeps_its_digits_in_double_precision() {
 }
 
 #[test]
+fn whole_blocks_have_the_bytes_of_tokens_that_fill_none() {
+    // The last of 256 tokens adds nothing, and 255 are less than a block.
+    for unusual in [0.5_f32, 86.5, 89.0, -86.5, -200.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN] {
+        let policy: Vec<f32> =
+            (0..256).map(|token| if token == 255 { 0.0 } else { -(token as f32) / 90.0 }).collect();
+        let mut reference: Vec<f32> = policy.iter().map(|policy| policy * 0.7).collect();
+        reference[77] = policy[77] + unusual;
+        let sum = |tokens: usize| {
+            let mut sum = [0.0];
+            token_kl_k3(&policy[..tokens], &reference[..tokens], &mut sum).unwrap();
+            sum[0].to_bits()
+        };
+        assert_eq!(sum(256), sum(255), "{unusual}");
+    }
+}
+
+#[test]
+fn an_unusual_token_leaves_the_others_of_its_block_as_they_are() {
+    let others = [(-0.5_f64, -1.0_f64); 63];
+    let sums = |unusual: Option<(f64, f64)>| {
+        let (policy, reference): (Vec<f64>, Vec<f64>) = others.into_iter().chain(unusual).unzip();
+        let mut k3 = [0.0];
+        token_kl_k3(&policy, &reference, &mut k3).unwrap();
+        [token_kl(&policy, &reference).unwrap(), k3[0]]
+    };
+    let [exact, k3_alone] = sums(None);
+    // e^-800 is zero, and so is what such a token adds. Its estimator is a line, or infinite.
+    assert_eq!(sums(Some((-800.0, -800.0))), [exact, k3_alone]);
+    assert_eq!(sums(Some((0.0, -800.0)))[1], k3_alone + 799.0);
+    assert_eq!(sums(Some((-800.0, 0.0)))[1], f64::INFINITY);
+    assert!(sums(Some((f64::NAN, 0.0))).iter().all(|sum| sum.is_nan()));
+}
+
+#[test]
 fn no_sequence_is_no_error_and_a_sequence_without_tokens_is_one() {
     let none: &[f64] = &[];
     for estimator in [token_kl_k1, token_kl_k2, token_kl_k3] {
@@ -159,11 +193,28 @@ fn equal_rewards_have_no_advantage() {
 }
 
 #[test]
+fn equal_rewards_leave_the_groups_beside_them_as_they_are() {
+    let mut rewards = [0.3; 16];
+    rewards[4..8].copy_from_slice(&[1.0, 3.0, 1.0, 3.0]);
+    for epsilon in [0.0, f64::MIN_POSITIVE / 8.0, f64::MIN_POSITIVE] {
+        let mut advantages = [f64::NAN; 16];
+        group_advantages(&rewards, 4, epsilon, &mut advantages).unwrap();
+        let mut expected = [0.0; 16];
+        expected[4..8].copy_from_slice(&[-1.0, 1.0, -1.0, 1.0]);
+        assert_eq!(advantages, expected, "epsilon {epsilon}");
+    }
+}
+
+#[test]
 fn a_reward_that_is_no_number_stays_within_its_group() {
-    let mut advantages = [0.0; 4];
-    group_advantages(&[f64::NAN, 1.0, 1.0, 3.0], 2, 0.0, &mut advantages).unwrap();
-    assert_eq!(advantages[2..], [-1.0, 1.0]);
-    assert!(advantages[..2].iter().all(|advantage| advantage.is_nan()));
+    for size in [2, 4] {
+        let mut rewards = [1.0, 3.0, 1.0, 3.0].repeat(4);
+        rewards[0] = f64::NAN;
+        let mut advantages = [0.0; 16];
+        group_advantages(&rewards, size, 0.0, &mut advantages).unwrap();
+        assert_eq!(advantages[size..], [-1.0, 1.0, -1.0, 1.0].repeat(4)[size..]);
+        assert!(advantages[..size].iter().all(|advantage| advantage.is_nan()));
+    }
 }
 
 #[test]

@@ -34,17 +34,32 @@ pub(crate) fn exp<S: Simd>(simd: S, x: S::Vector) -> S::Vector {
     let too_low = simd.less(x, simd.splat(LOWEST));
     let too_high = simd.less(simd.splat(HIGHEST), x);
     let inside = simd.select(too_low, simd.splat(LOWEST), simd.select(too_high, simd.splat(HIGHEST), x));
-    // x = n ln 2 + r with |r| <= ln(2) / 2.
-    let n = rounded(simd, simd.mul(inside, simd.splat(std::f32::consts::LOG2_E)));
-    let r = simd.mul_add(n, simd.splat(-LN_2_HIGH), inside);
-    let r = simd.mul_add(n, simd.splat(-LN_2_LOW), r);
-    let tail = polynomial(simd, r, [0.499_999_93, 0.166_665_2, 0.041_668_39, 0.008_368_717, 0.001_381_46]);
-    let e_r = simd.add(simd.mul_add(simd.mul(r, r), tail, r), simd.splat(1.0));
+    let (e_r, n) = exp_parts(simd, inside);
     // In two steps, because 2^128 is no number.
     let power = simd.power_of_two(simd.sub(n, simd.splat(1.0)));
     let value = simd.mul(simd.mul(e_r, power), simd.splat(2.0));
     let value = simd.select(too_high, simd.splat(f32::INFINITY), value);
     simd.select(too_low, simd.splat(0.0), value)
+}
+
+/// The bytes of `exp` for x from `-EXP_INSIDE` to `EXP_INSIDE`; a NaN stays.
+#[inline(always)]
+pub(crate) fn exp_inside<S: Simd>(simd: S, x: S::Vector) -> S::Vector {
+    let (e_r, n) = exp_parts(simd, x);
+    simd.mul(e_r, simd.power_of_two(n))
+}
+
+/// What the argument of `exp_inside` may be.
+pub(crate) const EXP_INSIDE: f32 = 86.0;
+
+/// e^r and n, where x is n ln 2 + r with |r| <= ln(2) / 2.
+#[inline(always)]
+fn exp_parts<S: Simd>(simd: S, x: S::Vector) -> (S::Vector, S::Vector) {
+    let n = rounded(simd, simd.mul(x, simd.splat(std::f32::consts::LOG2_E)));
+    let r = simd.mul_add(n, simd.splat(-LN_2_HIGH), x);
+    let r = simd.mul_add(n, simd.splat(-LN_2_LOW), r);
+    let tail = polynomial(simd, r, [0.499_999_93, 0.166_665_2, 0.041_668_39, 0.008_368_717, 0.001_381_46]);
+    (simd.add(simd.mul_add(simd.mul(r, r), tail, r), simd.splat(1.0)), n)
 }
 
 /// The natural logarithm of a normal positive number, within 1.3e-7 of its value; of anything else NaN.

@@ -18,7 +18,7 @@ mod vector;
 
 pub use adam::{Adam, AdamOptions};
 pub(crate) use dots::dots;
-pub(crate) use elementary::{exp, is_whole, ln, tanh};
+pub(crate) use elementary::{EXP_INSIDE, exp, exp_inside, is_whole, ln, tanh};
 pub(crate) use mean::{horizontal_sum, row_weights};
 pub(crate) use multiply::{
     ByColumns, ByRows, Epilogue, Plain, Relu, Tanh, TanhDerivative, WherePositive, multiply,

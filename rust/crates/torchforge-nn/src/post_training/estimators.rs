@@ -3,13 +3,15 @@
 //! Their mean over many tokens tends to the divergence of the policy from its reference. The difference of a token is
 //! ln(q/p). k1 is that with the other sign, k2 half of its square, k3 its exponential less 1 and less itself.
 
-use super::exp::exp_less_line;
+use super::exp::{exp_less_line, exp_less_line_inside, is_inside};
 use super::sums::{Sums, Term, check};
 use crate::simd::{self, Simd, Work, dispatch};
 use crate::{Error, SimdPath, kernels};
 
 /// Vectors of `f32` terms that are added in `f32`, before their sum goes on in `f64`.
 const VECTORS: usize = 16;
+/// Tokens of so many.
+const BLOCK: usize = simd::LANES * VECTORS;
 
 /// A type of log-probabilities: `f32` or `f64`.
 pub trait LogProbability: sealed::Sealed + Copy + Into<f64> {}
@@ -164,6 +166,16 @@ impl Term for K3 {
     fn of(policy: f64, reference: f64) -> f64 {
         exp_less_line(reference - policy)
     }
+
+    #[inline(always)]
+    fn is_usual(policy: f64, reference: f64) -> bool {
+        is_inside(reference - policy)
+    }
+
+    #[inline(always)]
+    fn of_usual(policy: f64, reference: f64) -> f64 {
+        exp_less_line_inside(reference - policy)
+    }
 }
 
 struct K3OfSingle<'a> {
@@ -188,17 +200,47 @@ impl Work for K3OfSingle<'_> {
 /// The sum of one sequence. Sixteen lanes of `f32` take up `VECTORS` vectors, and go on in `f64`.
 #[inline(always)]
 fn k3<S: Simd>(simd: S, policy: &[f32], reference: &[f32]) -> f64 {
+    let (policy, policy_rest) = policy.as_chunks::<BLOCK>();
+    let (reference, reference_rest) = reference.as_chunks::<BLOCK>();
     let mut sum = 0.0;
-    let blocks = policy.chunks(simd::LANES * VECTORS).zip(reference.chunks(simd::LANES * VECTORS));
-    for (policy, reference) in blocks {
-        let mut lanes = simd.splat(0.0);
-        for (policy, reference) in policy.chunks(simd::LANES).zip(reference.chunks(simd::LANES)) {
-            // Lanes beyond the end have a difference of zero, and a term of exactly zero.
-            let difference = simd.sub(simd.load_up_to(reference), simd.load_up_to(policy));
-            let ratio = kernels::exp(simd, difference);
-            lanes = simd.add(lanes, simd.sub(simd.sub(ratio, simd.splat(1.0)), difference));
-        }
+    for (policy, reference) in policy.iter().zip(reference) {
+        let (inside, lanes) = terms_inside(simd, policy, reference);
+        let lanes = if inside { lanes } else { terms(simd, policy, reference) };
         sum += kernels::horizontal_sum(simd, lanes);
     }
+    if !policy_rest.is_empty() {
+        sum += kernels::horizontal_sum(simd, terms(simd, policy_rest, reference_rest));
+    }
     sum
+}
+
+/// Whether no exponential of a block has to look at its ends, and then the block's lanes.
+#[inline(always)]
+fn terms_inside<S: Simd>(simd: S, policy: &[f32; BLOCK], reference: &[f32; BLOCK]) -> (bool, S::Vector) {
+    let most = simd.splat(kernels::EXP_INSIDE);
+    let mut outside = simd.less(most, most);
+    let mut lanes = simd.splat(0.0);
+    let (policy, _) = policy.as_chunks::<{ simd::LANES }>();
+    let (reference, _) = reference.as_chunks::<{ simd::LANES }>();
+    for (policy, reference) in policy.iter().zip(reference) {
+        let difference = simd.sub(simd.load(reference), simd.load(policy));
+        outside = simd.either(outside, simd.less(most, simd.abs(difference)));
+        let ratio = kernels::exp_inside(simd, difference);
+        lanes = simd.add(lanes, simd.sub(simd.sub(ratio, simd.splat(1.0)), difference));
+    }
+    let outside = simd.select(outside, simd.splat(1.0), simd.splat(0.0));
+    (simd.nonzero(outside) == 0, lanes)
+}
+
+/// The lanes of a block, or of the rest of one.
+#[inline(always)]
+fn terms<S: Simd>(simd: S, policy: &[f32], reference: &[f32]) -> S::Vector {
+    let mut lanes = simd.splat(0.0);
+    for (policy, reference) in policy.chunks(simd::LANES).zip(reference.chunks(simd::LANES)) {
+        // Lanes beyond the end have a difference of zero, and a term of exactly zero.
+        let difference = simd.sub(simd.load_up_to(reference), simd.load_up_to(policy));
+        let ratio = kernels::exp(simd, difference);
+        lanes = simd.add(lanes, simd.sub(simd.sub(ratio, simd.splat(1.0)), difference));
+    }
+    lanes
 }

@@ -16,13 +16,30 @@ pub(super) fn exp(x: f64) -> f64 {
     Series::of(x).exp(x)
 }
 
+/// Whether e^x is a normal number, and `exp_inside` has the bytes of `exp`.
+#[inline(always)]
+pub(super) fn is_inside(x: f64) -> bool {
+    x.abs() <= -LOWEST
+}
+
+/// e^x within 2 units in the last place, for an x that is inside.
+#[inline(always)]
+pub(super) fn exp_inside(x: f64) -> f64 {
+    Series::of_inside(x).exp_inside()
+}
+
 /// e^x - 1 - x within 4 units in the last place near 0, where the difference of its terms would lose all digits.
 #[inline(always)]
 pub(super) fn exp_less_line(x: f64) -> f64 {
     let series = Series::of(x);
-    let near = series.r * series.r * series.tail;
-    let far = series.exp(x) - 1.0 - x;
-    if series.n == 0.0 { near } else { far }
+    series.less_line(series.exp(x), x)
+}
+
+/// The same of an x that is inside.
+#[inline(always)]
+pub(super) fn exp_less_line_inside(x: f64) -> f64 {
+    let series = Series::of_inside(x);
+    series.less_line(series.exp_inside(), x)
 }
 
 /// x = n ln 2 + r with |r| <= ln(2) / 2, and Taylor's series of e^r.
@@ -38,9 +55,14 @@ struct Series {
 impl Series {
     #[inline(always)]
     fn of(x: f64) -> Self {
-        const FACTORIALS: [f64; 14] = inverse_factorials();
         let inside = if x < LOWEST { LOWEST } else { x };
-        let inside = if inside > HIGHEST { HIGHEST } else { inside };
+        Self::of_inside(if inside > HIGHEST { HIGHEST } else { inside })
+    }
+
+    /// Of an x from `LOWEST` to `HIGHEST`.
+    #[inline(always)]
+    fn of_inside(inside: f64) -> Self {
+        const FACTORIALS: [f64; 14] = inverse_factorials();
         let shifted = inside.mul_add(std::f64::consts::LOG2_E, ROUNDING);
         let n = shifted - ROUNDING;
         let r = n.mul_add(-LN_2_LOW, n.mul_add(-LN_2_HIGH, inside));
@@ -51,15 +73,29 @@ impl Series {
         Self { n, shifted, r, tail }
     }
 
+    /// e^x - 1 - x of the x that this series is of, and of e^x.
+    #[inline(always)]
+    fn less_line(&self, exp: f64, x: f64) -> f64 {
+        let near = self.r * self.r * self.tail;
+        let far = exp - 1.0 - x;
+        if self.n == 0.0 { near } else { far }
+    }
+
     /// e^x of the x that this series is of.
     #[inline(always)]
     fn exp(&self, x: f64) -> f64 {
-        let sum = self.tail.mul_add(self.r, 1.0).mul_add(self.r, 1.0);
-        // 2^n by addition to the exponent: the sum lies between 1/2 and 2, and n within the exponents of normal numbers.
-        let value = f64::from_bits(sum.to_bits().wrapping_add(self.shifted.to_bits() << FRACTION_BITS));
+        let value = self.exp_inside();
         let value = if x < LOWEST { 0.0 } else { value };
         let value = if x > HIGHEST { f64::INFINITY } else { value };
         if x.is_nan() { x } else { value }
+    }
+
+    /// The same of an x that is inside.
+    #[inline(always)]
+    fn exp_inside(&self) -> f64 {
+        let sum = self.tail.mul_add(self.r, 1.0).mul_add(self.r, 1.0);
+        // 2^n by addition to the exponent: the sum lies between 1/2 and 2, and n within the exponents of normal numbers.
+        f64::from_bits(sum.to_bits().wrapping_add(self.shifted.to_bits() << FRACTION_BITS))
     }
 }
 
@@ -90,6 +126,19 @@ mod tests {
             worst = worst.max(apart);
         }
         assert!(worst <= 2, "{worst} units in the last place");
+    }
+
+    #[test]
+    fn inside_it_needs_no_look_at_its_ends() {
+        for step in 0..=100_000_i64 {
+            let x = -708.0 + step as f64 * 1.416e-2;
+            assert!(is_inside(x) || step == 100_000);
+            assert_eq!(exp_inside(x).to_bits(), exp(x).to_bits(), "{x}");
+            assert_eq!(exp_less_line_inside(x).to_bits(), exp_less_line(x).to_bits(), "{x}");
+        }
+        for x in [-708.001, 708.001, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+            assert!(!is_inside(x), "{x}");
+        }
     }
 
     #[test]

@@ -15,6 +15,18 @@ const BLOCK: usize = 64;
 /// A trait and no closure, so that it is compiled for each instruction set. Implementations are `#[inline(always)]`.
 pub(super) trait Term {
     fn of(policy: f64, reference: f64) -> f64;
+
+    /// Whether `of_usual` has the bytes of `of`.
+    #[inline(always)]
+    fn is_usual(_policy: f64, _reference: f64) -> bool {
+        true
+    }
+
+    /// `of` without what only unusual numbers need.
+    #[inline(always)]
+    fn of_usual(policy: f64, reference: f64) -> f64 {
+        Self::of(policy, reference)
+    }
 }
 
 /// One sum of terms for each sequence.
@@ -64,9 +76,20 @@ fn added<T: LogProbability, Each: Term>(policy: &[T], reference: &[T]) -> f64 {
 
 #[inline(always)]
 fn terms<T: LogProbability, Each: Term>(policy: &[T; BLOCK], reference: &[T; BLOCK]) -> [f64; BLOCK] {
+    let pairs = policy.iter().zip(reference);
+    let mut usual = true;
+    for (&policy, &reference) in pairs.clone() {
+        usual &= Each::is_usual(policy.into(), reference.into());
+    }
     let mut terms = [0.0; BLOCK];
-    for (term, (&policy, &reference)) in terms.iter_mut().zip(policy.iter().zip(reference)) {
-        *term = Each::of(policy.into(), reference.into());
+    if usual {
+        for (term, (&policy, &reference)) in terms.iter_mut().zip(pairs) {
+            *term = Each::of_usual(policy.into(), reference.into());
+        }
+    } else {
+        for (term, (&policy, &reference)) in terms.iter_mut().zip(pairs) {
+            *term = Each::of(policy.into(), reference.into());
+        }
     }
     terms
 }

@@ -1,6 +1,6 @@
 //! How far a policy's tokens are from a reference's, from the log-probabilities of both.
 
-use super::exp::exp;
+use super::exp::{exp, exp_inside, is_inside};
 use super::sums::{Sums, Term, check};
 use crate::simd::dispatch;
 use crate::{Error, SimdPath};
@@ -38,5 +38,15 @@ impl Term for Exact {
     #[inline(always)]
     fn of(policy: f64, reference: f64) -> f64 {
         exp(policy) * (policy - reference)
+    }
+
+    #[inline(always)]
+    fn is_usual(policy: f64, _: f64) -> bool {
+        is_inside(policy)
+    }
+
+    #[inline(always)]
+    fn of_usual(policy: f64, reference: f64) -> f64 {
+        exp_inside(policy) * (policy - reference)
     }
 }
