@@ -5,7 +5,8 @@ ended, all f32. The ring holds the tape, whose rewards are the numbers of its ro
 repetition; which rows follow from it is the implementation's own.
 
 So what is compared is whether each drawn transition is one of the tape, in all its fields, and how large a share of all
-draws each of sixteen equal parts of the ring has. The digest covers every value that was drawn.
+draws each of sixteen equal parts of the ring has. To read all of them takes about as long as to draw them. So a digest
+covers one call of several, and the referee decides which. The files of the five fields hold these calls.
 """
 
 import argparse
@@ -18,8 +19,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from baselines.benchmarks import buffer_push, draw_latency
-from baselines.benchmarks.drawn_fields import joined
+from baselines.benchmarks import buffer_push, covered, draw_latency
+from baselines.benchmarks.drawn_fields import Draws, Start, joined
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, serve
@@ -30,7 +31,7 @@ PARTS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(protocol.Repetitions):
+class Parameters(covered.Parameters):
     """One case: `calls` minibatches of `batch` transitions, from a ring of `capacity`.
 
     Where it is `clocked`, each draw is timed alone too: baselines/benchmarks/draw_latency.py.
@@ -83,32 +84,32 @@ Make = Callable[[int, int], Sampler]
 def run(options: argparse.Namespace, make: Make) -> None:
     """Serve every case: fill the ring, and draw as the referee says."""
 
-    def operation(
-        request: protocol.Request, case: protocol.Case, sizes: Parameters
-    ) -> Operation[Sequence[int], Any]:
+    def operation(request: protocol.Request, case: protocol.Case, sizes: Parameters) -> Operation[Start, Any]:
         tape = buffer_push.read_tape(request, case)
         sampler = make(sizes.capacity, sizes.observation)
         sampler.fill(tape)
         sample, batch = sampler.sample, sizes.batch
 
-        def begin(numbers: Numbers) -> Sequence[int]:
+        def begin(numbers: Numbers) -> Start:
             sampler.seed(int(numbers[0]))
             seeds: list[int] = (numbers >> np.uint64(1)).tolist()
-            return seeds
+            return Start(seeds, sizes.covered(numbers))
 
-        def write(_: Sequence[int], batches: list[Any], folder: Path) -> None:
-            drawn = stacked(sampler.gathered(batches), sizes)
+        def write(_: Start, draws: Draws, folder: Path) -> None:
+            drawn = stacked(sampler.gathered(draws.calls), sizes)
             for name, values in drawn._asdict().items():
-                np.save(folder / f"{name}.npy", values)
+                np.save(folder / f"{name}.npy", values[draws.covered])
             members = membership(drawn, tape)
             np.save(folder / "members.npy", (members >= 0).sum(axis=1))
             np.save(folder / "shares.npy", shares(members[members >= 0], sizes))
 
-        draws: Operation[Sequence[int], list[Any]] = Operation(
+        draws: Operation[Start, Draws] = Operation(
             calls=sizes.calls,
             inputs=begin,
-            run=lambda seeds: [sample(batch, seed) for seed in seeds],
-            digested=lambda batches: [field for each in sampler.gathered(batches) for field in each],
+            run=lambda start: Draws([sample(batch, seed) for seed in start.seeds], start.covered),
+            digested=lambda draws: [
+                field for each in sampler.gathered(draws.calls[draws.covered]) for field in each
+            ],
             write=write,
             counts={"transitions": batch},
         )

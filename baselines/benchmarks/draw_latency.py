@@ -12,36 +12,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from baselines.benchmarks import latencies
+from baselines.benchmarks.drawn_fields import Draws, Start
 from baselines.contract.operation import Operation
 
 
 class Clocked(NamedTuple):
-    """The minibatches of a repetition, and the clock in nanoseconds before the first one and after each."""
+    """What a repetition drew, and the clock in nanoseconds before the first draw and after each."""
 
-    batches: list[Any]
+    draws: Draws
     nanoseconds: Sequence[int]
 
 
-def each_draw(
-    draws: Operation[Sequence[int], list[Any]], draw: Callable[[int], Any]
-) -> Operation[Sequence[int], Clocked]:
+def each_draw(draws: Operation[Start, Draws], draw: Callable[[int], Any]) -> Operation[Start, Clocked]:
     """The draws of a case, each of which has a seed, with a reading of the clock before them and one after each."""
 
-    def run(seeds: Sequence[int]) -> Clocked:
+    def run(start: Start) -> Clocked:
         batches: list[Any] = []
         # A round keeps them for its figures. Lists would need five times the memory.
         readings = array("q", [time.perf_counter_ns()])
-        for seed in seeds:
+        for seed in start.seeds:
             batches.append(draw(seed))
             readings.append(time.perf_counter_ns())
-        return Clocked(batches, readings)
+        return Clocked(Draws(batches, start.covered), readings)
 
     return Operation(
         calls=draws.calls,
         inputs=draws.inputs,
         run=run,
-        digested=lambda clocked: draws.digested(clocked.batches),
-        write=lambda seeds, clocked, folder: draws.write(seeds, clocked.batches, folder),
+        digested=lambda clocked: draws.digested(clocked.draws),
+        write=lambda start, clocked, folder: draws.write(start, clocked.draws, folder),
         counts=draws.counts,
         figures=figures_of_draws,
         # Minibatches that stay would leave the next repetition no memory that is at hand.

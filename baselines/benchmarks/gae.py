@@ -8,6 +8,9 @@ Generalised advantage estimation (Schulman et al., 2016, equation 16), f64, with
 
 where the value and the advantage after the last step are 0. Each call has a gamma of its own, at most 0.001 below
 0.99, which the referee draws: it changes every element, so that no earlier answer helps.
+
+To read the arrays of many short calls takes longer than to compute them. So digest and files cover one call of several,
+and the referee decides which.
 """
 
 import argparse
@@ -15,11 +18,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.benchmarks import covered
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, calling, save, serve
@@ -43,7 +47,7 @@ Prepare = Callable[[GaeArrays], Call]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(protocol.Repetitions):
+class Parameters(covered.Parameters):
     """One case and how often it is repeated."""
 
     batch: int
@@ -54,31 +58,51 @@ class Parameters(protocol.Repetitions):
         self.require_positive("batch", "length")
 
 
+class Asked(NamedTuple):
+    """Of a repetition: the discount factor of each call, and the calls that are covered."""
+
+    gammas: Sequence[float]
+    covered: slice
+
+
+class Answered(NamedTuple):
+    """What each call of a repetition gave, and the calls that are covered."""
+
+    calls: Sequence[Outputs]
+    covered: slice
+
+
 def run(options: argparse.Namespace, prepare: Prepare) -> None:
     """Serve every case: read or make its inputs, and call the implementation as the referee says."""
 
     def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> Operation[list[float], list[Outputs]]:
-        arrays = _inputs(request, case, parameters)
-        like = arrays.rewards
-        # Memory that is kept: what is given back to the system after each repetition costs more than the work.
-        room = np.empty(2 * parameters.calls * like.size if like.nbytes < _SHORT_BYTES else 0)
-
-        def write(_: list[float], outputs: list[Outputs], folder: Path) -> None:
-            for index, file in enumerate(("advantages.npy", "returns.npy")):
-                save(folder, file, [_as_shape_of(like, each[index]) for each in outputs])
-
-        return Operation(
-            calls=parameters.calls,
-            inputs=gammas,
-            run=calling(prepare(arrays)),
-            digested=lambda outputs: _digested(like, outputs, room),
-            write=write,
-            counts={"elements": like.size},
-        )
+    ) -> Operation[Asked, Answered]:
+        return course(parameters, _inputs(request, case, parameters), prepare)
 
     serve(options, Parameters, operation)
+
+
+def course(parameters: Parameters, arrays: GaeArrays, prepare: Prepare) -> Operation[Asked, Answered]:
+    """A case whose inputs are these arrays."""
+    like = arrays.rewards
+    compute_all = calling(prepare(arrays))
+    # Memory that is kept: what is given back to the system after each repetition costs more than the work.
+    room = np.empty(2 * parameters.calls * like.size if like.nbytes < _SHORT_BYTES else 0)
+
+    def write(_: Asked, answered: Answered, folder: Path) -> None:
+        outputs = answered.calls[answered.covered]
+        for index, file in enumerate(("advantages.npy", "returns.npy")):
+            save(folder, file, [_as_shape_of(like, each[index]) for each in outputs])
+
+    return Operation(
+        calls=parameters.calls,
+        inputs=lambda numbers: Asked(gammas(numbers), parameters.covered(numbers)),
+        run=lambda asked: Answered(compute_all(asked.gammas), asked.covered),
+        digested=lambda answered: _digested(like, answered.calls[answered.covered], room),
+        write=write,
+        counts={"elements": like.size},
+    )
 
 
 def gammas(numbers: Numbers) -> list[float]:
@@ -107,13 +131,14 @@ def _inputs(request: protocol.Request, case: protocol.Case, parameters: Paramete
 def _digested(
     like: NDArray[np.float64], outputs: Sequence[Outputs], room: NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """The arrays of all calls, in one where that is faster: of 64 short calls a check of each would take longer than all.
+    """The arrays of these calls, in one where that is faster: of short calls a check of each would take longer than all.
 
     The digest is a sum, so neither order nor shape counts.
     """
     if not room.size:
         return [_as_shape_of(like, array) for each in outputs for array in each]
     # Another precision than f64 is an error here too.
+    room = room[: 2 * len(outputs) * like.size]
     return [np.concatenate([*chain.from_iterable(outputs)], axis=None, out=room, casting="no")]
 
 

@@ -16,14 +16,14 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.benchmarks import buffer_push, buffer_sample, covered
 from baselines.benchmarks.buffer_sample import PARTS, Drawn
-from baselines.benchmarks.drawn_fields import joined
+from baselines.benchmarks.drawn_fields import Draws, Start, joined
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, serve
@@ -76,20 +76,6 @@ class Sampler(Protocol):
         """Draws as NumPy arrays f32, each of its own or all as one. Not timed."""
 
 
-class Start(NamedTuple):
-    """Of a repetition: the seed of each call, and the calls that its digest covers."""
-
-    seeds: Sequence[int]
-    covered: slice
-
-
-class Draws(NamedTuple):
-    """What a repetition drew."""
-
-    covered: slice
-    calls: list[Any]
-
-
 # Makes the ring of a case.
 Make = Callable[[Parameters], Sampler]
 
@@ -128,7 +114,7 @@ def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Start
     return Operation(
         calls=sizes.calls,
         inputs=begin,
-        run=lambda start: Draws(start.covered, [sample(transitions, seed) for seed in start.seeds]),
+        run=lambda start: Draws([sample(transitions, seed) for seed in start.seeds], start.covered),
         digested=lambda draws: [
             field for each in sampler.gathered(draws.calls[draws.covered]) for field in each
         ],

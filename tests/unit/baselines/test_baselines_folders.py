@@ -21,7 +21,9 @@ BELOW: dict[str, tuple[str, ...]] = {
 FILES = sorted(file for file in FOLDER.rglob("*.py") if ".venv" not in file.relative_to(FOLDER).parts)
 # Their memory and their start would be PyTorch's too.
 WITHOUT_PYTORCH = sorted(
-    file for library in ("flashbax", "jax", "rltools") for file in (FOLDER / "peers").glob(f"*_{library}.py")
+    file
+    for library in ("flashbax", "jax", "numba", "rltools")
+    for file in (FOLDER / "peers").glob(f"*_{library}.py")
 )
 
 

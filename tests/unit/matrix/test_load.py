@@ -56,6 +56,8 @@ def test_sides_are_said_and_not_guessed_from_names(tmp_path):
         "torchrl": Side.PEER,
         "torchrl-vec": Side.PEER,
         "rlox": Side.PEER,
+        "numba": Side.PEER,
+        "jax": Side.PEER,
     }
 
 

@@ -1,4 +1,4 @@
-"""The peers' GAE against the NumPy loop. Needs TorchRL and rlox: runs inside the image `peers`."""
+"""The peers' GAE against the NumPy loop. Needs TorchRL, rlox, Numba and JAX: runs inside the image `peers`."""
 
 from collections.abc import Callable, Iterator
 
@@ -8,10 +8,12 @@ import torch
 
 from baselines.benchmarks import gae
 from baselines.inputs.gae import gae_arrays
-from baselines.peers import gae_rlox, gae_torchrl
+from baselines.peers import gae_jax, gae_numba, gae_rlox, gae_torchrl
 from baselines.references import gae as gae_reference
 
 PEERS: dict[str, gae.Prepare] = {
+    "jax": gae_jax.prepare,
+    "numba": gae_numba.prepare,
     "rlox": gae_rlox.prepare,
     "torchrl": gae_torchrl.preparation("loop"),
     "torchrl-vec": gae_torchrl.preparation("vectorised"),
@@ -27,7 +29,7 @@ def _double_precision() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("prepare", PEERS.values(), ids=PEERS)
-@pytest.mark.parametrize("batch", [1, 8])
+@pytest.mark.parametrize("batch", [1, 6, 8, 24])
 @pytest.mark.parametrize("length", [2, 7, 128, 2048])
 def test_the_peer_agrees_with_the_backward_loop(
     prepare: Callable[..., gae.Call], batch: int, length: int

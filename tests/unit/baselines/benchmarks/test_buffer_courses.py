@@ -140,6 +140,21 @@ def test_what_is_drawn_is_of_the_tape_and_drawn_everywhere(tmp_path: Path, ring:
     assert np.load(out / "observations.npy").shape == (40, 32, 3)
 
 
+@RINGS
+def test_files_of_draws_hold_one_of_each_so_many_calls_as_the_number_says(tmp_path: Path, ring: Any) -> None:
+    for name, parameters in (("all", SAMPLE), ("some", {**SAMPLE, "each": 4})):
+        (tmp_path / name / "small").mkdir(parents=True)
+        write_sample(parameters, 42, tmp_path / name / "small")
+        buffer_sample.run(served(tmp_path / name, parameters), ring)
+    all_files, some = (tmp_path / name / "out" / "small" for name in ("all", "some"))
+    begin = int(numbers(f"{1:016x}", 0, 1)[0]) // 2**16 % 4
+    for field in buffer_sample.Drawn._fields:
+        whole = np.load(all_files / f"{field}.npy")
+        assert np.array_equal(np.load(some / f"{field}.npy"), whole[begin::4])
+    for file in ("members.npy", "shares.npy"):
+        assert (some / file).read_bytes() == (all_files / file).read_bytes()
+
+
 @pytest.mark.parametrize("field", buffer_sample.Drawn._fields)
 def test_a_transition_that_is_wrong_in_one_field_is_no_member(field: str) -> None:
     tape = made(8, 3, 1)

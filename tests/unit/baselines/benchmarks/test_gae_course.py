@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from baselines.benchmarks import gae
 from baselines.contract import protocol
-from baselines.contract.numbers import numbers
+from baselines.contract.numbers import digest, numbers
 from baselines.inputs.gae import GaeArrays, gae_arrays
 from baselines.references.gae import prepare as prepare_reference
 
@@ -19,11 +19,13 @@ SIZES = {"batch": 1, "length": 128, "calls": 2, "warmup": 1, "repetitions": 3}
 BATCHED = {**SIZES, "batch": 8, "calls": 1, "seconds_limit": 1.0, "least_repetitions": 2}
 
 
-def serve(tmp_path: Path, prepare: gae.Prepare = prepare_reference, **cases: dict[str, object]) -> None:
+def serve(
+    tmp_path: Path, prepare: gae.Prepare = prepare_reference, seed: int = 1, **cases: dict[str, object]
+) -> None:
     pairs = [
         part for name, each in cases.items() for part in ("--case", name, "--parameters", json.dumps(each))
     ]
-    options = [*pairs, "--seed", "1", "--output", str(tmp_path / "out")]
+    options = [*pairs, "--seed", str(seed), "--output", str(tmp_path / "out")]
     if (tmp_path / "in").exists():
         options += ["--input", str(tmp_path / "in")]
     gae.run(protocol.parser("").parse_args(options), prepare)
@@ -60,6 +62,28 @@ def test_input_files_are_what_is_computed_from(tmp_path: Path) -> None:
     gammas = gae.gammas(numbers(f"{1:016x}", 0, 2))
     assert len(set(gammas)) == 2
     assert np.array_equal(found, [prepare_reference(arrays)(gamma)[0] for gamma in gammas])
+
+
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_files_hold_one_of_each_so_many_calls_as_the_number_says(tmp_path: Path, seed: int) -> None:
+    serve(tmp_path, seed=seed, one={**SIZES, "calls": 10, "each": 4})
+    given = numbers(f"{seed:016x}", 0, 10)
+    gammas = gae.gammas(given)[int(given[0]) // 2**16 % 4 :: 4]
+    compute = prepare_reference(gae_arrays(batch=1, length=128, seed=42))
+    for index, file in enumerate(("advantages.npy", "returns.npy")):
+        found = np.load(tmp_path / "out" / "one" / file)
+        assert np.array_equal(found, [compute(gamma)[index] for gamma in gammas])
+
+
+@pytest.mark.parametrize("length", [128, 8192])
+def test_a_digest_is_that_of_the_files(tmp_path: Path, length: int) -> None:
+    parameters = gae.Parameters(**{**SIZES, "length": length, "calls": 10, "each": 4})
+    operation = gae.course(parameters, gae_arrays(batch=1, length=length, seed=42), prepare_reference)
+    for repetition in range(6):
+        _, asked, answered = operation.timed("feed", repetition)
+        operation.write(asked, answered, tmp_path)
+        files = [np.load(tmp_path / name) for name in ("advantages.npy", "returns.npy")]
+        assert digest(operation.digested(answered)) == digest(files)
 
 
 def test_input_files_of_another_shape_or_none_at_all_are_refused(
