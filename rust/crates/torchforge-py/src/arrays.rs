@@ -12,14 +12,16 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
+use crate::DETACH_VALUES;
 use crate::arguments::shown;
+use crate::memory::Seen;
 
 /// DLPack's number for the memory that the CPU reads.
 const CPU: i32 = 1;
 
 /// Up to this many values a call takes well below a microsecond, and half of that would be spent on borrowing arrays:
 /// entries of a table that are made and removed again. Copies of so few values take less time.
-pub(crate) const COPIED_VALUES: usize = 512;
+const COPIED_VALUES: usize = 512;
 
 /// An argument as an array of this type whose rows lie one after the other: its values are a slice.
 pub(crate) fn cast<'py, T: Element>(
@@ -102,6 +104,7 @@ pub(crate) fn read<'py, T: Element>(
 pub(crate) enum Values<'py, T: Element> {
     One([T; 1]),
     Few(Vec<T>),
+    Seen(Seen<'py, T>),
     Many(PyReadonlyArrayDyn<'py, T>),
 }
 
@@ -112,6 +115,7 @@ impl<T: Element> Deref for Values<'_, T> {
         match self {
             Self::One(value) => value,
             Self::Few(values) => values,
+            Self::Seen(values) => values,
             Self::Many(array) => array.as_slice().expect("its layout was checked"),
         }
     }
@@ -125,19 +129,24 @@ pub(crate) fn values<'py, T: Element + Copy>(
 ) -> PyResult<Values<'py, T>> {
     let array = input(name, value)?;
     check_shape(name, &array, shape)?;
-    held(name, &array)
+    Ok(match array.len() {
+        // One value lies on the stack: memory from the allocator takes longer than the rest.
+        1 if shape.len() == 1 => Values::One([array.get_owned([0].as_slice()).expect("it has one value")]),
+        len if len <= COPIED_VALUES => Values::Few(array.to_vec()?),
+        _ => Values::Many(borrow(name, &array)?),
+    })
 }
 
-/// The values of an array that is read: few are copied, many are borrowed.
-pub(crate) fn held<'py, T: Element + Copy>(
+/// The values of an array that a call reads. It may let go of the interpreter lock where there are `DETACH_VALUES`, and only
+/// so many are borrowed.
+pub(crate) fn held<'py, T: Element>(
     name: &str,
     array: &Bound<'py, PyArrayDyn<T>>,
 ) -> PyResult<Values<'py, T>> {
-    Ok(match array.len() {
-        // One value lies on the stack: memory from the allocator takes longer than the rest.
-        1 if array.ndim() == 1 => Values::One([array.get_owned([0].as_slice()).expect("it has one value")]),
-        len if len <= COPIED_VALUES => Values::Few(array.to_vec()?),
-        _ => Values::Many(borrow(name, array)?),
+    Ok(if array.len() < DETACH_VALUES {
+        Values::Seen(Seen::new(array))
+    } else {
+        Values::Many(borrow(name, array)?)
     })
 }
 

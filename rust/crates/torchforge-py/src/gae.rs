@@ -9,7 +9,7 @@ use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
 use crate::arguments::number;
 use crate::arrays::{Values, borrow, cast, check_numbers, check_shape, held, input, read, several, write};
-use crate::results::{fresh, unshared};
+use crate::memory::{fresh, unshared};
 use crate::{DETACH_VALUES, worked};
 
 /// From this many values on both outputs are one array's halves. Freed one after the other, two arrays of that size are

@@ -14,10 +14,10 @@ mod dataset;
 mod environment;
 mod gae;
 mod gymnasium;
+#[expect(unsafe_code, reason = "each has the reason beside it")]
+mod memory;
 mod post_training;
 mod replay;
-#[expect(unsafe_code, reason = "memory of new arrays is written before it is read")]
-mod results;
 mod trainer;
 mod vector;
 

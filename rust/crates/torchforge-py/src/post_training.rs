@@ -10,7 +10,7 @@ use crate::arguments::number;
 use crate::arrays::{
     Values, borrow, cast, check_numbers, check_shape, first_nan, held, input, kind, lent, write,
 };
-use crate::results::{fresh, unshared};
+use crate::memory::{fresh, unshared};
 use crate::{DETACH_VALUES, worked};
 
 /// Advantages within groups of answers (GRPO: Shao et al., 2024).

@@ -14,7 +14,7 @@ use crate::arrays::{
     as_bytes, cast, check_numbers, check_shape, flags, index, input, several, values, write,
 };
 use crate::environment::{error, limit, named};
-use crate::results::fresh;
+use crate::memory::fresh;
 use crate::{DETACH_VALUES, worked};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;

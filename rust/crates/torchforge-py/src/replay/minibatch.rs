@@ -8,7 +8,7 @@ use torchforge_data::{Error, Rows};
 
 use super::observations::{Observation, ObservationType};
 use super::{Widths, refused};
-use crate::results::fresh;
+use crate::memory::fresh;
 use crate::worked;
 
 /// Transitions that were drawn: float32 arrays, which are views into one block of memory.

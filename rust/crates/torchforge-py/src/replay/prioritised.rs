@@ -14,7 +14,7 @@ use super::observations::{Observation, ObservationType, Typed, typed};
 use super::{Minibatch, Pushed, Several, Widths, count, refused, seed_of};
 use crate::arguments::number;
 use crate::arrays::values;
-use crate::results::fresh;
+use crate::memory::fresh;
 use crate::worked;
 
 /// A ring of the latest transitions, drawn in proportion to their priorities (Schaul et al., 2016).

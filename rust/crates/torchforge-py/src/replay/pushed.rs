@@ -8,7 +8,7 @@ use torchforge_data::{Error, Transition};
 use super::observations::Observation;
 use super::{Widths, refused};
 use crate::arguments::{flag, single};
-use crate::arrays::{Values, check_numbers, check_shape, flags, index, read, values};
+use crate::arrays::{Values, check_numbers, check_shape, flags, held, index, input, read, values};
 use crate::worked;
 
 /// The arguments of `push`.
@@ -26,8 +26,8 @@ impl<'py, O: Observation> Pushed<'py, O> {
     pub(super) fn new(given: [&Bound<'py, PyAny>; 6], widths: Widths) -> PyResult<Self> {
         let [observation, next_observation, action, reward, terminated, truncated] = given;
         Ok(Self {
-            observation: values("observation", observation, &[widths.observation])?,
-            next_observation: values("next_observation", next_observation, &[widths.observation])?,
+            observation: vector("observation", observation, widths.observation)?,
+            next_observation: vector("next_observation", next_observation, widths.observation)?,
             action: action_values(action, widths.action)?,
             reward: single("reward", reward)?,
             terminated: flag("terminated", terminated)?,
@@ -110,6 +110,13 @@ impl<'py, O: Observation> Several<'py, O> {
         })
         .map_err(refused)
     }
+}
+
+/// An argument as so many values, which are copied into the ring at once.
+fn vector<'py, T: Element>(name: &str, value: &Bound<'py, PyAny>, len: usize) -> PyResult<Values<'py, T>> {
+    let array = input(name, value)?;
+    check_shape(name, &array, &[len])?;
+    held(name, &array)
 }
 
 /// An argument as rows of values.

@@ -1,4 +1,6 @@
-//! New arrays for results. What lies in their memory before is not zeroed, and each is written before it is handed out.
+//! Memory of NumPy's arrays without a copy, a table of borrowed arrays or zeros: what short calls have no time for.
+
+use std::ops::Deref;
 
 use numpy::{Element, PyArrayDyn, PyArrayMethods};
 use pyo3::prelude::*;
@@ -29,4 +31,25 @@ pub(crate) fn fresh<'py, T: Element>(
 pub(crate) fn unshared<'a, T: Element>(array: &'a mut Bound<'_, PyArrayDyn<T>>) -> PyResult<&'a mut [T]> {
     // SAFETY: nobody else has the array before the call returns it.
     Ok(unsafe { array.as_slice_mut() }?)
+}
+
+/// An array that a call reads while it keeps the interpreter lock.
+pub(crate) struct Seen<'py, T: Element>(Bound<'py, PyArrayDyn<T>>);
+
+impl<'py, T: Element> Seen<'py, T> {
+    /// Of an array whose layout was checked. No call may let go of the lock as long as it has the values.
+    pub(crate) fn new(array: &Bound<'py, PyArrayDyn<T>>) -> Self {
+        Self(array.clone())
+    }
+}
+
+impl<T: Element> Deref for Seen<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the interpreter lock is kept, so no Python code writes the array meanwhile. A long call of another thread
+        // writes without the lock, into an array that was given as its `out`: to read that one is that caller's race, as it
+        // is with NumPy's own functions.
+        unsafe { self.0.as_slice() }.expect("its layout was checked")
+    }
 }
