@@ -23,6 +23,8 @@ from baselines.contract.tapes import pieces, places
 from baselines.inputs.post_training import STRIDE
 
 EPSILON = 1e-8
+# Advantages of a call from which on it is read by itself.
+_LONG = 8192
 
 Rewards = NDArray[np.float64]
 
@@ -39,6 +41,11 @@ class Parameters(protocol.Repetitions):
         self.require_positive("groups", "size")
 
 
+def joined(outputs: list[Rewards]) -> Rewards:
+    """The arrays of all calls as one, without a copy where there is one alone."""
+    return np.asarray(outputs[0]) if len(outputs) == 1 else np.concatenate(outputs)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Course:
     """How an implementation computes.
@@ -51,7 +58,7 @@ class Course:
 
     call: Callable[[Any], Any]
     laid_out: Callable[[Rewards], Any] = lambda rewards: rewards
-    gathered: Callable[[list[Any]], Rewards] = np.concatenate
+    gathered: Callable[[list[Any]], Rewards] = joined
 
 
 def run(options: argparse.Namespace, course: Course) -> None:
@@ -75,11 +82,15 @@ def run(options: argparse.Namespace, course: Course) -> None:
                 raise TypeError(f"the implementation computed in {array.dtype}, not in float64")
             return array.reshape(-1, *shape)
 
+        def digested(outputs: list[Any]) -> list[Rewards]:
+            """Short calls are read as one array. To join long ones would take as long as to compute them."""
+            return [together(outputs)] if count < _LONG else [together([output]) for output in outputs]
+
         return Operation(
             calls=parameters.calls,
             inputs=inputs,
             run=calling(course.call),
-            digested=lambda outputs: [together(outputs)],
+            digested=digested,
             write=lambda _, outputs, folder: save(folder, "advantages.npy", list(together(outputs))),
             counts={"rewards": count},
         )

@@ -49,16 +49,14 @@ class Course:
         prepare: the call that is timed, for a case.
         laid_out: log-probabilities (batch, length) as the implementation takes them; not timed.
         gathered: the values of all calls as one NumPy array, in any shape; not timed.
-        arguments: those of a call, for a case, from the policy's and the reference's log-probabilities; not timed.
+        arguments: those of a call, for a case, from the policy's and the reference's log-probabilities; not timed. None
+            for these two.
     """
 
     prepare: Callable[[Parameters], Call]
     laid_out: Callable[[Floats], Any] = lambda array: array
     gathered: Callable[[list[Any]], Floats] = np.asarray
-    arguments: Callable[[Parameters, Any, Any], tuple[Any, ...]] = lambda _, policy, reference: (
-        policy,
-        reference,
-    )
+    arguments: Callable[[Parameters, Any, Any], tuple[Any, ...]] | None = None
 
 
 def either(*, exact: Call, k3: Call) -> Callable[[Parameters], Call]:
@@ -93,10 +91,12 @@ def run(options: argparse.Namespace, course: Course) -> None:
         call = course.prepare(parameters)
 
         def inputs(numbers: Numbers) -> list[tuple[Any, ...]]:
-            return [
-                course.arguments(parameters, policies[first], references[second])
-                for first, second in zip(places(numbers, 0), places(numbers, 1), strict=True)
-            ]
+            chosen = zip(places(numbers, 0), places(numbers, 1), strict=True)
+            # Of short calls a function for each would take as long as the call.
+            pairs = [(policies[first], references[second]) for first, second in chosen]
+            if course.arguments is None:
+                return pairs
+            return [course.arguments(parameters, *pair) for pair in pairs]
 
         def together(outputs: list[Any]) -> Floats:
             """All calls' values, (calls, batch)."""
