@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from baselines.benchmarks import token_kl
 from baselines.contract import protocol
 from baselines.peers import threads_jax
+from baselines.peers.library_jax import JAX
 
 threads_jax.hold()
 jax.config.update("jax_enable_x64", True)
@@ -25,14 +26,14 @@ _MOST_BYTES = 2**14
 
 
 def exact(policy: Array, reference: Array) -> Array:
-    """The divergence of each sequence, whose tokens are the last axis."""
-    return jnp.sum(jnp.exp(policy) * (policy - reference), -1)
+    """The divergence of each sequence, (batch,) of (batch, length) and (1,) of (length,)."""
+    return jnp.sum(jnp.exp(policy) * (policy - reference), -1, keepdims=policy.ndim == 1)
 
 
 def k3(policy: Array, reference: Array) -> Array:
     """The estimate of each."""
     difference = reference - policy
-    return jnp.sum(jnp.expm1(difference) - difference, -1)
+    return jnp.sum(jnp.expm1(difference) - difference, -1, keepdims=policy.ndim == 1)
 
 
 def laid_out(array: NDArray[Any]) -> Any:
@@ -50,12 +51,7 @@ def prepare(parameters: token_kl.Parameters) -> token_kl.Call:
     return program
 
 
-def gathered(outputs: list[Any]) -> NDArray[Any]:
-    """The values of all calls, each of which NumPy reads without a copy."""
-    return np.array([np.asarray(output) for output in outputs])
-
-
-COURSE = token_kl.Course(prepare=prepare, laid_out=laid_out, gathered=gathered)
+COURSE = token_kl.Course(prepare=prepare, laid_out=laid_out, gathered=JAX.gathered)
 
 
 if __name__ == "__main__":

@@ -30,13 +30,18 @@ def prepare(parameters: token_kl.Parameters) -> token_kl.Call:
     return several
 
 
-def arguments(parameters: token_kl.Parameters, policy: Floats, reference: Floats) -> tuple[Any, ...]:
+def laid_out(array: Floats) -> Any:
+    """One sequence, or a list of several."""
+    return array[0] if len(array) == 1 else list(array)
+
+
+def arguments(parameters: token_kl.Parameters, policy: Any, reference: Any) -> tuple[Any, ...]:
     """Both sequences as a call takes them; of several, a list of such pairs."""
     both = (reference, policy) if parameters.k3 else (policy, reference)
     return both if parameters.batch == 1 else ([*zip(*both, strict=True)],)
 
 
-COURSE = token_kl.Course(prepare=prepare, laid_out=token_kl.one_axis_of_one, arguments=arguments)
+COURSE = token_kl.Course(prepare=prepare, laid_out=laid_out, arguments=arguments)
 
 if __name__ == "__main__":
     token_kl.run(protocol.parser(__doc__).parse_args(), COURSE)
