@@ -8,6 +8,7 @@ use serde::Deserialize;
 use torchforge_nn::group_advantages;
 use torchforge_referee::{Digest, Error, Operation};
 
+use crate::covered::Covered;
 use crate::operation::{self, Repetitions};
 use crate::{Arguments, Case, Failure, files, npy, tape};
 
@@ -23,6 +24,8 @@ struct Parameters {
     size: usize,
     /// Calls between two readings of the clock.
     calls: u32,
+    /// Digest and files cover one of so many calls.
+    each: Option<usize>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -31,11 +34,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     operation::serve(arguments, |case| {
         let (parameters, repetitions): (Parameters, _) = Repetitions::read(case)?;
         check(case, parameters)?;
-        Ok((Box::new(Calls::read(parameters, &input.join(&case.id))?), repetitions))
+        let covered = Covered::new(case, parameters.each, parameters.calls as usize)?;
+        Ok((Box::new(Calls::read(parameters, covered, &input.join(&case.id))?), repetitions))
     })
 }
 
-fn check(case: &Case, Parameters { groups, size, calls }: Parameters) -> Result<(), Failure> {
+fn check(case: &Case, Parameters { groups, size, calls, .. }: Parameters) -> Result<(), Failure> {
     operation::none_is_zero(case, [("groups", groups), ("size", size), ("calls", calls as usize)])
 }
 
@@ -47,10 +51,11 @@ struct Calls {
     changed: Vec<usize>,
     pieces: Vec<Range<usize>>,
     advantages: Vec<f64>,
+    covered: Covered,
 }
 
 impl Calls {
-    fn read(parameters: Parameters, input: &Path) -> Result<Self, Failure> {
+    fn read(parameters: Parameters, covered: Covered, input: &Path) -> Result<Self, Failure> {
         let (count, calls) = (parameters.groups * parameters.size, parameters.calls as usize);
         let original = tape::read(&input.join("rewards.npy"), count)?;
         Ok(Self {
@@ -59,12 +64,18 @@ impl Calls {
             changed: Vec::with_capacity(calls),
             pieces: vec![0..count; calls],
             advantages: vec![0.0; calls * count],
+            covered,
             parameters,
         })
     }
 
     fn count(&self) -> usize {
         self.parameters.groups * self.parameters.size
+    }
+
+    /// The advantages of the calls that are covered.
+    fn digested(&self) -> impl Iterator<Item = &[f64]> {
+        self.covered.of(self.advantages.chunks_exact(self.count()))
     }
 }
 
@@ -85,6 +96,7 @@ impl Operation for Calls {
             self.tape[place] = (number >> 11) as f64 * WORTH - 1.0;
             self.changed.push(place);
         }
+        self.covered.begin(numbers.first().copied().unwrap_or_default());
         Ok(())
     }
 
@@ -100,7 +112,7 @@ impl Operation for Calls {
     }
 
     fn digest(&self, digest: &mut Digest) -> Result<(), Error> {
-        digest.f64s(&self.advantages);
+        self.digested().for_each(|advantages| digest.f64s(advantages));
         Ok(())
     }
 
@@ -109,8 +121,9 @@ impl Operation for Calls {
     }
 
     fn write(&mut self, folder: &Path) -> Result<(), Error> {
-        let shape = [self.calls(), self.parameters.groups, self.parameters.size];
-        files::write(&folder.join("advantages.npy"), &npy::encode(&self.advantages, &shape))?;
+        let calls: Vec<&[f64]> = self.digested().collect();
+        let shape = [calls.len(), self.parameters.groups, self.parameters.size];
+        files::write(&folder.join("advantages.npy"), &npy::encode(&calls.concat(), &shape))?;
         Ok(())
     }
 }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use torchforge_nn::{token_kl, token_kl_k3};
 use torchforge_referee::{Digest, Error, Operation};
 
+use crate::covered::Covered;
 use crate::operation::{self, Repetitions};
 use crate::{Arguments, Case, Failure, files, npy, tape};
 
@@ -21,6 +22,8 @@ struct Parameters {
     k3: bool,
     /// Calls between two readings of the clock.
     calls: u32,
+    /// Digest and files cover one of so many calls.
+    each: Option<usize>,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -29,11 +32,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     operation::serve(arguments, |case| {
         let (parameters, repetitions): (Parameters, _) = Repetitions::read(case)?;
         check(case, parameters)?;
+        let covered = Covered::new(case, parameters.each, parameters.calls as usize)?;
         let input = input.join(&case.id);
         let calls: Box<dyn Operation> = if parameters.k3 {
-            Box::new(Calls::<f32>::read(parameters, &input)?)
+            Box::new(Calls::<f32>::read(parameters, covered, &input)?)
         } else {
-            Box::new(Calls::<f64>::read(parameters, &input)?)
+            Box::new(Calls::<f64>::read(parameters, covered, &input)?)
         };
         Ok((calls, repetitions))
     })
@@ -99,10 +103,11 @@ struct Calls<T> {
     reference: Vec<T>,
     pieces: Vec<[Range<usize>; 2]>,
     sequences: Vec<T>,
+    covered: Covered,
 }
 
 impl<T: Precision> Calls<T> {
-    fn read(parameters: Parameters, input: &Path) -> Result<Self, Failure> {
+    fn read(parameters: Parameters, covered: Covered, input: &Path) -> Result<Self, Failure> {
         let (count, calls) = (parameters.batch * parameters.length, parameters.calls as usize);
         let load = |name: &str| -> Result<Vec<T>, Failure> {
             Ok(tape::read(&input.join(name), count)?.into_iter().map(T::rounded).collect())
@@ -112,12 +117,18 @@ impl<T: Precision> Calls<T> {
             reference: load("reference.npy")?,
             pieces: vec![[0..count, 0..count]; calls],
             sequences: vec![T::default(); calls * parameters.batch],
+            covered,
             parameters,
         })
     }
 
     fn count(&self) -> usize {
         self.parameters.batch * self.parameters.length
+    }
+
+    /// The values of the calls that are covered.
+    fn digested(&self) -> Vec<T> {
+        self.covered.of(self.sequences.chunks_exact(self.parameters.batch)).flatten().copied().collect()
     }
 }
 
@@ -131,6 +142,7 @@ impl<T: Precision> Operation for Calls<T> {
         for (pieces, &number) in self.pieces.iter_mut().zip(numbers) {
             *pieces = [0, 1].map(|tape| tape::piece(number, tape, count));
         }
+        self.covered.begin(numbers.first().copied().unwrap_or_default());
         Ok(())
     }
 
@@ -146,7 +158,7 @@ impl<T: Precision> Operation for Calls<T> {
     }
 
     fn digest(&self, digest: &mut Digest) -> Result<(), Error> {
-        T::add(&self.sequences, digest);
+        T::add(&self.digested(), digest);
         Ok(())
     }
 
@@ -155,8 +167,9 @@ impl<T: Precision> Operation for Calls<T> {
     }
 
     fn write(&mut self, folder: &Path) -> Result<(), Error> {
-        let shape = [self.calls(), self.parameters.batch];
-        files::write(&folder.join("kl.npy"), &T::file(&self.sequences, &shape))?;
+        let values = self.digested();
+        let shape = [values.len() / self.parameters.batch, self.parameters.batch];
+        files::write(&folder.join("kl.npy"), &T::file(&values, &shape))?;
         Ok(())
     }
 }

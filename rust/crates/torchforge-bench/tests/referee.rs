@@ -185,10 +185,34 @@ fn gae_is_led_by_a_referee() {
 fn group_advantages_are_led_by_a_referee() {
     let folder = folder("referee-grpo");
     tape_input(&folder, "3x4", "rewards", 12);
-    let parameters = r#"{"groups":3,"size":4,"calls":5,"warmup":1,"repetitions":3}"#;
-    let done =
-        is_led("grpo", "3x4", parameters, &folder, |files| of_arrays(&[&files.join("advantages.npy")]));
-    assert_eq!(done["counts"], serde_json::json!({"rewards": 12}));
+    for (each, covered) in [("", 9..=9), (r#","each":4"#, 2..=3)] {
+        let parameters = format!(r#"{{"groups":3,"size":4,"calls":9,"warmup":1,"repetitions":3{each}}}"#);
+        let done =
+            is_led("grpo", "3x4", &parameters, &folder, |files| of_arrays(&[&files.join("advantages.npy")]));
+        assert_eq!(done["counts"], serde_json::json!({"rewards": 12}));
+        let written = values(&folder.join("3x4/5/advantages.npy")).len() / 12;
+        assert!(covered.contains(&written), "{written} calls");
+    }
+}
+
+#[test]
+fn divergences_of_tokens_are_led_by_a_referee() {
+    for (each, covered) in [("", 9..=9), (r#","each":4"#, 2..=3)] {
+        for k3 in [false, true] {
+            let folder = folder(&format!("referee-token-kl-{k3}-{}", each.len()));
+            tape_input(&folder, "3x4", "policy", 12);
+            tape_input(&folder, "3x4", "reference", 12);
+            let parameters =
+                format!(r#"{{"batch":3,"length":4,"k3":{k3},"calls":9,"warmup":1,"repetitions":3{each}}}"#);
+            let done =
+                is_led("token-kl", "3x4", &parameters, &folder, |files| of_arrays(&[&files.join("kl.npy")]));
+            assert_eq!(done["counts"], serde_json::json!({"tokens": 12}));
+            // A file begins with 128 bytes about it.
+            let bytes = fs::metadata(folder.join("3x4/5/kl.npy")).unwrap().len() - 128;
+            let written = bytes / (3 * if k3 { 4 } else { 8 });
+            assert!(covered.contains(&written), "{written} calls");
+        }
+    }
 }
 
 #[test]
