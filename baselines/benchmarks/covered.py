@@ -1,6 +1,8 @@
 """The calls of a repetition that its digest covers, where all of them would take longer than the calls."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
@@ -21,3 +23,17 @@ class Parameters(protocol.Repetitions):
     def covered(self, numbers: Numbers) -> slice:
         """Which calls they are: a repetition's first number decides where they begin."""
         return slice((int(numbers[0]) >> 16) % self.each, None, self.each)
+
+
+class Asked(NamedTuple):
+    """Of a repetition: what each call works on, and the calls that are covered."""
+
+    calls: Sequence[Any]
+    covered: slice
+
+
+class Answered(NamedTuple):
+    """What each call of a repetition gave, and the calls that are covered."""
+
+    calls: list[Any]
+    covered: slice

@@ -18,12 +18,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baselines.benchmarks import covered
+from baselines.benchmarks.covered import Answered, Asked
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, calling, save, serve
@@ -58,20 +59,6 @@ class Parameters(covered.Parameters):
         self.require_positive("batch", "length")
 
 
-class Asked(NamedTuple):
-    """Of a repetition: the discount factor of each call, and the calls that are covered."""
-
-    gammas: Sequence[float]
-    covered: slice
-
-
-class Answered(NamedTuple):
-    """What each call of a repetition gave, and the calls that are covered."""
-
-    calls: Sequence[Outputs]
-    covered: slice
-
-
 def run(options: argparse.Namespace, prepare: Prepare) -> None:
     """Serve every case: read or make its inputs, and call the implementation as the referee says."""
 
@@ -98,7 +85,7 @@ def course(parameters: Parameters, arrays: GaeArrays, prepare: Prepare) -> Opera
     return Operation(
         calls=parameters.calls,
         inputs=lambda numbers: Asked(gammas(numbers), parameters.covered(numbers)),
-        run=lambda asked: Answered(compute_all(asked.gammas), asked.covered),
+        run=lambda asked: Answered(compute_all(asked.calls), asked.covered),
         digested=lambda answered: _digested(like, answered.calls[answered.covered], room),
         write=write,
         counts={"elements": like.size},

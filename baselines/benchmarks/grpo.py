@@ -6,16 +6,20 @@ Advantages relative to a group of answers to one prompt (GRPO: Shao et al., 2024
 
 where `std` divides the sum of squares by the group's size. Each call reads a part of a longer tape of rewards. The
 referee draws where it begins, and one reward that is changed in it: neither an earlier answer nor a part of it helps.
+Digest and files cover one call of several, and the referee decides which.
 """
 
 import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.benchmarks import covered
+from baselines.benchmarks.covered import Answered, Asked
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, calling, save, serve
@@ -30,7 +34,7 @@ Rewards = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(protocol.Repetitions):
+class Parameters(covered.Parameters):
     """One case: so many groups, each of `size` answers."""
 
     groups: int
@@ -42,7 +46,7 @@ class Parameters(protocol.Repetitions):
 
 
 def joined(outputs: list[Rewards]) -> Rewards:
-    """The arrays of all calls as one, without a copy where there is one alone."""
+    """The arrays of these calls as one, without a copy where there is one alone."""
     return np.asarray(outputs[0]) if len(outputs) == 1 else np.concatenate(outputs)
 
 
@@ -53,7 +57,7 @@ class Course:
     Attributes:
         call: the advantages of what `laid_out` gives, in any shape of groups x size values, f64.
         laid_out: rewards (groups, size) as the implementation takes them; not timed.
-        gathered: the advantages of all calls as one NumPy array, in any shape, f64; not timed.
+        gathered: the advantages of several calls as one NumPy array, in any shape, f64; not timed.
     """
 
     call: Callable[[Any], Any]
@@ -66,32 +70,39 @@ def run(options: argparse.Namespace, course: Course) -> None:
 
     def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> Operation[list[Any], list[Any]]:
+    ) -> Operation[Asked, Answered]:
         shape = (parameters.groups, parameters.size)
         count = parameters.groups * parameters.size
         tape = Tape(protocol.input_file(request, case, "rewards.npy", np.load), count)
         laid_out = [course.laid_out(piece.reshape(shape)) for piece in tape.pieces]
 
-        def inputs(numbers: Numbers) -> list[Any]:
-            return [laid_out[place] for place in tape.drawn(numbers)]
+        compute_all = calling(course.call)
+
+        def inputs(numbers: Numbers) -> Asked:
+            drawn = [laid_out[place] for place in tape.drawn(numbers)]
+            return Asked(drawn, parameters.covered(numbers))
 
         def together(outputs: list[Any]) -> Rewards:
-            """All calls' advantages; another precision than f64 is a defect."""
+            """These calls' advantages; another precision than f64 is a defect."""
             array = course.gathered(outputs)
             if array.dtype != np.float64:
                 raise TypeError(f"the implementation computed in {array.dtype}, not in float64")
             return array.reshape(-1, *shape)
 
-        def digested(outputs: list[Any]) -> list[Rewards]:
+        def digested(answered: Answered) -> list[Rewards]:
             """Short calls are read as one array. To join long ones would take as long as to compute them."""
+            outputs = answered.calls[answered.covered]
             return [together(outputs)] if count < _LONG else [together([output]) for output in outputs]
+
+        def write(_: Asked, answered: Answered, folder: Path) -> None:
+            save(folder, "advantages.npy", list(together(answered.calls[answered.covered])))
 
         return Operation(
             calls=parameters.calls,
             inputs=inputs,
-            run=calling(course.call),
+            run=lambda asked: Answered(compute_all(asked.calls), asked.covered),
             digested=digested,
-            write=lambda _, outputs, folder: save(folder, "advantages.npy", list(together(outputs))),
+            write=write,
             counts={"rewards": count},
         )
 

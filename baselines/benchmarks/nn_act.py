@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from baselines.benchmarks import covered, training
+from baselines.benchmarks.covered import Answered, Asked
 from baselines.benchmarks.library import Library
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
@@ -62,20 +63,6 @@ class Seen(NamedTuple):
 # One array of the library for each of the algorithm's answers.
 Answer = Sequence[Any]
 Call = Callable[[Seen], Answer]
-
-
-class Asked(NamedTuple):
-    """Of a repetition: what each call acts on, and the calls that its digest covers."""
-
-    calls: Sequence[Seen]
-    covered: slice
-
-
-class Answered(NamedTuple):
-    """What each call of a repetition answered, and the calls that its digest covers."""
-
-    calls: Sequence[Answer]
-    covered: slice
 
 
 def run(options: argparse.Namespace, ways: Mapping[str, Callable[[Given], Call]], library: Library) -> None:

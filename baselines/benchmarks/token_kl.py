@@ -6,7 +6,8 @@ How far a policy's tokens are from a reference's, from the log-probabilities p a
     k3, f32:     sum over t of exp(q[t] - p[t]) - 1 - (q[t] - p[t])
 
 The second is Schulman's estimator ("Approximating KL Divergence", 2020), with the sign that TRL gives it. Each call reads
-parts of two longer tapes, whose beginnings the referee draws.
+parts of two longer tapes, whose beginnings the referee draws. Digest and files cover one call of several, and the referee
+decides which.
 """
 
 import argparse
@@ -17,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from baselines.benchmarks import covered
+from baselines.benchmarks.covered import Answered, Asked
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, save, serve
@@ -29,7 +32,7 @@ Call = Callable[..., Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters(protocol.Repetitions):
+class Parameters(covered.Parameters):
     """One case: `batch` sequences of `length` tokens, by the estimator k3 or exactly."""
 
     batch: int
@@ -48,7 +51,7 @@ class Course:
     Attributes:
         prepare: the call that is timed, for a case.
         laid_out: log-probabilities (batch, length) as the implementation takes them; not timed.
-        gathered: the values of all calls as one NumPy array, in any shape; not timed.
+        gathered: the values of several calls as one NumPy array, in any shape; not timed.
         arguments: those of a call, for a case, from the policy's and the reference's log-probabilities; not timed. None
             for these two.
     """
@@ -74,7 +77,7 @@ def run(options: argparse.Namespace, course: Course) -> None:
 
     def operation(
         request: protocol.Request, case: protocol.Case, parameters: Parameters
-    ) -> Operation[list[tuple[Any, ...]], list[Any]]:
+    ) -> Operation[Asked, Answered]:
         shape, count = (parameters.batch, parameters.length), parameters.batch * parameters.length
         kind = np.dtype(np.float32 if parameters.k3 else np.float64)
         policies, references = (
@@ -90,24 +93,25 @@ def run(options: argparse.Namespace, course: Course) -> None:
         )
         call = course.prepare(parameters)
 
-        def inputs(numbers: Numbers) -> list[tuple[Any, ...]]:
+        def inputs(numbers: Numbers) -> Asked:
             chosen = zip(places(numbers, 0), places(numbers, 1), strict=True)
             # Of short calls a function for each would take as long as the call.
             pairs = [(policies[first], references[second]) for first, second in chosen]
-            if course.arguments is None:
-                return pairs
-            return [course.arguments(parameters, *pair) for pair in pairs]
+            if course.arguments is not None:
+                pairs = [course.arguments(parameters, *pair) for pair in pairs]
+            return Asked(pairs, parameters.covered(numbers))
 
-        def together(outputs: list[Any]) -> Floats:
-            """All calls' values, (calls, batch)."""
-            return course.gathered(outputs).astype(kind, copy=False).reshape(-1, parameters.batch)
+        def together(answered: Answered) -> Floats:
+            """The values of the calls that are covered, (calls, batch)."""
+            outputs = course.gathered(answered.calls[answered.covered])
+            return outputs.astype(kind, copy=False).reshape(-1, parameters.batch)
 
         return Operation(
             calls=parameters.calls,
             inputs=inputs,
-            run=lambda calls: [call(*arguments) for arguments in calls],
-            digested=lambda outputs: [together(outputs)],
-            write=lambda _, outputs, folder: save(folder, "kl.npy", list(together(outputs))),
+            run=lambda asked: Answered([call(*arguments) for arguments in asked.calls], asked.covered),
+            digested=lambda answered: [together(answered)],
+            write=lambda _, answered, folder: save(folder, "kl.npy", list(together(answered))),
             counts={"tokens": count},
         )
 

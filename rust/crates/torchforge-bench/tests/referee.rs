@@ -196,26 +196,6 @@ fn group_advantages_are_led_by_a_referee() {
 }
 
 #[test]
-fn divergences_of_tokens_are_led_by_a_referee() {
-    for (each, covered) in [("", 9..=9), (r#","each":4"#, 2..=3)] {
-        for k3 in [false, true] {
-            let folder = folder(&format!("referee-token-kl-{k3}-{}", each.len()));
-            tape_input(&folder, "3x4", "policy", 12);
-            tape_input(&folder, "3x4", "reference", 12);
-            let parameters =
-                format!(r#"{{"batch":3,"length":4,"k3":{k3},"calls":9,"warmup":1,"repetitions":3{each}}}"#);
-            let done =
-                is_led("token-kl", "3x4", &parameters, &folder, |files| of_arrays(&[&files.join("kl.npy")]));
-            assert_eq!(done["counts"], serde_json::json!({"tokens": 12}));
-            // A file begins with 128 bytes about it.
-            let bytes = fs::metadata(folder.join("3x4/5/kl.npy")).unwrap().len() - 128;
-            let written = bytes / (3 * if k3 { 4 } else { 8 });
-            assert!(covered.contains(&written), "{written} calls");
-        }
-    }
-}
-
-#[test]
 fn pushes_are_led_by_a_referee() {
     let folder = folder("referee-buffer-push");
     transitions_input(&folder, "small", 5, 3);
@@ -303,15 +283,18 @@ fn an_epoch_of_the_pipeline_has_the_same_batches_for_any_workers() {
 #[test]
 fn divergences_are_led_by_a_referee() {
     // Three sequences of f32 end within a word.
-    for (k3, batch) in [(false, 1), (true, 3)] {
-        let folder = folder(&format!("referee-token-kl-{k3}"));
+    for (k3, batch, each) in [(false, 1, 1), (true, 3, 1), (true, 3, 2)] {
+        let folder = folder(&format!("referee-token-kl-{k3}-{each}"));
         for name in ["policy", "reference"] {
             tape_input(&folder, "small", name, 7 * batch);
         }
-        let parameters =
-            format!(r#"{{"batch":{batch},"length":7,"k3":{k3},"calls":5,"warmup":1,"repetitions":3}}"#);
+        let parameters = format!(
+            r#"{{"batch":{batch},"length":7,"k3":{k3},"calls":6,"each":{each},"warmup":1,"repetitions":3}}"#
+        );
         let done = is_led("token-kl", "small", &parameters, &folder, |files| {
-            digest([&fs::read(files.join("kl.npy")).unwrap()[128..]])
+            let values = &fs::read(files.join("kl.npy")).unwrap()[128..];
+            assert_eq!(values.len(), 6 / each * batch * if k3 { 4 } else { 8 });
+            digest([values])
         });
         assert_eq!(done["counts"], serde_json::json!({"tokens": 7 * batch}));
     }

@@ -25,21 +25,29 @@ def options(folder: Path, **cases: dict[str, object]) -> list[str]:
     return [*pairs, "--seed", "1", "--input", str(folder), "--output", str(folder / "out")]
 
 
+def covered(drawn: list[int], each: int) -> list[int]:
+    """The numbers of the calls that digest and files cover."""
+    return drawn[(drawn[0] >> 16) % each :: each]
+
+
 def made(folder: Path) -> Path:
     folder.mkdir()
     return folder
 
 
-def test_each_call_of_grpo_reads_a_piece_with_a_reward_of_its_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("each", [1, 3])
+def test_each_call_of_grpo_reads_a_piece_with_a_reward_of_its_own(tmp_path: Path, each: int) -> None:
     write_grpo(GRPO, 42, made(tmp_path / "small"))
-    grpo.run(protocol.parser("").parse_args(options(tmp_path, small=GRPO)), grpo_reference.COURSE)
+    options_of = options(tmp_path, small={**GRPO, "each": each})
+    grpo.run(protocol.parser("").parse_args(options_of), grpo_reference.COURSE)
     tape = np.load(tmp_path / "small" / "rewards.npy")
     assert tape.shape == (12 + PLACES,)
     drawn = numbers(NONCE, 0, 5).tolist()
     changed = tape.copy()
     for number in drawn:
         changed[number % 4096 + (number >> 12) % 2**32 % 12] = (number >> 11) * 2.0**-52 - 1
-    wanted = [grpo_reference.advantages(changed[number % 4096 :][:12].reshape(3, 4)) for number in drawn]
+    pieces_read = [changed[number % 4096 :][:12].reshape(3, 4) for number in covered(drawn, each)]
+    wanted = [grpo_reference.advantages(piece) for piece in pieces_read]
     found = np.load(tmp_path / "out" / "small" / "advantages.npy")
     assert np.array_equal(found, wanted), "what earlier repetitions changed is undone"
     assert not np.array_equal(changed, tape)
@@ -47,11 +55,11 @@ def test_each_call_of_grpo_reads_a_piece_with_a_reward_of_its_own(tmp_path: Path
 
 @pytest.mark.parametrize("course", [token_kl_reference.COURSE, token_kl_tuned.COURSE])
 @pytest.mark.parametrize("k3", [False, True])
-@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize(("batch", "each"), [(1, 1), (3, 1), (3, 2)])
 def test_each_call_of_token_kl_reads_two_pieces(
-    tmp_path: Path, batch: int, k3: bool, course: token_kl.Course
+    tmp_path: Path, batch: int, each: int, k3: bool, course: token_kl.Course
 ) -> None:
-    parameters = {"batch": batch, "length": 6, "k3": k3, "calls": 5, **REPEATED}
+    parameters = {"batch": batch, "length": 6, "k3": k3, "calls": 5, "each": each, **REPEATED}
     write_token_kl(parameters, 42, made(tmp_path / "small"))
     token_kl.run(protocol.parser("").parse_args(options(tmp_path, small=parameters)), course)
     kind, compute = (np.float32, token_kl_reference.k3) if k3 else (np.float64, token_kl_reference.exact)
@@ -63,7 +71,7 @@ def test_each_call_of_token_kl_reads_two_pieces(
             policy[number % 4096 :][: 6 * batch].reshape(batch, 6),
             reference[(number >> 32) % 4096 :][: 6 * batch].reshape(batch, 6),
         )
-        for number in numbers(NONCE, 0, 5).tolist()
+        for number in covered(numbers(NONCE, 0, 5).tolist(), each)
     ]
     found = np.load(tmp_path / "out" / "small" / "kl.npy")
     assert found.dtype == kind
