@@ -276,7 +276,7 @@ def test_a_count_below_zero_is_a_fault(tmp_path: Path) -> None:
 @pytest.mark.parametrize("calls", ["0", "-1", "1.5", "x", "true"])
 def test_calls_are_a_whole_number_of_at_least_one(tmp_path: Path, calls: str) -> None:
     assert "benchmarks.gae.cases.T=128.calls" in refused(
-        tmp_path, SHIPPED.replace("calls: 64", f"calls: {calls}", 1)
+        tmp_path, SHIPPED.replace("length: 128, calls: 256", f"length: 128, calls: {calls}", 1)
     )
 
 
