@@ -15,10 +15,10 @@
 #define LONGEST_ORDER 65536
 static const double GAMMA = 0.99, LAMBDA = 0.95, GAMMA_STEP = 0x1p-30;
 
-/* One case: its inputs, and the outputs of all calls of a repetition. */
+/* One case: its inputs, and the outputs of all calls of a repetition. Digest and files cover one call of `each`, from `begin` on. */
 struct work {
     const char *name;
-    size_t batch, length, count, calls;
+    size_t batch, length, count, calls, each, begin;
     double *rewards, *values, *dones, *advantages, *returns, *gammas;
 };
 
@@ -67,16 +67,18 @@ static double *load(const char *folder, const char *name, const char *array, siz
     return elements;
 }
 
-/* All calls of a repetition, the call as the first axis. */
+/* The calls of a repetition that are covered, the call as the first axis. */
 static void save(const char *folder, const struct work *work, const char *array, const double *elements) {
     char header[128], shape[64];
-    if (work->batch == 1) snprintf(shape, sizeof shape, "(%zu, %zu)", work->calls, work->length);
-    else snprintf(shape, sizeof shape, "(%zu, %zu, %zu)", work->calls, work->batch, work->length);
+    size_t covered = (work->calls - work->begin + work->each - 1) / work->each;
+    if (work->batch == 1) snprintf(shape, sizeof shape, "(%zu, %zu)", covered, work->length);
+    else snprintf(shape, sizeof shape, "(%zu, %zu, %zu)", covered, work->batch, work->length);
     snprintf(header, sizeof header, "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }", shape);
     FILE *to = file(folder, "", array, "wb");
     /* With its ten bytes in front the header ends with a newline at a multiple of 64. */
     fprintf(to, "\x93NUMPY\x01%c%c%c%-117s\n", 0, 118, 0, header);
-    fwrite(elements, sizeof *elements, work->calls * work->count, to);
+    for (size_t call = work->begin; call < work->calls; call += work->each)
+        fwrite(elements + call * work->count, sizeof *elements, work->count, to);
     if (fclose(to)) fail("cannot write", array);
 }
 
@@ -114,6 +116,7 @@ static uint64_t number(uint64_t nonce, uint64_t index) {
 static double repeat(struct work *work, uint64_t nonce, size_t repetition) {
     for (size_t call = 0; call < work->calls; call++)
         work->gammas[call] = GAMMA - (number(nonce, repetition * work->calls + call) & 0xFFFFF) * GAMMA_STEP;
+    work->begin = (number(nonce, repetition * work->calls) >> 16) % work->each;
     double began = now();
     for (size_t call = 0; call < work->calls; call++)
         estimate(work->rewards, work->values, work->dones, work->gammas[call], work->advantages + call * work->count,
@@ -121,15 +124,16 @@ static double repeat(struct work *work, uint64_t nonce, size_t repetition) {
     return now() - began;
 }
 
-/* The sum of all outputs of a repetition as words of 64 bits. */
+/* The sum of the covered outputs of a repetition as words of 64 bits. */
 static uint64_t digest(const struct work *work) {
     uint64_t sum = 0;
-    for (size_t at = 0; at < work->calls * work->count; at++) {
-        uint64_t words[2];
-        memcpy(&words[0], &work->advantages[at], sizeof words[0]);
-        memcpy(&words[1], &work->returns[at], sizeof words[1]);
-        sum += words[0] + words[1];
-    }
+    for (size_t call = work->begin; call < work->calls; call += work->each)
+        for (size_t at = call * work->count; at < (call + 1) * work->count; at++) {
+            uint64_t words[2];
+            memcpy(&words[0], &work->advantages[at], sizeof words[0]);
+            memcpy(&words[1], &work->returns[at], sizeof words[1]);
+            sum += words[0] + words[1];
+        }
     return sum;
 }
 
@@ -165,9 +169,10 @@ static void write_outputs(struct work *work, const char *output, const char *ord
 }
 
 static struct work prepare(const char *name, const char *json, const char *input) {
-    struct work work = {.name = name, .batch = whole(json, "batch"), .length = whole(json, "length"), .calls = whole(json, "calls")};
+    struct work work = {.name = name, .batch = whole(json, "batch"), .length = whole(json, "length"), .calls = whole(json, "calls"), .each = whole(json, "each")};
     work.count = work.batch * work.length;
     if (!work.count || !work.calls) fail("parameters", json);
+    if (!work.each) work.each = 1;
     work.rewards = load(input, name, "rewards", work.count);
     work.values = load(input, name, "values", work.count);
     work.dones = load(input, name, "dones", work.count);

@@ -37,7 +37,8 @@ for order in map(json.loads, sys.stdin):
     for repetition in repetitions:
         directory = pathlib.Path(arguments.output) / case / str(repetition)
         directory.mkdir(parents=True)
-        zeros = numpy.zeros((cases[case]["calls"], length) if batch == 1 else (cases[case]["calls"], batch, length))
+        covered = cases[case]["calls"] // cases[case].get("each", 1)
+        zeros = numpy.zeros((covered, length) if batch == 1 else (covered, batch, length))
         numpy.save(directory / "advantages.npy", zeros)
         numpy.save(directory / "returns.npy", zeros)
     say({"event": "written", "case": case})
