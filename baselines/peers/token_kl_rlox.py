@@ -24,8 +24,8 @@ def prepare(parameters: token_kl.Parameters) -> token_kl.Call:
         return one
     kind = np.float32 if parameters.k3 else np.float64
 
-    def several(pairs: list[tuple[Floats, Floats]]) -> Floats:
-        return np.array([one(first, second) for first, second in pairs], kind)
+    def several(firsts: list[Floats], seconds: list[Floats]) -> Floats:
+        return np.array([*map(one, firsts, seconds)], kind)
 
     return several
 
@@ -36,9 +36,8 @@ def laid_out(array: Floats) -> Any:
 
 
 def arguments(parameters: token_kl.Parameters, policy: Any, reference: Any) -> tuple[Any, ...]:
-    """Both sequences as a call takes them; of several, a list of such pairs."""
-    both = (reference, policy) if parameters.k3 else (policy, reference)
-    return both if parameters.batch == 1 else ([*zip(*both, strict=True)],)
+    """Both sequences, or lists of several, in the order that a call takes them in."""
+    return (reference, policy) if parameters.k3 else (policy, reference)
 
 
 COURSE = token_kl.Course(prepare=prepare, laid_out=laid_out, arguments=arguments)
