@@ -14,7 +14,7 @@ laid_out = torch.from_numpy
 
 
 def gathered(outputs: list[Any]) -> NDArray[Any]:
-    """The tensors of all calls as one array: converting them one by one takes longer than short calls."""
+    """The tensors of several calls as one array: converting them one by one takes longer than short calls."""
     array: NDArray[Any] = (outputs[0] if len(outputs) == 1 else torch.cat(outputs)).numpy()
     return array
 

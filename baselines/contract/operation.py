@@ -174,7 +174,7 @@ def collector_off() -> Iterator[None]:
 
 
 def save(folder: Path, file: str, calls: Sequence[Array]) -> None:
-    """Write an output of all calls of a repetition, the call as the first axis."""
+    """Write an output of several calls of a repetition, the call as the first axis."""
     np.save(folder / file, np.stack(calls))
 
 

@@ -45,7 +45,7 @@ def prepare(parameters: token_kl.Parameters) -> token_kl.Call:
 
 
 def gathered(outputs: list[Any]) -> NDArray[Any]:
-    """The tensors of all calls as one array, the call as its first axis: those of one sequence have none."""
+    """The tensors of several calls as one array, the call as its first axis: those of one sequence have none."""
     array: NDArray[Any] = torch.stack(outputs).numpy()
     return array
 

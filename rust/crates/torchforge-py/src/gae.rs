@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
 use crate::arguments::number;
-use crate::arrays::{Values, borrow, cast, check_numbers, check_shape, held, input, read, several, write};
+use crate::arrays::{Values, borrow, cast, check_numbers, check_shape, held, lent, read, several, write};
 use crate::memory::{fresh, unshared};
 use crate::{DETACH_VALUES, worked};
 
@@ -51,9 +51,8 @@ pub(crate) fn compute_gae<'py>(
     lam: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Array<'py>, Array<'py>)> {
-    let inputs = Inputs::new(rewards, values, dones, 1)?;
-    let last_value = number("last_value", last_value)?;
-    inputs.compute(py, &[last_value], options(gamma, lam)?, out)
+    let (last_value, options) = (number("last_value", last_value)?, options(gamma, lam)?);
+    Inputs::new(rewards, values, dones, 1)?.compute(py, &[last_value], options, out)
 }
 
 /// Advantages and returns of several trajectories: `compute_gae` for every row of (batch, length) arrays.
@@ -72,11 +71,11 @@ pub(crate) fn compute_gae_batched<'py>(
     lam: &Bound<'py, PyAny>,
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(Array<'py>, Array<'py>)> {
+    let (options, last_values) = (options(gamma, lam)?, read("last_values", last_values)?);
     let inputs = Inputs::new(rewards, values, dones, 2)?;
-    let last_values = read("last_values", last_values)?;
     check_shape("last_values", &last_values, &inputs.rewards.shape()[..1])?;
     check_numbers("last_values", last_values.as_slice()?, last_values.shape())?;
-    inputs.compute(py, last_values.as_slice()?, options(gamma, lam)?, out)
+    inputs.compute(py, last_values.as_slice()?, options, out)
 }
 
 fn options(gamma: &Bound<'_, PyAny>, lam: &Bound<'_, PyAny>) -> PyResult<GaeOptions> {
@@ -97,7 +96,10 @@ impl<'py> Inputs<'py> {
         dones: &Bound<'py, PyAny>,
         dimensions: usize,
     ) -> PyResult<Self> {
-        let rewards = input("rewards", rewards)?;
+        // A tensor's own code runs before the first array is looked at.
+        let (rewards, values, dones) =
+            (lent("rewards", rewards)?, lent("values", values)?, lent("dones", dones)?);
+        let rewards = cast("rewards", &rewards)?;
         if rewards.ndim() != dimensions {
             return Err(PyValueError::new_err(format!(
                 "rewards has {} dimension(s) and must have {dimensions}; compute_gae takes (length,), \
@@ -105,9 +107,9 @@ impl<'py> Inputs<'py> {
                 rewards.ndim()
             )));
         }
-        let values = input("values", values)?;
+        let values = cast("values", &values)?;
         check_shape("values", &values, rewards.shape())?;
-        let dones = input("dones", dones)?;
+        let dones = cast("dones", &dones)?;
         check_shape("dones", &dones, rewards.shape())?;
         Ok(Self { rewards, values, dones })
     }
@@ -120,6 +122,7 @@ impl<'py> Inputs<'py> {
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
         let shape = self.rewards.shape();
+        let made = if out.is_none() { Some(new(py, shape)?) } else { None };
         // Only a borrowed array is seen to share memory with `out`.
         let hold = |name, array| match out {
             Some(_) => borrow(name, array).map(Values::Many),
@@ -137,12 +140,11 @@ impl<'py> Inputs<'py> {
             done.map_err(refused)?;
             check_begins(advantages, last_values.len(), trajectories, shape)
         };
-        let Some(out) = out else {
-            let (mut advantages, mut returns) = new(py, shape)?;
+        if let Some((mut advantages, mut returns)) = made {
             work(unshared(&mut advantages)?, unshared(&mut returns)?)?;
             return Ok((advantages, returns));
-        };
-        let [advantages, returns] = several("out", out)?;
+        }
+        let [advantages, returns] = several("out", out.expect("without it arrays were made"))?;
         let (advantages, returns) = (cast("out[0]", &advantages)?, cast("out[1]", &returns)?);
         {
             let mut write_advantages = write("out[0]", &advantages, shape)?;

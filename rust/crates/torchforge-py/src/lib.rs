@@ -34,7 +34,8 @@ pub(crate) fn worked<T: Send>(py: Python<'_>, is_long: bool, work: impl FnOnce()
 }
 
 /// Fast, exactly reproducible reinforcement learning.
-#[pymodule]
+// Short calls read arrays under the interpreter lock, so a free-threaded Python has to take it.
+#[pymodule(gil_used = true)]
 mod _torchforge {
     use super::*;
 

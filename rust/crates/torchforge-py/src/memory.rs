@@ -37,7 +37,8 @@ pub(crate) fn unshared<'a, T: Element>(array: &'a mut Bound<'_, PyArrayDyn<T>>) 
 pub(crate) struct Seen<'py, T: Element>(Bound<'py, PyArrayDyn<T>>);
 
 impl<'py, T: Element> Seen<'py, T> {
-    /// Of an array whose layout was checked. No call may let go of the lock as long as it has the values.
+    /// Of an array whose type and layout were checked, since when no Python code has run. No call may let go of the lock, or
+    /// run Python code, as long as it has the values.
     pub(crate) fn new(array: &Bound<'py, PyArrayDyn<T>>) -> Self {
         Self(array.clone())
     }
@@ -48,8 +49,7 @@ impl<T: Element> Deref for Seen<'_, T> {
 
     fn deref(&self) -> &[T] {
         // SAFETY: the interpreter lock is kept, so no Python code writes the array meanwhile. A long call of another thread
-        // writes without the lock, into an array that was given as its `out`: to read that one is that caller's race, as it
-        // is with NumPy's own functions.
+        // writes its `out` without the lock. To read that array meanwhile is the caller's race, and README.md forbids it.
         unsafe { self.0.as_slice() }.expect("its layout was checked")
     }
 }

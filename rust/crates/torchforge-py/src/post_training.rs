@@ -37,6 +37,7 @@ pub(crate) fn group_advantages<'py>(
     out: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
     const EPSILON: f64 = 1e-8;
+    let epsilon = epsilon.map_or(Ok(EPSILON), |epsilon| number("epsilon", epsilon))?;
     let rewards = input::<f64>("rewards", rewards)?;
     let shape = rewards.shape();
     let &[groups, size] = shape else {
@@ -45,7 +46,6 @@ pub(crate) fn group_advantages<'py>(
             rewards.ndim()
         )));
     };
-    let epsilon = epsilon.map_or(Ok(EPSILON), |epsilon| number("epsilon", epsilon))?;
     if epsilon < 0.0 {
         return Err(PyValueError::new_err(format!("epsilon is {epsilon} and must be 0 or more")));
     }
@@ -193,9 +193,15 @@ fn summed<'py, T>(
 where
     T: Element + Copy + Default + PartialEq + IntoPyObject<'py> + Send + Sync,
 {
-    let (policy, reference) = (input::<T>("policy", policy)?, input::<T>("reference", reference)?);
+    // A tensor's own code runs before the first array is looked at.
+    let (policy, reference) = (lent("policy", policy)?, lent("reference", reference)?);
+    let (policy, reference) = (cast::<T>("policy", &policy)?, cast::<T>("reference", &reference)?);
     let shape = policy.shape();
     check_shape("reference", &reference, shape)?;
+    let made = match (shape, out) {
+        (&[batch, _], None) => Some(fresh(py, &[batch])?),
+        _ => None,
+    };
     // Only a borrowed array is seen to share memory with `out`.
     let hold = |name, array| match out {
         Some(_) => borrow(name, array).map(Values::Many),
@@ -225,12 +231,11 @@ where
             sum[0].into_bound_py_any(py)
         }
         [batch, _] => {
-            let Some(out) = out else {
-                let mut sums = fresh(py, &[batch])?;
+            if let Some(mut sums) = made {
                 compute(unshared(&mut sums)?)?;
                 return Ok(sums.into_any());
-            };
-            let sums = cast("out", out)?;
+            }
+            let sums = cast("out", out.expect("without it an array was made"))?;
             {
                 let mut written = write("out", &sums, &[batch])?;
                 check_numbers("policy", policy_values, shape)?;

@@ -11,7 +11,7 @@ import numpy as np
 import torchforge
 
 LONG = 1 << 16
-# Few values are copied first, more are borrowed, and the memory of many is taken by NumPy's own function.
+# Few values are read in place, many are borrowed, and the memory of many is taken by NumPy's own function.
 LENGTHS = (16, 512, 4096, LONG)
 
 

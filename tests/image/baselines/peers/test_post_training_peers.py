@@ -9,7 +9,6 @@ from baselines.peers import (
     grpo_jax,
     grpo_numba,
     grpo_rlox,
-    token_kl_jax,
     token_kl_numba,
     token_kl_rlox,
 )
@@ -21,7 +20,7 @@ GRPO = {
     "numba": grpo_numba.COURSE,
     **{f"rlox-{calls}": course for calls, course in grpo_rlox.COURSES.items()},
 }
-TOKEN_KL = {"jax": token_kl_jax.COURSE, "numba": token_kl_numba.COURSE, "rlox": token_kl_rlox.COURSE}
+TOKEN_KL = {"numba": token_kl_numba.COURSE, "rlox": token_kl_rlox.COURSE}
 
 
 @pytest.mark.parametrize("course", GRPO.values(), ids=GRPO)

@@ -41,7 +41,9 @@ pub fn group_advantages(
     if advantages.len() != rewards.len() {
         return Err(Error::Len { what: "advantages", expected: rewards.len(), found: advantages.len() });
     }
-    dispatch(SimdPath::detect(), Groups { rewards, group_size, epsilon, advantages });
+    if !rewards.is_empty() {
+        dispatch(SimdPath::detect(), Groups { rewards, group_size, epsilon, advantages });
+    }
     Ok(())
 }
 
@@ -85,8 +87,8 @@ impl Groups<'_> {
     }
 }
 
-/// Four groups of a multiple of four rewards, with the operations of each in the order of `normalise`. What each group has
-/// one of is computed together, a lane each. By hand 1,024 groups of 32 took 12.4 us, and 22 one by one with divisions.
+/// Four groups of a multiple of four rewards, with the operations of each in the order of `normalise`. Means, deviations and
+/// scales of the four are computed together, a lane each. By hand the largest case took 12.4 us instead of 22.
 ///
 /// Returns false, and computes nothing, where the inverse of a deviation is infinite.
 #[inline(always)]

@@ -84,7 +84,8 @@ impl Simd for Portable {
     }
 
     fn power_of_two(self, n: [f32; LANES]) -> [f32; LANES] {
-        n.map(|n| f32::from_bits(((n as i32 + 127) << 23) as u32))
+        // Beyond the numbers that it is for, the result means nothing, and no check may end the process.
+        n.map(|n| f32::from_bits(((n as i32).wrapping_add(127) << 23) as u32))
     }
 
     fn split(self, a: [f32; LANES]) -> ([f32; LANES], [f32; LANES]) {

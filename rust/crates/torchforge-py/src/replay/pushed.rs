@@ -8,7 +8,7 @@ use torchforge_data::{Error, Transition};
 use super::observations::Observation;
 use super::{Widths, refused};
 use crate::arguments::{flag, single};
-use crate::arrays::{Values, check_numbers, check_shape, flags, held, index, input, read, values};
+use crate::arrays::{Values, cast, check_numbers, check_shape, flags, held, index, lent, read, values};
 use crate::worked;
 
 /// The arguments of `push`.
@@ -25,14 +25,15 @@ impl<'py, O: Observation> Pushed<'py, O> {
     /// In the order of `push`. Observations are not searched for NaN: for an image that takes a third of the copying.
     pub(super) fn new(given: [&Bound<'py, PyAny>; 6], widths: Widths) -> PyResult<Self> {
         let [observation, next_observation, action, reward, terminated, truncated] = given;
-        Ok(Self {
-            observation: vector("observation", observation, widths.observation)?,
-            next_observation: vector("next_observation", next_observation, widths.observation)?,
-            action: action_values(action, widths.action)?,
-            reward: single("reward", reward)?,
-            terminated: flag("terminated", terminated)?,
-            truncated: flag("truncated", truncated)?,
-        })
+        // Code of tensors and numbers runs before the first observation is looked at.
+        let observation = lent("observation", observation)?;
+        let next_observation = lent("next_observation", next_observation)?;
+        let action = action_values(action, widths.action)?;
+        let reward = single("reward", reward)?;
+        let (terminated, truncated) = (flag("terminated", terminated)?, flag("truncated", truncated)?);
+        let observation = vector("observation", &observation, widths.observation)?;
+        let next_observation = vector("next_observation", &next_observation, widths.observation)?;
+        Ok(Self { observation, next_observation, action, reward, terminated, truncated })
     }
 
     pub(super) fn transition(&self) -> Transition<'_, f32, O> {
@@ -112,9 +113,9 @@ impl<'py, O: Observation> Several<'py, O> {
     }
 }
 
-/// An argument as so many values, which are copied into the ring at once.
+/// An array as so many values, which the ring copies before any Python code runs.
 fn vector<'py, T: Element>(name: &str, value: &Bound<'py, PyAny>, len: usize) -> PyResult<Values<'py, T>> {
-    let array = input(name, value)?;
+    let array = cast(name, value)?;
     check_shape(name, &array, &[len])?;
     held(name, &array)
 }
