@@ -180,11 +180,12 @@ def test_every_figure_and_flag_of_a_training_is_what_its_records_give() -> None:
 
 
 def test_an_operation_is_told_by_its_narrowest_and_its_widest_lead() -> None:
-    row = "| [`gae`](results/published/2026-11-27-operations/tables/full/gae.md) | AMD B | x | x | x | x |"
+    page = "results/published/2026-11-29-numba-and-jax/tables/quick/buffer-sample.md"
+    row = f"| [`buffer-sample`]({page}) | AMD A | x | x | x | x |"
     *_, cases, behind, narrowest, widest, other_work = cells(readme_figures.rewritten(row))
-    assert (cases, behind) == ("7", "1 inconclusive")
-    assert narrowest == "T=512: 1.03x (0.983 to 1.09), rlox, inconclusive"
-    assert widest.endswith(", rlox")
+    assert (cases, behind) == ("4", "1 inconclusive")
+    assert narrowest == "batch=1024: 1.01x (0.833 to 1.44), numpy-tuned, inconclusive"
+    assert widest == "batch=32: 1.36x (1.15 to 1.88), rlox"
     assert other_work == "—"
 
 
