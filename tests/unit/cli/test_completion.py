@@ -112,7 +112,7 @@ def test_the_options_of_a_command_are_offered_and_those_of_others_are_not(ask):
         ("forge-bench plan --executor ", {"docker", "local"}),
         ("forge-bench --profile ", {"smoke", "quick", "libraries", "full"}),
         ("forge-bench completion ", set(SHELLS)),
-        ("forge-bench plan --only gae/num", {"gae/numpy", "gae/numpy-tuned"}),
+        ("forge-bench plan --only gae/nump", {"gae/numpy", "gae/numpy-tuned"}),
     ],
 )
 def test_values_are_offered(ask, line, values):
