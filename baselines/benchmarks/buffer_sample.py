@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from baselines.benchmarks import buffer_push, covered, draw_latency
-from baselines.benchmarks.drawn_fields import Draws, Start, joined
+from baselines.benchmarks.covered import Answered, Asked
+from baselines.benchmarks.drawn_fields import joined
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, serve
@@ -84,18 +85,18 @@ Make = Callable[[int, int], Sampler]
 def run(options: argparse.Namespace, make: Make) -> None:
     """Serve every case: fill the ring, and draw as the referee says."""
 
-    def operation(request: protocol.Request, case: protocol.Case, sizes: Parameters) -> Operation[Start, Any]:
+    def operation(request: protocol.Request, case: protocol.Case, sizes: Parameters) -> Operation[Asked, Any]:
         tape = buffer_push.read_tape(request, case)
         sampler = make(sizes.capacity, sizes.observation)
         sampler.fill(tape)
         sample, batch = sampler.sample, sizes.batch
 
-        def begin(numbers: Numbers) -> Start:
+        def begin(numbers: Numbers) -> Asked:
             sampler.seed(int(numbers[0]))
             seeds: list[int] = (numbers >> np.uint64(1)).tolist()
-            return Start(seeds, sizes.covered(numbers))
+            return Asked(seeds, sizes.covered(numbers))
 
-        def write(_: Start, draws: Draws, folder: Path) -> None:
+        def write(_: Asked, draws: Answered, folder: Path) -> None:
             drawn = stacked(sampler.gathered(draws.calls), sizes)
             for name, values in drawn._asdict().items():
                 np.save(folder / f"{name}.npy", values[draws.covered])
@@ -103,10 +104,10 @@ def run(options: argparse.Namespace, make: Make) -> None:
             np.save(folder / "members.npy", (members >= 0).sum(axis=1))
             np.save(folder / "shares.npy", shares(members[members >= 0], sizes))
 
-        draws: Operation[Start, Draws] = Operation(
+        draws: Operation[Asked, Answered] = Operation(
             calls=sizes.calls,
             inputs=begin,
-            run=lambda start: Draws([sample(batch, seed) for seed in start.seeds], start.covered),
+            run=lambda asked: Answered([sample(batch, seed) for seed in asked.calls], asked.covered),
             digested=lambda draws: [
                 field for each in sampler.gathered(draws.calls[draws.covered]) for field in each
             ],

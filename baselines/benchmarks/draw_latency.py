@@ -12,35 +12,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from baselines.benchmarks import latencies
-from baselines.benchmarks.drawn_fields import Draws, Start
+from baselines.benchmarks.covered import Answered, Asked
 from baselines.contract.operation import Operation
 
 
 class Clocked(NamedTuple):
     """What a repetition drew, and the clock in nanoseconds before the first draw and after each."""
 
-    draws: Draws
+    draws: Answered
     nanoseconds: Sequence[int]
 
 
-def each_draw(draws: Operation[Start, Draws], draw: Callable[[int], Any]) -> Operation[Start, Clocked]:
+def each_draw(draws: Operation[Asked, Answered], draw: Callable[[int], Any]) -> Operation[Asked, Clocked]:
     """The draws of a case, each of which has a seed, with a reading of the clock before them and one after each."""
 
-    def run(start: Start) -> Clocked:
+    def run(asked: Asked) -> Clocked:
         batches: list[Any] = []
         # A round keeps them for its figures. Lists would need five times the memory.
         readings = array("q", [time.perf_counter_ns()])
-        for seed in start.seeds:
+        for seed in asked.calls:
             batches.append(draw(seed))
             readings.append(time.perf_counter_ns())
-        return Clocked(Draws(batches, start.covered), readings)
+        return Clocked(Answered(batches, asked.covered), readings)
 
     return Operation(
         calls=draws.calls,
         inputs=draws.inputs,
         run=run,
         digested=lambda clocked: draws.digested(clocked.draws),
-        write=lambda start, clocked, folder: draws.write(start, clocked.draws, folder),
+        write=lambda asked, clocked, folder: draws.write(asked, clocked.draws, folder),
         counts=draws.counts,
         figures=figures_of_draws,
         # Minibatches that stay would leave the next repetition no memory that is at hand.

@@ -1,24 +1,10 @@
-"""What a repetition draws from a buffer: how it begins, what it gives, and the fields joined over its calls."""
+"""The fields of what a buffer gave out, joined over the calls of a repetition."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-
-class Start(NamedTuple):
-    """Of a repetition: the seed of each call, and the calls that its digest covers."""
-
-    seeds: Sequence[int]
-    covered: slice
-
-
-class Draws(NamedTuple):
-    """What each call of a repetition drew, and the calls that its digest covers."""
-
-    calls: list[Any]
-    covered: slice
 
 
 def joined(draws: Sequence[Iterable[NDArray[Any]]]) -> list[NDArray[np.float32]]:

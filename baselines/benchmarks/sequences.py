@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from baselines.benchmarks import buffer_push, buffer_sample, covered
 from baselines.benchmarks.buffer_sample import PARTS, Drawn
-from baselines.benchmarks.drawn_fields import Draws, Start, joined
+from baselines.benchmarks.covered import Answered, Asked
+from baselines.benchmarks.drawn_fields import joined
 from baselines.contract import protocol
 from baselines.contract.numbers import Numbers
 from baselines.contract.operation import Operation, serve
@@ -85,7 +86,7 @@ def run(options: argparse.Namespace, make: Make) -> None:
 
     def operation(
         request: protocol.Request, case: protocol.Case, sizes: Parameters
-    ) -> Operation[Start, Draws]:
+    ) -> Operation[Asked, Answered]:
         tape = buffer_push.read_tape(request, case)
         sampler = make(sizes)
         sampler.fill(tape)
@@ -94,16 +95,16 @@ def run(options: argparse.Namespace, make: Make) -> None:
     serve(options, Parameters, operation)
 
 
-def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Start, Draws]:
+def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Asked, Answered]:
     """The draws of a case."""
     sample, transitions = sampler.sample, sizes.transitions
 
-    def begin(numbers: Numbers) -> Start:
+    def begin(numbers: Numbers) -> Asked:
         sampler.seed(int(numbers[0]))
         seeds: list[int] = (numbers >> np.uint64(1)).tolist()
-        return Start(seeds, sizes.covered(numbers))
+        return Asked(seeds, sizes.covered(numbers))
 
-    def write(_: Start, draws: Draws, folder: Path) -> None:
+    def write(_: Asked, draws: Answered, folder: Path) -> None:
         drawn = stacked(sampler.gathered(draws.calls), sizes)
         for name, values in drawn._asdict().items():
             np.save(folder / f"{name}.npy", values[draws.covered])
@@ -114,7 +115,7 @@ def course(sampler: Sampler, tape: Fields, sizes: Parameters) -> Operation[Start
     return Operation(
         calls=sizes.calls,
         inputs=begin,
-        run=lambda start: Draws([sample(transitions, seed) for seed in start.seeds], start.covered),
+        run=lambda asked: Answered([sample(transitions, seed) for seed in asked.calls], asked.covered),
         digested=lambda draws: [
             field for each in sampler.gathered(draws.calls[draws.covered]) for field in each
         ],

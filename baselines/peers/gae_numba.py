@@ -75,11 +75,11 @@ def prepare(arrays: GaeArrays) -> gae.Call:
     shape, empty = (2, *arrays.rewards.shape), np.empty
     fill = one if arrays.rewards.ndim == 1 else several
 
-    def call(gamma: float) -> gae.Outputs:
+    def call(gamma: float) -> Any:
         # Advantages and returns, an array of both: to take it apart would cost as much as a short call.
-        results: Any = empty(shape)
+        results = empty(shape)
         fill(given, gamma, results)
-        return results  # type: ignore[no-any-return]  # a sequence of two
+        return results
 
     return call
 

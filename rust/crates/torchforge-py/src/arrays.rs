@@ -150,6 +150,18 @@ pub(crate) fn held<'py, T: Element>(
     })
 }
 
+/// The same of a call that writes into `out` where it is given: only a borrowed array is seen to share memory with that.
+pub(crate) fn held_beside<'py, T: Element + Copy>(
+    name: &str,
+    array: &Bound<'py, PyArrayDyn<T>>,
+    out: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Values<'py, T>> {
+    match out {
+        Some(_) => borrow(name, array).map(Values::Many),
+        None => held(name, array),
+    }
+}
+
 /// An array that is read.
 pub(crate) fn borrow<'py, T: Element>(
     name: &str,

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
 use crate::arguments::number;
-use crate::arrays::{Values, borrow, cast, check_numbers, check_shape, held, lent, read, several, write};
+use crate::arrays::{cast, check_numbers, check_shape, held_beside, lent, read, several, write};
 use crate::memory::{fresh, unshared};
 use crate::{DETACH_VALUES, worked};
 
@@ -123,11 +123,7 @@ impl<'py> Inputs<'py> {
     ) -> PyResult<(Array<'py>, Array<'py>)> {
         let shape = self.rewards.shape();
         let made = if out.is_none() { Some(new(py, shape)?) } else { None };
-        // Only a borrowed array is seen to share memory with `out`.
-        let hold = |name, array| match out {
-            Some(_) => borrow(name, array).map(Values::Many),
-            None => held(name, array),
-        };
+        let hold = |name, array| held_beside(name, array, out);
         let rewards = hold("rewards", &self.rewards)?;
         let values = hold("values", &self.values)?;
         let dones = hold("dones", &self.dones)?;

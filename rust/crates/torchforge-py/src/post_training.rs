@@ -8,7 +8,7 @@ use torchforge_nn::Error;
 
 use crate::arguments::number;
 use crate::arrays::{
-    Values, borrow, cast, check_numbers, check_shape, first_nan, held, input, kind, lent, write,
+    borrow, cast, check_numbers, check_shape, first_nan, held, held_beside, input, kind, lent, write,
 };
 use crate::memory::{fresh, unshared};
 use crate::{DETACH_VALUES, worked};
@@ -202,11 +202,7 @@ where
         (&[batch, _], None) => Some(fresh(py, &[batch])?),
         _ => None,
     };
-    // Only a borrowed array is seen to share memory with `out`.
-    let hold = |name, array| match out {
-        Some(_) => borrow(name, array).map(Values::Many),
-        None => held(name, array),
-    };
+    let hold = |name, array| held_beside(name, array, out);
     let (policy_values, reference_values) = (&*hold("policy", &policy)?, &*hold("reference", &reference)?);
     let compute = |sums: &mut [T]| -> PyResult<()> {
         if policy_values.is_empty() {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from baselines.benchmarks import buffer_sample, draw_latency
-from baselines.benchmarks.drawn_fields import Draws, Start
+from baselines.benchmarks.covered import Answered, Asked
 from baselines.contract import protocol
 from baselines.contract.operation import Operation
 from baselines.inputs.transitions import write_sample
@@ -65,8 +65,8 @@ def test_each_draw_has_the_time_since_the_one_before(monkeypatch: pytest.MonkeyP
 
     draws: Operation[Any, Any] = Operation(
         calls=3,
-        inputs=lambda _: Start([20, 500, 30], slice(1, None, 1)),
-        run=lambda _: Draws([], slice(None)),
+        inputs=lambda _: Asked([20, 500, 30], slice(1, None, 1)),
+        run=lambda _: Answered([], slice(None)),
         digested=lambda draws: draws.calls[draws.covered],
         write=lambda *_: None,
         counts={"transitions": 1},
