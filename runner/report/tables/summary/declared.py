@@ -46,7 +46,9 @@ PYTORCH = Column(heading="PyTorch", implementations=("pytorch", "pytorch-tuned")
 PYTORCH_COMPILED = Column(heading="PyTorch, compiled", implementations=("pytorch-compile",))
 BURN = Column(heading="burn", implementations=("burn",))
 CANDLE = Column(heading="candle", implementations=("candle",))
-JAX = Column(heading="JAX", implementations=("jax", "jax-scan"))
+JAX = Column(heading="JAX", implementations=("jax",))
+JAX_NETWORKS = Column(heading="JAX", implementations=("jax", "jax-scan"))
+NUMBA = Column(heading="Numba", implementations=("numba",))
 
 ADVANTAGES = Line(label="GAE, 2,048 steps", benchmark="gae", case="T=2048")
 PUSH_SMALL = Line(label="Buffer push, 4 values", benchmark="buffer-push", case="obs=4")
@@ -69,7 +71,7 @@ OPERATIONS = Declared(
         Line(label="GRPO advantages, 256 groups x 16", benchmark="grpo", case="256x16"),
         Line(label="Token KL, 128 tokens", benchmark="token-kl", case="T=128"),
     ),
-    columns=(SB3, TORCHRL, NUMPY_OR_GYMNASIUM, RLOX),
+    columns=(SB3, TORCHRL, NUMPY_OR_GYMNASIUM, RLOX, NUMBA, JAX),
 )
 
 POST_TRAINING = Declared(
@@ -86,6 +88,8 @@ POST_TRAINING = Declared(
         Column(heading="TRL-style PyTorch", implementations=PYTORCH.implementations),
         NUMPY,
         RLOX,
+        NUMBA,
+        JAX,
     ),
 )
 
@@ -96,7 +100,7 @@ NETWORKS = Declared(
         Line(label="SAC action, batch 1", benchmark="nn-act", case="sac-1"),
         Line(label="Critics' step, batch 256", benchmark="nn-step", case="critics-256"),
     ),
-    columns=(BURN, CANDLE, PYTORCH, PYTORCH_COMPILED, JAX),
+    columns=(BURN, CANDLE, PYTORCH, PYTORCH_COMPILED, JAX_NETWORKS),
 )
 
 COMPONENTS = Declared(
