@@ -15,6 +15,7 @@ from pathlib import Path
 
 from runner.figures.statistics import Interval
 from runner.matrix import Matrix, Side, load_matrix
+from runner.publishing.pages import MATRIX
 from runner.records.publication import Publication
 from runner.records.record import Record
 from runner.records.store import newest_by_key
@@ -169,8 +170,10 @@ def _sides(found: re.Match[str]) -> tuple[Room, Row, Row, Row]:
 
 
 @cache
-def _matrix() -> Matrix:
-    return load_matrix(ROOT / "matrix.yaml")
+def _matrix(folder: Path) -> Matrix:
+    """The matrix of a publication, whose cases keep what they meant; older publications hold none, and get today's."""
+    own = folder / MATRIX
+    return load_matrix(own if own.exists() else ROOT / MATRIX, builds=False)
 
 
 @cache
@@ -180,7 +183,9 @@ def _records(folder: Path) -> Sequence[Record]:
 
 def _room(folder: Path, benchmark: str, profile: str, limits: str | None = None) -> Room:
     """The room that was run natively: under these limits, or the only one, or that of the first limits."""
-    ran = [room for room in rooms(_matrix(), _records(folder), benchmark, profile=profile) if room.ranked]
+    ran = [
+        room for room in rooms(_matrix(folder), _records(folder), benchmark, profile=profile) if room.ranked
+    ]
     if limits or len(ran) > 1:
         ran = [room for room in ran if (room.limits.name == limits if limits else room.ordinary)]
     [found] = ran

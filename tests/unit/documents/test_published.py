@@ -17,7 +17,7 @@ import yaml
 from documents.markdown import Document
 from runner.matrix import Matrix, load_matrix
 from runner.publishing.check import BEFORE, standing_of
-from runner.publishing.pages import pages_of
+from runner.publishing.pages import MATRIX, pages_of
 from runner.records.publication import FACTS, Publication
 from runner.records.record import Record, canonical_json, is_intact, sealed
 from runner.records.record_file import record_text
@@ -187,6 +187,18 @@ def test_an_operation_is_told_by_its_narrowest_and_its_widest_lead() -> None:
     assert narrowest == "batch=1024: 1.01x (0.833 to 1.44), numpy-tuned, inconclusive"
     assert widest == "batch=32: 1.36x (1.15 to 1.88), rlox"
     assert other_work == "—"
+
+
+def test_a_row_is_read_with_the_cases_of_its_own_publication() -> None:
+    page = "results/published/2026-11-29-operations/tables/full/gae.md"
+    today = load_matrix(readme_figures.ROOT / MATRIX, builds=False).benchmarks["gae"].cases["T=128"]
+    then = load_matrix(readme_figures.ROOT / page.split("/tables/", maxsplit=1)[0] / MATRIX, builds=False)
+    assert then.benchmarks["gae"].cases["T=128"] != today
+    *_, cases, _, _, widest, _ = cells(
+        readme_figures.rewritten(f"| [`gae`]({page}) | AMD A | x | x | x | x |")
+    )
+    assert int(cases) > 1
+    assert re.search(r"\dx \(", widest)
 
 
 def test_the_plot_of_the_readme_is_that_of_its_table() -> None:
