@@ -1,0 +1,1 @@
+"""Whether a GPU trains faster: our trainings on CPU cores beside JAX and PyTorch on the GPU of one machine."""
