@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from runner.report.tables.units import significant
 from tools.gpu.measure import NO_TIME
 from tools.gpu.rows import CPU, GPU, TRAININGS, Lengths
 
@@ -66,7 +67,9 @@ def _single(record: Record) -> Iterator[Sequence[str]]:
             found = _of(record, training, *kind)
             if found:
                 loop = median(_values(found, "loop_seconds"))
-                yield _cells(record, found, label, rate=f"{_short(loop / median(ours))}x" if ours else "—")
+                yield _cells(
+                    record, found, label, rate=f"{significant(loop / median(ours))}x" if ours else "—"
+                )
 
 
 def _many(record: Record) -> Iterator[Sequence[str]]:
@@ -78,7 +81,7 @@ def _many(record: Record) -> Iterator[Sequence[str]]:
                 found = _of(record, training, *kind, count)
                 if found:
                     rate = count / median(_values(found, "loop_seconds"))
-                    yield _cells(record, found, label, f"{count:,}", rate=_short(rate))
+                    yield _cells(record, found, label, f"{count:,}", rate=significant(rate))
 
 
 def _cells(record: Record, found: Sequence[Record], *program: str, rate: str) -> Sequence[str]:
@@ -134,13 +137,12 @@ def _values(found: Iterable[Record], name: str) -> list[float]:
 
 def _range(seconds: Sequence[float]) -> str:
     """The median, and the least and most where there are several."""
-    middle = f"{_short(median(seconds))} s"
-    return middle if len(seconds) == 1 else f"{middle} ({_short(min(seconds))} to {_short(max(seconds))})"
-
-
-def _short(number: float) -> str:
-    """Three digits, and all of them before the point."""
-    return f"{number:,.0f}" if number >= 100 else f"{number:#.3g}"  # noqa: PLR2004 - three digits
+    middle = f"{significant(median(seconds))} s"
+    return (
+        middle
+        if len(seconds) == 1
+        else f"{middle} ({significant(min(seconds))} to {significant(max(seconds))})"
+    )
 
 
 def _table(rows: Iterator[Sequence[str]]) -> str:
