@@ -9,7 +9,7 @@ use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
 use crate::arguments::number;
 use crate::arrays::{cast, check_numbers, check_shape, held_beside, lent, read, several, write};
-use crate::memory::{fresh, unshared};
+use crate::memory::{fresh, halves, unshared};
 use crate::{DETACH_VALUES, worked};
 
 /// From this many values on both outputs are one array's halves. Freed one after the other, two arrays of that size are
@@ -178,8 +178,7 @@ fn new<'py>(py: Python<'py>, shape: &[usize]) -> PyResult<(Array<'py>, Array<'py
     if shape.iter().product::<usize>() < TOGETHER_VALUES {
         return Ok((fresh(py, shape)?, fresh(py, shape)?));
     }
-    let both = fresh::<f64>(py, &[&[2], shape].concat())?;
-    Ok((both.get_item(0)?.cast_into()?, both.get_item(1)?.cast_into()?))
+    halves(py, shape).map(Into::into)
 }
 
 fn refused(error: impl Display) -> PyErr {

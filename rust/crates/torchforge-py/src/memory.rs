@@ -1,30 +1,50 @@
 //! Memory of NumPy's arrays without a copy, a table of borrowed arrays or zeros: what short calls have no time for.
 
 use std::ops::Deref;
+use std::ptr::null_mut;
 
-use numpy::{Element, PyArrayDyn, PyArrayMethods};
+use numpy::ndarray::Axis;
+use numpy::npyffi::{NpyTypes, get_type_object};
+use numpy::{Element, IxDyn, PY_ARRAY_API, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, ToNpyDims};
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 
 /// A new array, of which all is to be written; NumPy's own error where there is no memory for it.
 ///
 /// Zeros took 5 us for 256 KiB, a third of what computes so many. What lies in NumPy's memory before is a number of this
-/// type; flags are written as bytes.
+/// type; flags are written as bytes. The crate's own function panics where there is no memory.
 pub(crate) fn fresh<'py, T: Element>(
     py: Python<'py>,
     shape: &[usize],
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
-    /// Up to this many values memory cannot lack. The crate's function panics where it gets none, and takes less time than
-    /// a call of NumPy's.
-    const FEW: usize = 1 << 13;
-    static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let values = shape.iter().try_fold(1_usize, |values, &len| values.checked_mul(len));
-    if values.is_some_and(|values| values <= FEW) {
-        // SAFETY: all of it is written before anybody reads it.
-        return Ok(unsafe { PyArrayDyn::new(py, shape, false) });
+    let mut lengths = IxDyn(shape);
+    // SAFETY: as many lengths are given as dimensions, and NumPy refuses those that are no length; the type is `T`'s, whose
+    // reference NumPy takes even where it fails. All of the memory is written before anybody reads it.
+    unsafe {
+        let made = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            get_type_object(py, NpyTypes::PyArray_Type),
+            T::get_dtype(py).into_dtype_ptr(),
+            lengths.ndim_cint(),
+            lengths.as_dims_ptr(),
+            null_mut(),
+            null_mut(),
+            0,
+            null_mut(),
+        );
+        Ok(Bound::from_owned_ptr_or_err(py, made)?.cast_into_unchecked())
     }
-    let empty = EMPTY.import(py, "numpy", "empty")?.call1((shape.to_vec(), T::get_dtype(py)))?;
-    Ok(empty.cast_into()?)
+}
+
+/// The two halves of a new array of (2, ...): arrays that keep its memory.
+pub(crate) fn halves<'py, T: Element>(
+    py: Python<'py>,
+    shape: &[usize],
+) -> PyResult<[Bound<'py, PyArrayDyn<T>>; 2]> {
+    let both = fresh::<T>(py, &[&[2], shape].concat())?;
+    // SAFETY: the views lie in the array that each half keeps, and nobody else has it.
+    Ok([0, 1].map(|half| unsafe {
+        PyArrayDyn::borrow_from_array(&both.as_array().index_axis(Axis(0), half), both.clone().into_any())
+    }))
 }
 
 /// The values of an array that `fresh` made, to be written.
