@@ -10,10 +10,14 @@ from baselines.inputs.gae import GaeArrays
 
 def prepare(arrays: GaeArrays) -> gae.Call:
     """The call that is timed: its arrays in, freshly made arrays out."""
-    if arrays.rewards.ndim == 1:
-        return lambda gamma: torchforge.compute_gae(*arrays, gae.LAST_VALUE, gamma, gae.LAMBDA)
-    last_values = np.full(len(arrays.rewards), gae.LAST_VALUE)
-    return lambda gamma: torchforge.compute_gae_batched(*arrays, last_values, gamma, gae.LAMBDA)
+    # Each argument by its name: to unpack a tuple of them takes a tenth of a short call.
+    rewards, values, dones = arrays
+    lam = gae.LAMBDA
+    if rewards.ndim == 1:
+        one, last_value = torchforge.compute_gae, gae.LAST_VALUE
+        return lambda gamma: one(rewards, values, dones, last_value, gamma, lam)
+    several, last_values = torchforge.compute_gae_batched, np.full(len(rewards), gae.LAST_VALUE)
+    return lambda gamma: several(rewards, values, dones, last_values, gamma, lam)
 
 
 if __name__ == "__main__":
