@@ -5,7 +5,8 @@ import torchforge
 from baselines.benchmarks import grpo
 from baselines.contract import protocol
 
-COURSE = grpo.Course(call=lambda rewards: torchforge.group_advantages(rewards, grpo.EPSILON))
+_advantages, _EPSILON = torchforge.group_advantages, grpo.EPSILON
+COURSE = grpo.Course(call=lambda rewards: _advantages(rewards, _EPSILON))
 
 if __name__ == "__main__":
     grpo.run(protocol.parser(__doc__).parse_args(), COURSE)

@@ -1,20 +1,35 @@
 """The episodes of a training by another library, counted from outside."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import gymnasium as gym
 
+from baselines.benchmarks import unchecked
 from baselines.benchmarks.action_log import Logged
 from baselines.benchmarks.training import Episode
 
+Recorded: TypeAlias = gym.wrappers.RecordEpisodeStatistics[Any, Any]
 
-def recorded(name: str, seed: int, steps: int) -> gym.wrappers.RecordEpisodeStatistics[Any, Any]:
-    """An environment that keeps every episode of so many steps, for a library that resets it without a seed."""
-    environment = gym.wrappers.RecordEpisodeStatistics(Logged(gym.make(name)), buffer_length=steps)
+
+def recording(name: str, steps: int) -> Recorded:
+    """An environment that keeps every episode of so many steps."""
+    return gym.wrappers.RecordEpisodeStatistics(Logged(unchecked.maker(name)()), buffer_length=steps)
+
+
+def recorded(name: str, seed: int, steps: int) -> Recorded:
+    """The same for a library that resets it without a seed."""
+    environment = recording(name, steps)
     environment.action_space.seed(seed)
     environment.reset(seed=seed)
     return environment
+
+
+def episodes(*environments: Recorded) -> list[Episode]:
+    """Every finished episode of environments that played side by side."""
+    return episodes_of(
+        [each.length_queue for each in environments], [each.return_queue for each in environments]
+    )
 
 
 def episodes_of(lengths: Sequence[Iterable[int]], returns: Sequence[Iterable[float]]) -> list[Episode]:

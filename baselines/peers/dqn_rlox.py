@@ -51,7 +51,7 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         ended=ended,
         environment_steps=agent._global_step,
         gradient_steps=gradient_steps.count,
-        episodes=counting.episodes_of([environment.length_queue], [environment.return_queue]),
+        episodes=counting.episodes(environment),
         weights=agent.q_network.state_dict(),
         trace={},
         logs=[log_of(environment)],

@@ -10,13 +10,12 @@ import time
 
 FIRST_LINE = time.perf_counter()
 
-import gymnasium as gym
 from stable_baselines3 import DQN
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.benchmarks import dqn as work
-from baselines.benchmarks import training
+from baselines.benchmarks import training, unchecked
 from baselines.benchmarks.action_log import Logged, log_of
 from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.peers import counting, counting_in_pytorch, serving
@@ -24,7 +23,7 @@ from baselines.peers import counting, counting_in_pytorch, serving
 
 def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
-    monitor = Monitor(Logged(gym.make(parameters.environment)))
+    monitor = Monitor(Logged(unchecked.maker(parameters.environment)()))
     model = DQN(
         "MlpPolicy",
         DummyVecEnv([lambda: monitor]),

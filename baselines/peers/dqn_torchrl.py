@@ -9,7 +9,6 @@ import time
 
 FIRST_LINE = time.perf_counter()
 
-import gymnasium as gym
 
 # TorchRL imports it with its first environment, where it is installed: a second that no window should hold.
 import stable_baselines3  # noqa: F401
@@ -18,24 +17,21 @@ from tensordict.nn import TensorDictSequential
 from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import Composite, LazyTensorStorage, TensorDictReplayBuffer
-from torchrl.envs import RewardSum, StepCounter, TransformedEnv
 from torchrl.envs.libs.gym import GymWrapper
 from torchrl.modules import MLP, EGreedyModule, QValueActor
 from torchrl.objectives import DQNLoss, HardUpdate
 
 from baselines.benchmarks import dqn as work
 from baselines.benchmarks import training
-from baselines.benchmarks.action_log import Logged
+from baselines.benchmarks.action_log import log_of
 from baselines.benchmarks.training_in_pytorch import PYTORCH
-from baselines.peers import counting_in_pytorch, serving
+from baselines.peers import counting, counting_in_pytorch, serving
 
 
 def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
-    logged = Logged(gym.make(parameters.environment))
-    environment = TransformedEnv(GymWrapper(logged))
-    environment.append_transform(RewardSum())
-    environment.append_transform(StepCounter())
+    recorded = counting.recording(parameters.environment, parameters.steps)
+    environment = GymWrapper(recorded, categorical_action_encoding=True)
     environment.set_seed(seed)
     spec = environment.full_action_spec["action"]
     network = MLP(
@@ -65,13 +61,11 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         auto_register_policy_transforms=False,
     )
     gradient_steps = counting_in_pytorch.GradientSteps(optimizer)
-    finished = counting_in_pytorch.Finished()
     environment_steps = 0
 
     started = time.perf_counter()
     for data in collector:
         environment_steps += data.numel()
-        finished.add(data)
         explore.step(data.numel())
         buffer.extend(data.reshape(-1))
         # After a block of steps it learns from what is learned from after each of them here.
@@ -89,10 +83,10 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         ended=ended,
         environment_steps=environment_steps,
         gradient_steps=gradient_steps.count,
-        episodes=finished.episodes(),
+        episodes=counting.episodes(recorded),
         weights=network.state_dict(),
         trace={},
-        logs=[logged.log],
+        logs=[log_of(recorded)],
     )
 
 

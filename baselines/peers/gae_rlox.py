@@ -20,8 +20,8 @@ def prepare(arrays: GaeArrays) -> gae.Call:
     """The call that is timed."""
     rewards, values, dones = arrays
     if rewards.ndim == 1:
-        one = rlox.compute_gae
-        return lambda gamma: one(rewards, values, dones, gae.LAST_VALUE, gamma, gae.LAMBDA)
+        one, last_value, lam = rlox.compute_gae, gae.LAST_VALUE, gae.LAMBDA
+        return lambda gamma: one(rewards, values, dones, last_value, gamma, lam)
     return several(arrays) if rewards.size < _MANY else together(arrays)
 
 
@@ -29,10 +29,8 @@ def together(arrays: GaeArrays) -> gae.Call:
     """One call for all trajectories, (batch, length). It takes them end to end, which is a view."""
     batch, length = arrays.rewards.shape
     rewards, values, dones = (array.reshape(-1) for array in arrays)
-    last_values = np.full(batch, gae.LAST_VALUE)
-    return lambda gamma: rlox.compute_gae_batched(
-        rewards, values, dones, last_values, length, gamma, gae.LAMBDA
-    )
+    every, last_values, lam = rlox.compute_gae_batched, np.full(batch, gae.LAST_VALUE), gae.LAMBDA
+    return lambda gamma: every(rewards, values, dones, last_values, length, gamma, lam)
 
 
 def several(arrays: GaeArrays) -> gae.Call:

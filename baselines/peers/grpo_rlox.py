@@ -17,15 +17,19 @@ from baselines.contract import protocol
 Array = NDArray[np.float64]
 
 
+_all, _one, _joined = rlox.compute_batch_group_advantages, rlox.compute_group_advantages, np.concatenate
+
+
 def batched(given: tuple[Array, int]) -> Array:
     """Advantages of rewards that lie end to end, and the size of a group."""
-    advantages: Array = rlox.compute_batch_group_advantages(*given)
+    rewards, size = given
+    advantages: Array = _all(rewards, size)
     return advantages
 
 
 def each(groups: Array) -> Array:
     """Advantages of one group after another."""
-    return np.concatenate([rlox.compute_group_advantages(group) for group in groups])
+    return _joined([_one(group) for group in groups])
 
 
 COURSES: Mapping[str, grpo.Course] = {

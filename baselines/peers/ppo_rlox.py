@@ -27,7 +27,7 @@ class Recorded:
     def __init__(self, environments: Any) -> None:
         self._environments = environments
         self.rewards: list[NDArray[np.float64]] = []
-        self.ends: list[NDArray[np.bool_]] = []
+        self.ends: list[tuple[NDArray[Any], NDArray[Any]]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._environments, name)
@@ -36,12 +36,13 @@ class Recorded:
         """One step of all; the caller adds to the rewards in place, so they are copied."""
         result: dict[str, Any] = self._environments.step_all(actions)
         self.rewards.append(result["rewards"].copy())
-        self.ends.append(result["terminated"].astype(bool) | result["truncated"].astype(bool))
+        self.ends.append((result["terminated"], result["truncated"]))
         return result
 
     def episodes(self) -> list[training.Episode]:
         """Every finished episode; called when the clock has stopped."""
-        rewards, ends = np.array(self.rewards), np.array(self.ends)
+        rewards, flags = np.array(self.rewards), np.array(self.ends, dtype=bool)
+        ends = flags[:, 0] | flags[:, 1]
         lengths: list[list[int]] = []
         returns: list[list[float]] = []
         for environment in range(ends.shape[1]):

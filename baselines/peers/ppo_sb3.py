@@ -10,13 +10,12 @@ import time
 
 FIRST_LINE = time.perf_counter()
 
-import gymnasium as gym
 from stable_baselines3 import PPO
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from baselines.benchmarks import ppo as work
-from baselines.benchmarks import training
+from baselines.benchmarks import training, unchecked
 from baselines.benchmarks.action_log import Logged, log_of
 from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.peers import counting, counting_in_pytorch, serving
@@ -24,7 +23,9 @@ from baselines.peers import counting, counting_in_pytorch, serving
 
 def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
-    monitors = [Monitor(Logged(gym.make(parameters.environment))) for _ in range(parameters.environments)]
+    monitors = [
+        Monitor(Logged(unchecked.maker(parameters.environment)())) for _ in range(parameters.environments)
+    ]
 
     def learning_rate(remaining: float) -> float:
         """Its progress is read after a rollout, when that share of the steps is gone already."""

@@ -9,38 +9,39 @@ import time
 
 FIRST_LINE = time.perf_counter()
 
-import gymnasium as gym
+from functools import partial
+from typing import cast
 
 # TorchRL imports it with its first environment, where it is installed: a second that no window should hold.
 import stable_baselines3  # noqa: F401
 import torch
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from tensordict.nn import TensorDictModule
 from torch import nn
+from torch.distributions import Categorical
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, SamplerWithoutReplacement, TensorDictReplayBuffer
-from torchrl.envs import ExplorationType, RewardSum, SerialEnv, StepCounter, TransformedEnv
+from torchrl.envs import ExplorationType
 from torchrl.envs.libs.gym import GymWrapper
-from torchrl.modules import OneHotCategorical, ProbabilisticActor, ValueOperator
+from torchrl.modules import ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
 
 from baselines.benchmarks import ppo as work
 from baselines.benchmarks import training
-from baselines.benchmarks.action_log import Logged
+from baselines.benchmarks.action_log import logs_of
 from baselines.benchmarks.training_in_pytorch import PYTORCH
-from baselines.peers import counting_in_pytorch, serving
+from baselines.peers import counting, counting_in_pytorch, serving
 from baselines.references import ppo as reference
 
 
 def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent."""
-    logged = [Logged(gym.make(parameters.environment)) for _ in range(parameters.environments)]
-    # It makes one more than it steps, to see what they are like.
-    environment = TransformedEnv(
-        SerialEnv(parameters.environments, [lambda each=each: GymWrapper(each) for each in logged])
-    )
-    environment.append_transform(RewardSum())
-    environment.append_transform(StepCounter())
+    steps = parameters.iterations * parameters.rollout_rows
+    make = partial(counting.recording, parameters.environment, steps // parameters.environments)
+    # Its fastest vector on one processor (docs/decisions/vectors-of-environments.md); it resets what ended itself.
+    vector = SyncVectorEnv([make] * parameters.environments, autoreset_mode=AutoresetMode.DISABLED)
+    environment = GymWrapper(vector, categorical_action_encoding=True)
     environment.set_seed(seed)
     spec = environment.full_action_spec_unbatched["action"]
     sizes = environment.observation_spec["observation"].shape[-1], spec.space.n
@@ -49,7 +50,7 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         TensorDictModule(agent["actor"], in_keys=["observation"], out_keys=["logits"]),
         in_keys=["logits"],
         spec=spec,
-        distribution_class=OneHotCategorical,
+        distribution_class=Categorical,
         return_log_prob=True,
         default_interaction_type=ExplorationType.RANDOM,
     )
@@ -76,17 +77,15 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         environment,
         actor,
         frames_per_batch=parameters.rollout_rows,
-        total_frames=parameters.iterations * parameters.rollout_rows,
+        total_frames=steps,
         auto_register_policy_transforms=False,
     )
     gradient_steps = counting_in_pytorch.GradientSteps(optimizer)
-    finished = counting_in_pytorch.Finished()
     environment_steps = 0
 
     started = time.perf_counter()
     for iteration, data in enumerate(collector, start=1):
         environment_steps += data.numel()
-        finished.add(data)
         optimizer.param_groups[0]["lr"] = reference.annealed(iteration, parameters.iterations)
         with torch.no_grad():
             advantages(data)
@@ -106,10 +105,10 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         ended=ended,
         environment_steps=environment_steps,
         gradient_steps=gradient_steps.count,
-        episodes=finished.episodes(),
+        episodes=counting.episodes(*cast("list[counting.Recorded]", vector.envs)),
         weights=agent.state_dict(),
         trace={},
-        logs=[each.log for each in logged],
+        logs=logs_of(vector),
     )
 
 

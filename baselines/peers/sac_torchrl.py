@@ -9,7 +9,6 @@ import time
 
 FIRST_LINE = time.perf_counter()
 
-import gymnasium as gym
 
 # TorchRL imports it with its first environment, where it is installed: a second that no window should hold.
 import stable_baselines3  # noqa: F401
@@ -18,24 +17,22 @@ from tensordict.nn import NormalParamExtractor, TensorDictModule
 from torch import nn
 from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, TensorDictReplayBuffer
-from torchrl.envs import ExplorationType, RewardSum, StepCounter, TransformedEnv, set_exploration_type
+from torchrl.envs import ExplorationType, set_exploration_type
 from torchrl.envs.libs.gym import GymWrapper
 from torchrl.modules import MLP, ProbabilisticActor, TanhNormal, ValueOperator
 from torchrl.objectives import SACLoss, SoftUpdate
 
 from baselines.benchmarks import sac as work
 from baselines.benchmarks import training
-from baselines.benchmarks.action_log import Logged
+from baselines.benchmarks.action_log import log_of
 from baselines.benchmarks.training_in_pytorch import PYTORCH
-from baselines.peers import counting_in_pytorch, serving
+from baselines.peers import counting, counting_in_pytorch, serving
 
 
 def train(parameters: work.Parameters, seed: int) -> training.Trained:
     """Train one agent; a gradient step is one of the critics'."""
-    logged = Logged(gym.make(parameters.environment))
-    environment = TransformedEnv(GymWrapper(logged))
-    environment.append_transform(RewardSum())
-    environment.append_transform(StepCounter())
+    recorded = counting.recording(parameters.environment, parameters.steps)
+    environment = GymWrapper(recorded)
     environment.set_seed(seed)
     spec = environment.full_action_spec["action"]
     hidden = {"num_cells": [work.HIDDEN] * 2, "activation_class": nn.ReLU}
@@ -86,13 +83,11 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         auto_register_policy_transforms=False,
     )
     gradient_steps = counting_in_pytorch.GradientSteps(optimizers["loss_qvalue"])
-    finished = counting_in_pytorch.Finished()
     environment_steps = 0
 
     started = time.perf_counter()
     for data in collector:
         environment_steps += data.numel()
-        finished.add(data)
         buffer.extend(data.reshape(-1))
         if environment_steps <= parameters.learning_starts + 1:
             continue
@@ -110,10 +105,10 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         ended=ended,
         environment_steps=environment_steps,
         gradient_steps=gradient_steps.count,
-        episodes=finished.episodes(),
+        episodes=counting.episodes(recorded),
         weights=network.state_dict(),
         trace={},
-        logs=[logged.log],
+        logs=[log_of(recorded)],
     )
 
 

@@ -37,7 +37,8 @@ def batched(rewards: Array, values: Array, dones: Array, gamma: float) -> tuple[
 def prepare(arrays: GaeArrays) -> gae.Call:
     """The call that is timed."""
     compute = backward_loop if arrays.rewards.ndim == 1 else batched
-    return lambda gamma: compute(*arrays, gamma)
+    rewards, values, dones = arrays
+    return lambda gamma: compute(rewards, values, dones, gamma)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,8 @@ def batch(rewards: Array, values: Array, dones: Array, gamma: float) -> tuple[Ar
 def prepare(arrays: GaeArrays) -> gae.Call:
     """The call that is timed."""
     compute = trajectory if arrays.rewards.ndim == 1 else batch
-    return lambda gamma: compute(*arrays, gamma)
+    rewards, values, dones = arrays
+    return lambda gamma: compute(rewards, values, dones, gamma)
 
 
 if __name__ == "__main__":
