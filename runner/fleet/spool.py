@@ -195,23 +195,31 @@ class Spool:
 
     @contextlib.contextmanager
     def followed(self) -> Iterator[bool]:
-        """Hold the plan, so that one call follows it. False where a call that is alive does.
+        """Hold the plan, so that one call follows it. False where a call that is alive does, or has just ended it.
 
         The system frees the lock of a call that was killed.
         """
-        with writing_errors(self.root), (self.root / _LOCK).open("a") as file:
+        with writing_errors(self.root):
+            try:
+                file = (self.root / _LOCK).open("a")
+            except FileNotFoundError:
+                file = None
+        if file is None:
+            yield False
+            return
+        with writing_errors(self.root), file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 yield False
                 return
             try:
-                yield True
+                yield (self.root / _PLAN).exists()
             finally:
                 # Closed first: NFS keeps an entry for an open file, so its directory could not be removed.
                 file.close()
                 if not (self.root / _PLAN).exists():
-                    shutil.rmtree(self.root)
+                    shutil.rmtree(self.root, ignore_errors=True)
 
     def remove(self) -> None:
         """Remove what the directory holds; all that it told is in the store. The directory goes with the lock."""

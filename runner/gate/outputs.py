@@ -133,7 +133,9 @@ def _mean_difference(output: OutputCheck, name: str, array: Array, reference: Ar
         (float(np.square(differences(mine, theirs)).sum()), float(np.square(as_floats(theirs)).sum()))
         for mine, theirs in blocks(array, reference)
     ]
-    of_differences, of_reference = (math.sqrt(math.fsum(each)) for each in zip(*squares, strict=True))
+    # An empty array has no block.
+    pairs = squares or [(0.0, 0.0)]
+    of_differences, of_reference = (math.sqrt(math.fsum(each)) for each in zip(*pairs, strict=True))
     found = float(np.divide(of_differences, of_reference)) if of_differences else 0.0
     bound = output.rms or 0.0
     share = found / bound

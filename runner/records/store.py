@@ -6,6 +6,7 @@
     probes/<digest>.json             the versions that an image's first launch printed
     logs/<launch>.log                an implementation's stderr
     tables/*.md                      pages, which can be rendered again from the records
+    slurm/<plan>/…                   what a fleet was given and answered, until the plan has ended
     ledger.jsonl                     every plan that was begun here and every launch of it; never removed
     ledger.cut-*                     the beginning of a line that a crash cut off
     **/.part-*                       unfinished files; a file gets its name when it is whole and on the disk
@@ -14,6 +15,7 @@ A record is found by its content key, never by its file name. Of several records
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -53,7 +55,7 @@ from runner.system.paths import component, portable
 
 _LARGEST_PROBE = 2**20
 LEDGER = "ledger.jsonl"
-_AREAS = frozenset({"records", "references", "inputs", "probes", "logs", "tables"})
+_AREAS = frozenset({"records", "references", "inputs", "probes", "logs", "tables", "slurm"})
 # No runner takes so long to write a file. The age decides only where the owner cannot be judged from here.
 _PART_AGE_SECONDS = 24 * 3600
 
@@ -120,6 +122,38 @@ class Store:
                 why=f"{error.strerror or error} (user id {os.getuid()})",
                 fix="give another directory with --results, or make this one writable for that user",
             ) from error
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Say, while it lasts, that a run needs the files of this directory.
+
+        The directory itself is locked with flock(2), so that the lock ends with the run, after a crash too. A file system
+        without such locks says nothing.
+        """
+        self.root.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def is_in_use(self) -> bool:
+        """Whether a run that goes on needs the files of this directory."""
+        try:
+            descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)
+        return False
 
     def folders(self) -> list[Path]:
         """Every existing folder that a run may write into.

@@ -230,7 +230,8 @@ def _judge(planned: PlannedCell, ended: EndedLaunch, store: Store) -> "Judgement
         if reference is None:
             failure = Failure(
                 kind=FailureKind.NO_REFERENCE,
-                detail=f"the reference {cell.benchmark.reference.name} failed, so nothing can be compared",
+                detail=f"the reference {cell.benchmark.reference.name} failed, or its outputs were removed, so nothing "
+                "can be compared; run again",
             )
         elif works_on_other_inputs(planned, ended.inputs_of(case), store):
             failure = Failure(

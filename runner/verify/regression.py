@@ -84,6 +84,15 @@ def changes(
         for key, records in then.items()
         if key in now and (changed := _changed(records, now[key], margin=margin, metric=metric))
     ]
+    if not found and metric is not None and (common := then.keys() & now.keys()):
+        known = {name for key in common for record in then[key] for name in record.metrics}
+        raise NothingToCompare(
+            what=f"no cell of both has the metric {metric}",
+            why=f"the cells of both measure {', '.join(sorted(known))}"
+            if known
+            else "the cells of both failed",
+            fix="name one of these, or leave --metric away: each benchmark then has its headline",
+        )
     if not found:
         raise NothingToCompare(
             what="no cell of the one is in the other",

@@ -75,11 +75,10 @@ def _launched(row: Row, seed: int, place: Place, seconds: float, folder: Path) -
     """Start all processes, wait for them and add up what they say."""
     deadline = time.monotonic() + seconds
     started = time.perf_counter()
-    processes = [
-        _started(row, seed + index, place, place.cores[index], folder / str(index))
-        for index in range(row.processes)
-    ]
+    processes: list[subprocess.Popen[str]] = []
     try:
+        for index in range(row.processes):
+            processes.append(_started(row, seed + index, place, place.cores[index], folder / str(index)))
         outputs = [each.communicate(timeout=max(0.1, deadline - time.monotonic()))[0] for each in processes]
     finally:
         for each in processes:

@@ -202,6 +202,22 @@ class Context:
         _require_directory(place)
         return self.publication_at(place.resolve()) or Store(place.resolve())
 
+    def chosen(self, records: Iterable[Record]) -> tuple[Record, ...]:
+        """The records that --only, --arch, --seeds and --limits select, of every profile.
+
+        They may be of benchmarks and limits that the matrix no longer has.
+        """
+        options = self.options
+        wanted = Selection(profile="", only=options.only)
+        return tuple(
+            record
+            for record in records
+            if wanted.takes(record.benchmark, record.implementation, record.case)
+            and (not self.architectures or record.image.architecture in self.architectures)
+            and (not options.seeds or record.seed in options.seeds)
+            and (not options.limits or record.cell.limits in options.limits)
+        )
+
     @cached_property
     def stored(self) -> Store:
         """The store of a command that creates none. A directory that ``--results`` names must exist.

@@ -6,6 +6,7 @@ from runner.cli.commands.base import Command, Context
 from runner.cli.words.syntax import percent
 from runner.figures import comparison
 from runner.matrix.faults import did_you_mean
+from runner.records.record import Record
 from runner.system.errors import Regressed, UsageError
 
 _OF_IMPLEMENTATIONS = ("benchmark", "base", "against")
@@ -65,15 +66,7 @@ def _then_and_now(context: Context) -> int:
     # Imported here: comparing two implementations needs none of it.
     from runner.verify.regression import as_json, as_text, changes, lost  # noqa: PLC0415
 
-    old, new = (
-        [
-            record
-            for record in context.source_at(place).records()
-            if own.case in (None, record.case)
-            and (not context.architectures or record.image.architecture in context.architectures)
-        ]
-        for place in own.places
-    )
+    old, new = (_asked_for(context, place) for place in own.places)
     margin = _MARGIN if own.margin is None else own.margin
     found = changes(old, new, margin=margin, metric=own.metric)
     print(as_json(found) if own.format == "json" else as_text(found, margin=margin))
@@ -88,6 +81,30 @@ def _then_and_now(context: Context) -> int:
             fix="read the lines above; measure both again on a quiet machine before blaming a change",
         )
     return 0
+
+
+def _asked_for(context: Context, place: str) -> list[Record]:
+    """The records of a place of the case and the architectures that were named.
+
+    Raises:
+        UsageError: the place has records, and none of these.
+    """
+    case, architectures = context.own.case, context.architectures
+    records = context.source_at(place).records()
+    found = [
+        record
+        for record in records
+        if case in (None, record.case) and (not architectures or record.image.architecture in architectures)
+    ]
+    if records and not found:
+        cases = sorted({record.case for record in records})
+        known = sorted({record.image.architecture for record in records})
+        raise UsageError(
+            what=f"{place} has no record of what --case and --arch name",
+            why=f"its cases are {', '.join(cases)}, on {', '.join(known)}",
+            fix="name one of these, or leave --case and --arch away",
+        )
+    return found
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

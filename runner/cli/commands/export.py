@@ -2,13 +2,10 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
 from runner.cli.words.syntax import a_path
-from runner.planning.cells import Selection
-from runner.records.record import Record
 from runner.report.export.table import table_of_records, table_of_repetitions
 from runner.report.export.write import as_csv, as_parquet
 from runner.system.errors import UsageError
@@ -29,7 +26,7 @@ def _run(context: Context) -> int:
             why="it is no text",
             fix="name a file with --output, or send stdout into one",
         )
-    records = _selected(context, context.records)
+    records = context.chosen(context.records)
     table = table_of_repetitions(records) if own.repetitions else table_of_records(records)
     content = as_parquet(table) if form == "parquet" else as_csv(table)
     if output is None:
@@ -60,22 +57,6 @@ def _format(asked: str | None, output: Path | None) -> str:
             fix="leave --format out, or give the file another name",
         )
     return asked or named or "csv"
-
-
-def _selected(context: Context, records: Sequence[Record]) -> list[Record]:
-    """The records that the options name, of every profile.
-
-    They may be of benchmarks and limits that the matrix no longer has.
-    """
-    wanted = Selection(profile="", only=context.options.only)
-    return [
-        record
-        for record in records
-        if wanted.takes(record.benchmark, record.implementation, record.case)
-        and (not context.architectures or record.image.architecture in context.architectures)
-        and (not context.options.seeds or record.seed in context.options.seeds)
-        and (not context.options.limits or record.cell.limits in context.options.limits)
-    ]
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
 from runner.cli.commands.show import show
+from runner.cli.words.syntax import a_path
 from runner.records.source import store_at
 from runner.records.store import Store
+from runner.system.paths import resolved
 from runner.system.scratch import scratch_directory
 
 
@@ -30,13 +32,13 @@ def _run(context: Context) -> int:
 def _output(context: Context) -> Path | None:
     """The folder for the tables: the call's, else the one beside the records. A publication gets no tables."""
     if context.own.output is not None:
-        return store_at(context.own.output.resolve()).root
+        return store_at(resolved(context.own.output)).root
     return context.source.place("tables") if isinstance(context.source, Store) else None
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="write the tables there instead of beside the records"
+        "--output", type=a_path, metavar="DIR", help="write the tables there instead of beside the records"
     )
 
 

@@ -30,6 +30,11 @@ def _run(context: Context) -> int:
     if context.own.dry_run:
         return plan_command.COMMAND.run(context)
     context.require_host()
+    with context.store.in_use():
+        return _measure(context)
+
+
+def _measure(context: Context) -> int:
     store, progress = context.store, context.progress
     # Before the plan is made: what a killed call had submitted counts in it.
     adopt(store, progress.say, run_rules.undisturbed)
@@ -113,7 +118,6 @@ class _Told:
     def of_today(self, made: Sequence[Record]) -> list[Record]:
         """The stored records and those that were made since, oldest first."""
         records = oldest_first([*self._context.plan.records, *made])
-        # A rule may have added seeds that no profile has.
         keys = self._keys | {record.key for record in made}
         return [record for record in records if record.key in keys]
 
@@ -157,7 +161,25 @@ class _Told:
             limits=tuple(context.matrix.limits),
             toolchains=tuple(context.matrix.toolchains),
         )
-        return plan.keys() | content_keys(context.matrix, everything, context.executor, plan.execution_hashes)
+        # Processes beyond the profile's count too: a rule or a user added them once.
+        parts = (replace(everything, only=(name,), seeds=seeds) for name, seeds in self._added().items())
+        return plan.keys().union(
+            *(
+                content_keys(context.matrix, part, context.executor, plan.execution_hashes)
+                for part in (everything, *parts)
+            )
+        )
+
+    def _added(self) -> dict[str, tuple[int, ...]]:
+        """By benchmark, the seeds of stored records that the profile has not."""
+        matrix, plan = self._context.matrix, self._context.plan
+        usual = matrix.profiles[plan.profile].seeds
+        found: dict[str, set[int]] = {}
+        for record in plan.records:
+            of_today = record.profile == plan.profile and record.benchmark in matrix.benchmarks
+            if of_today and record.seed not in usual.of(emulated=record.execution.emulated):
+                found.setdefault(record.benchmark, set()).add(record.seed)
+        return {name: tuple(sorted(seeds)) for name, seeds in found.items()}
 
 
 def _left_out(plan: Plan) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from runner.cli.commands.base import Command, Context
+from runner.cli.words.syntax import a_path
 from runner.records.publication import is_publication
 from runner.records.record import Record
 from runner.records.source import address_of, record_beginning, source_at
@@ -67,7 +68,7 @@ def _in_results(text: str, context: Context) -> Record:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "record",
-        type=Path,
+        type=a_path,
         metavar="[PUBLICATION#]PREFIX",
         help="the start of a record's identifier or content hash; of a publication or a directory before #",
     )

@@ -9,7 +9,6 @@ from typing import Any
 from runner.bundles.read import opened_bundle
 from runner.cli.commands.base import Command, Context
 from runner.cli.words.syntax import a_path, minutes
-from runner.planning.cells import Selection
 from runner.planning.estimates import duration
 from runner.planning.recipe import Work, lacks, load_work
 from runner.records.image import ImageFacts
@@ -172,16 +171,7 @@ def _selected(records: Sequence[Record], context: Context) -> tuple[Record, ...]
     Raises:
         UsageError: they select no record.
     """
-    options = context.options
-    selection = Selection(profile=options.profile, only=options.only)
-    found = tuple(
-        record
-        for record in records
-        if selection.takes(record.benchmark, record.implementation, record.case)
-        and (not context.architectures or record.image.architecture in context.architectures)
-        and (not options.seeds or record.seed in options.seeds)
-        and (not options.limits or record.cell.limits in options.limits)
-    )
+    found = context.chosen(records)
     if not found:
         raise UsageError(
             what="no record is selected",

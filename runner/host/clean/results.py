@@ -39,11 +39,14 @@ def find_results(store: Store, *, records: bool) -> Area:
     """
     root = store.root
     caches = [_item(root, folder, pattern, what) for folder, pattern, what in _CACHES]
+    stays = []
+    if store.is_in_use() and any(caches):
+        caches = []
+        stays.append(f"the files beside the records in {root}, which a run needs that goes on")
     if not store.records_directory.is_dir() and not any(caches[:3]):
         # A folder of the user that only happens to have a sub-folder logs.
         caches = []
     found = [item for item in caches if item is not None]
-    stays = []
     kept = _two_deep(store.records_directory, _RECORD)
     pages = _two_deep(store.tables_directory, _PAGE) if kept else []
     if records:

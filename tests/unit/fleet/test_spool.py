@@ -57,6 +57,17 @@ def test_bytes_that_are_no_answer_and_no_plan_are_an_error(spool):
             read()
 
 
+def test_a_plan_that_another_call_has_just_ended_is_not_followed(spool):
+    with spool.followed():
+        spool.remove()
+    with spool.followed() as free:
+        assert not free, "its folder is gone"
+    spool.logs.mkdir(parents=True)
+    with spool.followed() as free:
+        assert not free, "its folder holds no plan"
+    assert not spool.root.exists()
+
+
 def test_one_call_follows_a_plan_and_another_is_told_so(spool):
     with spool.followed() as first, spool.followed() as second:
         assert (first, second) == (True, False)

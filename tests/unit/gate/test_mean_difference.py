@@ -28,6 +28,8 @@ def test_one_element_that_rounding_turned_passes_and_a_small_change_of_all_fails
 
 def test_nothing_differs_by_nothing_and_zeros_are_compared_too() -> None:
     assert check(REFERENCE).share == 0
+    empty = np.zeros(0, np.float32)
+    assert check(empty, empty).passed
     zeros = np.zeros_like(REFERENCE)
     assert check(zeros, zeros).passed
     against_zeros = check(REFERENCE, zeros)

@@ -225,7 +225,14 @@ def test_a_results_folder_that_is_a_circle_of_links_is_said(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["render", "--results", ""], ["plan", "--matrix", ""], ["export", "--output", ""], ["verify", ""]],
+    [
+        ["render", "--results", ""],
+        ["render", "--output", ""],
+        ["plan", "--matrix", ""],
+        ["export", "--output", ""],
+        ["verify", ""],
+        ["show", ""],
+    ],
 )
 def test_an_empty_path_names_nothing(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2

@@ -133,6 +133,16 @@ def test_removing_the_records_keeps_the_ledger_and_says_so_in_it(forge):
     assert last.records == 2
 
 
+def test_what_a_run_needs_stays_while_it_goes_on(forge):
+    forge.run(*SMOKE)
+    with forge.store.in_use():
+        area = find_results(forge.store, records=False)
+        assert not [item for item in area.items if item.name.startswith(("inputs", "references"))]
+        assert any("a run needs" in text for text in area.stays)
+    freed = [item.name.split()[0] for item in find_results(forge.store, records=False).items]
+    assert {"inputs", "references"} <= set(freed)
+
+
 def test_a_ledger_names_no_place_of_this_host(forge):
     forge.run(*SMOKE)
     text = forge.store.ledger_path.read_text()

@@ -46,6 +46,14 @@ def test_a_room_grows_as_a_whole_by_as_many_processes_as_its_widest_interval_ask
     assert seeds == {"plain": list(range(1, 11)), "other": list(range(1, 11))}
 
 
+def test_a_later_run_shows_the_processes_that_were_added(grown):
+    page = grown / "tables/smoke/double.md"
+    before = page.read_text()
+    assert "| 10 " in before, before
+    assert call(grown.parent) == 0
+    assert page.read_text() == before
+
+
 def test_all_is_one_plan_whose_ledger_has_every_launch_and_the_rule(grown):
     lines = read_ledger(Store(grown).ledger_path).lines
     (plan,) = (line for line in lines if isinstance(line, PlanLine))

@@ -74,6 +74,12 @@ def test_cells_without_a_common_name_are_refused():
         changes(run(1e-3), run(1e-3, minute=20, implementation="rust"), margin=0.05, metric="seconds")
 
 
+def test_a_metric_that_no_cell_measures_is_named_beside_those_that_are():
+    with pytest.raises(NothingToCompare, match="no cell of both has the metric secnds") as refused:
+        changes(run(1e-3), run(1e-3, minute=20), margin=0.05, metric="secnds")
+    assert "seconds" in refused.value.why
+
+
 def test_a_loaded_machine_blames_nobody():
     assert verdict(run(1e-3), run(2e-3, minute=20, state=BUSY)) is Change.INCONCLUSIVE
     assert verdict(run(1e-3), run(1e-3, minute=20, state=BUSY)) is Change.SAME
@@ -144,6 +150,13 @@ def test_the_command_says_each_cell_and_its_exit_code_is_for_a_pipeline(places, 
     assert main(["compare", new, old, "--metric", "seconds", "--format", "json"]) == 0
     (cell,) = json.loads(capsys.readouterr().out)
     assert (cell["change"], cell["ratio"]["n"]) == ("faster", 6)
+
+
+@pytest.mark.parametrize("words", [["--case", "T=129"], ["--arch", "arm64"]])
+def test_a_case_or_an_architecture_without_records_is_named_beside_the_others(places, capsys, words):
+    old, new = places(run(1e-3), run(1e-3, minute=20))
+    assert main(["compare", old, new, *words]) == UsageError.exit_code
+    assert "its cases are T=128, on amd64" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
