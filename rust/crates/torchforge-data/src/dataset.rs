@@ -7,6 +7,7 @@ mod mapped;
 pub(crate) mod mapping;
 #[cfg(feature = "async")]
 mod objects;
+pub(crate) mod partial;
 mod schema;
 mod writer;
 

@@ -47,17 +47,20 @@ impl Default for LoaderConfig {
 }
 
 /// Buffers for the batches of a loader, once its options were found to make sense.
-fn pool(schema: &Schema, config: &LoaderConfig) -> Result<Pool, DatasetError> {
+fn pool(schema: &Schema, rows: usize, config: &LoaderConfig) -> Result<Pool, DatasetError> {
     for (what, value) in [("batch_size", config.batch_size), ("prefetch", config.prefetch)] {
         if value == 0 {
             return Err(DatasetError::Option { what, value, allowed: "at least 1" });
         }
     }
-    let layout = Layout::new(schema, config.batch_size).ok_or(DatasetError::Option {
+    let too_large = DatasetError::Option {
         what: "batch_size",
         value: config.batch_size,
         allowed: "batches below 2^48 bytes",
-    })?;
+    };
+    let Some(asked_for) = Layout::new(schema, config.batch_size) else { return Err(too_large) };
+    // No batch has more rows than the dataset.
+    let layout = Layout::new(schema, config.batch_size.min(rows.max(1))).unwrap_or(asked_for);
     Ok(Pool::new(layout))
 }
 
@@ -125,10 +128,10 @@ impl<D: Dataset + 'static> DataLoader<D> {
     /// [`DatasetError::Option`] for a batch size or prefetch of 0, or a batch of 2^48 bytes; [`DatasetError::Thread`] where a
     /// worker cannot be started.
     pub fn new(dataset: D, config: LoaderConfig) -> Result<Self, DatasetError> {
-        let pool = pool(dataset.schema(), &config)?;
+        let pool = pool(dataset.schema(), dataset.len(), &config)?;
         let pipeline = Arc::new(Pipeline::new(dataset, pool, config));
         // Workers are added one by one, so that those already started end if the next one cannot be.
-        let mut loader = Self { pipeline, workers: Vec::with_capacity(config.workers) };
+        let mut loader = Self { pipeline, workers: Vec::new() };
         for number in 0..config.workers {
             let pipeline = Arc::clone(&loader.pipeline);
             let worker = std::thread::Builder::new()

@@ -261,6 +261,26 @@ fn who_has_a_file_open_keeps_its_rows_when_it_is_written_anew() {
 }
 
 #[test]
+fn two_writers_of_one_file_at_once_write_files_of_their_own() {
+    let folder = scratch("twice");
+    let path = folder.join("rows.arrow");
+    let rows = |writer: &mut DatasetWriter, first: u32| {
+        for number in first..first + 10 {
+            writer.append(&[(&[number]).into(), (&pixels(number)).into(), (&value(number)).into()]).unwrap();
+        }
+    };
+    let mut one = DatasetWriter::with_block_rows(&path, schema(), 4).unwrap();
+    let mut other = DatasetWriter::with_block_rows(&path, schema(), 4).unwrap();
+    rows(&mut one, 0);
+    rows(&mut other, 100);
+    one.finish().unwrap();
+    let opened = MmapDataset::open(&path).unwrap();
+    other.finish().unwrap();
+    check_rows(&opened, 0..10);
+    check_rows(&MmapDataset::open(&path).unwrap(), 100..110);
+}
+
+#[test]
 fn a_writer_that_is_dropped_leaves_no_file() {
     let folder = scratch("dropped");
     let mut writer = DatasetWriter::create(folder.join("rows.arrow"), schema()).unwrap();

@@ -246,6 +246,8 @@ fn what_is_no_ring_is_refused_with_the_place_and_what_was_expected_there() {
     let path = folder.join("ring");
     let mut buffer = DiskReplayBuffer::create(&path, 20, 1, 3).unwrap();
     assert!(matches!(DiskReplayBuffer::<u16>::open(&path), Err(DatasetError::Locked { .. })));
+    let anew = DiskReplayBuffer::<u16>::create(&path, 20, 1, 3);
+    assert!(matches!(anew, Err(DatasetError::Locked { .. })), "its rows would lose their name");
     (0..50).for_each(|number| push(&mut buffer, number, 1));
     drop(buffer);
     assert!(matches!(DiskReplayBuffer::<f32>::open(&path), Err(DatasetError::Element { .. })));

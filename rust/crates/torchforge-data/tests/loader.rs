@@ -469,6 +469,12 @@ fn options_and_states_that_do_not_fit_are_refused() {
     ] {
         assert!(matches!(refused(config), Some(DatasetError::Option { what: found, .. }) if found == what));
     }
+    // No batch has more rows than there are, and no epoch more batches.
+    for workers in [0, 2] {
+        let large =
+            LoaderConfig { batch_size: 1 << 36, prefetch: usize::MAX, shuffle: true, workers, ..CONFIG };
+        assert_eq!(epoch((&loader(&path, large)).into_iter()).concat().len(), 100);
+    }
     let one = loader(&path, CONFIG);
     let state = one.state();
     for (what, config) in [

@@ -110,6 +110,17 @@ fn parameters_that_make_no_world_are_refused_by_name() {
     assert_eq!(error.unwrap().to_string(), "the length must be a positive number: give another value");
     let of = AcrobotParameters { moment_of_inertia: f64::NAN, ..AcrobotParameters::default() };
     assert_eq!(Acrobot::with_parameters(of).err(), positive("the moment of inertia"));
+    // So light a link turns so far in a step that no loop turns it back.
+    let of = AcrobotParameters {
+        link_length: 1e-6,
+        link_masses: [1e-6; 2],
+        link_centres: [1e-6; 2],
+        moment_of_inertia: 1e-20,
+    };
+    let (mut light, mut seen) = (Acrobot::with_parameters(of).unwrap(), [0.0; 6]);
+    light.reset(Some(1), &mut seen).unwrap();
+    let refused = (0..100).find_map(|_| light.step(&2, &mut seen).err());
+    assert!(matches!(refused, Some(Error::Parameter { what: "the links' masses and lengths", .. })));
     let of = MountainCarParameters { force: f64::NAN, ..MountainCarParameters::default() };
     assert_eq!(MountainCar::with_parameters(of).err(), finite("the force"));
     let of = MountainCarContinuousParameters { power: f64::NAN, ..Default::default() };

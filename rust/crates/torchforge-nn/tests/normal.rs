@@ -240,6 +240,33 @@ fn a_fresh_action_has_the_ratio_one() {
 }
 
 #[test]
+fn rows_beyond_the_minibatch_that_would_have_infinite_densities_count_nothing() {
+    const ACTIONS: usize = 64;
+    let mut rng = SplitMix(3);
+    let [actor, critic] = [(ACTIONS, 0.01), (1, 1.0)].map(|(outputs, gain)| {
+        Mlp::orthogonal(&[OBSERVATION, HIDDEN, outputs], Activation::Tanh, &[2_f64.sqrt(), gain], &mut rng)
+            .unwrap()
+    });
+    let (options, adam) = (PpoLossOptions::default(), AdamOptions::default());
+    let deviations = [-3.0; ACTIONS];
+    let mut ppo =
+        NormalPpo::with_log_deviations(actor, &deviations, critic, BATCH, BATCH, options, adam).unwrap();
+    let steps = Steps::new(5);
+    let actions = normals(BATCH * ACTIONS, &mut rng).iter().map(|x| 0.05 * x).collect::<Vec<_>>();
+    let minibatch = || PpoMinibatch {
+        actions: &actions,
+        log_probabilities: &[130.0; BATCH],
+        advantages: &[1.0; BATCH],
+        ..steps.minibatch()
+    };
+    let shift = ppo.policy_shift(minibatch()).unwrap();
+    assert!(shift.approx_kl.is_finite(), "{shift:?}");
+    let loss = ppo.update(minibatch(), 1e-3).unwrap();
+    assert!(loss.policy.is_finite(), "{loss:?}");
+    assert!(ppo.log_deviations().iter().all(|value| value.is_finite()));
+}
+
+#[test]
 fn what_does_not_fit_is_refused() {
     let made = |log_deviations: &[f32]| {
         let [actor, critic] = networks();

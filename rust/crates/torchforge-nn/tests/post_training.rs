@@ -190,6 +190,17 @@ fn equal_rewards_have_no_advantage() {
     let mut advantages = [f64::NAN; 4];
     group_advantages(&[0.3; 4], 4, 0.0, &mut advantages).unwrap();
     assert_eq!(advantages, [0.0; 4]);
+    // The mean of these is not one of them: it is rounded.
+    for size in 1..40 {
+        for epsilon in [0.0, 1e-8] {
+            let mut advantages = vec![f64::NAN; 8 * size];
+            group_advantages(&vec![0.1; 8 * size], size, epsilon, &mut advantages).unwrap();
+            assert!(
+                advantages.iter().all(|&advantage| advantage == 0.0),
+                "groups of {size}, epsilon {epsilon}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -69,11 +69,12 @@ pub(crate) fn words(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
 /// The seeds of `n` environments: those that are listed, or one and its successors.
 pub(crate) fn seeds(seed: Option<&Bound<'_, PyAny>>, n: usize) -> PyResult<Vec<Option<u64>>> {
     let Some(seed) = seed else { return Ok(vec![None; n]) };
-    if seed.is_instance_of::<PyInt>() || seed.hasattr("__index__")? {
+    // An array of NumPy's has `__index__` and a length.
+    if seed.is_instance_of::<PyInt>() || (seed.hasattr("__index__")? && seed.len().is_err()) {
         let first = whole("seed", seed, 0..=u64::MAX - (n as u64 - 1))?;
         return Ok((0..n as u64).map(|i| Some(first + i)).collect());
     }
-    let listed = seed.extract::<Vec<Bound<'_, PyAny>>>().map_err(|_| {
+    let listed = seed.try_iter().and_then(Iterator::collect::<PyResult<Vec<_>>>).map_err(|_| {
         PyTypeError::new_err(format!("seed is {} and must be a whole number or a list of them", shown(seed)))
     })?;
     if listed.len() != n {

@@ -166,6 +166,13 @@ class Keeping(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.path = Path(folder.name) / "kept"
 
+    def test_a_file_that_cannot_be_written_leaves_nothing(self):
+        folder = self.path.with_name("models")
+        folder.mkdir()
+        with self.assertRaises(OSError):
+            trained(DQN).save(folder)
+        self.assertEqual(list(folder.parent.glob("*.part")), [])
+
     def test_saved_networks_predict_alike_and_are_learnt_with(self):
         for kind in (DQN, PPO, SAC):
             agent = trained(kind)

@@ -228,6 +228,19 @@ class Together(Alike):
         self.assertEqual(len(np.unique(observations, axis=0)), 3)
         self.assertEqual(len(np.unique(torchforge.envs.VectorEnv("CartPole-v1", 9).reset()[0], axis=0)), 9)
 
+    def test_seeds_in_an_array_are_those_in_a_list(self):
+        for seeds in (np.array([3, 1, 4]), np.array([3, 1, 4], np.uint64)):
+            for environments in (
+                torchforge.envs.VectorEnv("CartPole-v1", 3),
+                torchforge.make_vec("CartPole-v1", 3),
+            ):
+                listed, _ = environments.reset(seed=seeds.tolist())
+                self.assertEqual(environments.reset(seed=seeds)[0].tobytes(), listed.tobytes())
+        with self.assertRaisesRegex(ValueError, "seed lists 2 seeds and must list 3"):
+            environments.reset(seed=seeds[:2])
+        one, _ = environments.reset(seed=np.array(3))
+        self.assertEqual(environments.reset(seed=3)[0].tobytes(), one.tobytes())
+
     def test_seeds_are_told_as_by_gymnasiums(self):
         environments = torchforge.envs.VectorEnv("CartPole-v1", 3, autoreset_mode="Disabled")
         self.assertEqual(environments.np_random_seed, (-1, -1, -1))

@@ -251,6 +251,19 @@ fn what_is_no_checkpoint_of_this_training_is_refused_by_name() {
 }
 
 #[test]
+fn words_that_would_not_be_read_back_are_refused_before_a_file_is_written() {
+    let path = file("words");
+    for training in [[("note", "two\nlines".to_owned())], [("a: b", "c".to_owned())]] {
+        let refused = save_checkpoint(&path, &training, &mut dqn(cart_pole())).unwrap_err();
+        assert!(refused.to_string().contains("would not be read back"), "{refused}");
+        assert!(!path.exists());
+    }
+    let with_colon = [("note", "a: b".to_owned())];
+    save_checkpoint(&path, &with_colon, &mut dqn(cart_pole())).unwrap();
+    load_checkpoint(&path, &with_colon, &mut dqn(cart_pole())).unwrap();
+}
+
+#[test]
 fn a_file_is_replaced_whole_and_readable_by_its_owner_alone() {
     let path = file("replaced");
     let part = path.with_file_name("replaced.safetensors.part");

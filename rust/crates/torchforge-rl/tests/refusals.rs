@@ -360,7 +360,14 @@ fn a_constant_of_an_update_that_is_out_of_its_range_is_named_when_the_network_is
         ),
         (AdamOptions { beta1: 1.0, ..of }, "beta1 is 1 and must be a number from 0 to less than 1"),
         (AdamOptions { beta2: -0.5, ..of }, "beta2 is -0.5 and must be a number from 0 to less than 1"),
-        (AdamOptions { epsilon: 0.0, ..of }, "Adam's epsilon is 0 and must be a positive number"),
+        (
+            AdamOptions { epsilon: 0.0, ..of },
+            "Adam's epsilon is 0 and must be a positive number of single precision",
+        ),
+        (
+            AdamOptions { epsilon: 1e-40, ..of },
+            "Adam's epsilon is 0.0000000000000000000000000000000000000001 and must be a positive number of single precision",
+        ),
     ] {
         assert_eq!(dqn(0.99, adam), told);
     }

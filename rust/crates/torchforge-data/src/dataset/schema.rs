@@ -1,5 +1,6 @@
 //! Columns, and the types of what is in them.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use super::DatasetError;
@@ -176,10 +177,9 @@ impl Schema {
         if columns.is_empty() {
             return fault("", "is missing: give at least one");
         }
-        for (index, column) in columns.iter().enumerate() {
-            if columns[..index].iter().any(|other| other.name == column.name) {
-                return fault(&column.name, "is there twice: rename one");
-            }
+        let mut names = HashSet::with_capacity(columns.len());
+        if let Some(twice) = columns.iter().find(|column| !names.insert(&column.name)) {
+            return fault(&twice.name, "is there twice: rename one");
         }
         // Each is below 2 GiB, so the sum of fewer than 2^31 cannot overflow.
         if columns.iter().map(Column::width).sum::<usize>() >= WIDEST {

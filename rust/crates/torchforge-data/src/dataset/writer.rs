@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{DatasetError, Schema, Values, arrow, named};
+use super::{DatasetError, Schema, Values, arrow, named, partial};
 
 /// Bytes of a block, about: enough that a batch seldom meets its end, and little for a small device to hold.
 const BLOCK_BYTES: usize = 4 << 20;
@@ -13,7 +13,7 @@ const BLOCK_BYTES: usize = 4 << 20;
 ///
 /// The file gets its name when it is whole: until [`finish`](Self::finish) it lies beside it under another one, which is
 /// removed when the writer is dropped. Whoever has an older file of that name open keeps it. A process that is killed leaves
-/// `NAME.PID.partial`, and opening such a file is an error unless it is whole.
+/// `NAME.PID.NUMBER.partial`, and opening such a file is an error unless it is whole.
 ///
 /// ```
 /// use torchforge_data::{Column, Dataset, DatasetWriter, ElementType, MmapDataset, Schema};
@@ -79,10 +79,7 @@ impl DatasetWriter {
         if rows == 0 {
             return Err(DatasetError::Option { what: "rows of a block", value: 0, allowed: "at least 1" });
         }
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.partial", std::process::id()));
-        let partial = path.with_file_name(name);
-        let file = File::create(&partial).map_err(failed(&partial, "creating"))?;
+        let (partial, file) = partial::beside(&path).map_err(failed(&path, "creating a file beside"))?;
         let columns = schema.columns().iter().map(|_| Vec::new()).collect();
         let mut writer = Self {
             schema,
@@ -110,6 +107,7 @@ impl DatasetWriter {
     /// nothing is appended. [`DatasetError::Io`] where a block cannot be written.
     pub fn append(&mut self, values: &[Values<'_>]) -> Result<(), DatasetError> {
         let rows = self.rows_of(values)?;
+        self.check_sound()?;
         let mut done = 0;
         while done < rows {
             let count = (rows - done).min(self.block_rows - self.pending());
@@ -190,11 +188,17 @@ impl DatasetWriter {
         Ok(())
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), DatasetError> {
-        if std::mem::replace(&mut self.failed, true) {
-            let source = io::Error::other("an earlier write to it failed");
-            return Err(failed(&self.partial, "writing")(source));
+    /// After a failed write the columns may be padded, and nothing more may follow.
+    fn check_sound(&self) -> Result<(), DatasetError> {
+        match self.failed {
+            true => Err(failed(&self.partial, "writing")(io::Error::other("an earlier write to it failed"))),
+            false => Ok(()),
         }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), DatasetError> {
+        self.check_sound()?;
+        self.failed = true;
         self.file.write_all(bytes).map_err(failed(&self.partial, "writing"))?;
         self.failed = false;
         self.offset += bytes.len();

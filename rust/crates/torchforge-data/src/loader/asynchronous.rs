@@ -86,7 +86,7 @@ impl AsyncLoader {
 
     fn of(source: Source, config: LoaderConfig) -> Result<Self, DatasetError> {
         let runtime = Handle::try_current().map_err(|_| DatasetError::NoRuntime)?;
-        let pool = Arc::new(super::pool(source.schema(), &config)?);
+        let pool = Arc::new(super::pool(source.schema(), source.len(), &config)?);
         Ok(Self { source, pool, config, runtime })
     }
 

@@ -16,6 +16,8 @@ pub struct Pipeline<D> {
     dataset: Arc<D>,
     pool: Arc<Pool>,
     config: LoaderConfig,
+    /// Batches that are made before they are asked for.
+    ahead: usize,
     state: Mutex<State<D>>,
     /// Somebody took a batch, began an epoch, or stopped.
     room: Condvar,
@@ -66,7 +68,9 @@ impl<D> Pipeline<D> {
 
 impl<D: Dataset> Pipeline<D> {
     pub fn new(dataset: D, pool: Pool, config: LoaderConfig) -> Self {
-        let made = (0..config.prefetch).map(|_| None).collect();
+        // An epoch has no more batches.
+        let ahead = config.prefetch.min(dataset.len().div_ceil(config.batch_size).max(1));
+        let made = (0..ahead).map(|_| None).collect();
         let state = State {
             round: 0,
             order: None,
@@ -83,6 +87,7 @@ impl<D: Dataset> Pipeline<D> {
             dataset: Arc::new(dataset),
             pool: Arc::new(pool),
             config,
+            ahead,
             state: Mutex::new(state),
             room: Condvar::new(),
             made: Condvar::new(),
@@ -155,7 +160,7 @@ impl<D: Dataset> Pipeline<D> {
                 drop(state);
                 return Some(self.make(&order, batch));
             }
-            let place = batch % self.config.prefetch;
+            let place = batch % self.ahead;
             if let Some(made) = state.made[place].take() {
                 state.taken += 1;
                 drop(state);
@@ -222,7 +227,7 @@ impl<D: Dataset> Pipeline<D> {
     pub fn work(&self) {
         let mut state = self.lock();
         while !state.stopped {
-            let ahead = state.taken + self.config.prefetch;
+            let ahead = state.taken + self.ahead;
             let batch = state.next;
             let Some(order) =
                 state.order.as_ref().filter(|order| batch < order.batches().min(ahead)).cloned()
@@ -237,7 +242,7 @@ impl<D: Dataset> Pipeline<D> {
                 .unwrap_or(Err(DatasetError::Panicked { batch }));
             state = self.lock();
             if state.round == round {
-                state.made[batch % self.config.prefetch] = Some(made);
+                state.made[batch % self.ahead] = Some(made);
                 self.made.notify_one();
             }
         }

@@ -3,7 +3,7 @@
 mod header;
 mod row;
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use rand_core::Rng;
 
 use super::{Batch, Error, Observation, Rows, Transition, check_len, draw};
 use crate::dataset::mapping::MutableMapping;
-use crate::dataset::named;
+use crate::dataset::{named, partial};
 use crate::{DatasetError, Value};
 use header::{BlockHeader, FILE_HEADER, FileHeader, SEALS};
 use row::RowLayout;
@@ -72,13 +72,23 @@ pub struct DiskReplayBuffer<A, O = f32> {
     values: PhantomData<(A, O)>,
 }
 
+/// Writes a ring without a row.
+fn write_empty(file: &mut File, header: &FileHeader) -> io::Result<()> {
+    file.write_all(&header.to_bytes())?;
+    // Zeros are written, because a hole for which the disk has no room would end the process later.
+    let rest = header.file_len() - FILE_HEADER as u64;
+    io::copy(&mut io::Read::take(io::repeat(0), rest), file)?;
+    file.sync_all()
+}
+
 impl<A: Value + Default, O: Value + Observation> DiskReplayBuffer<A, O> {
     /// Makes a file for at least the last `capacity` transitions whose observations have `observation_len` values and whose
     /// actions `action_len`, and opens it. A file of that name is replaced.
     ///
     /// # Errors
     ///
-    /// [`DatasetError::Buffer`] for sizes of 0, or that no file can have; [`DatasetError::Io`] where there is no room.
+    /// [`DatasetError::Buffer`] for sizes of 0, or that no file can have; [`DatasetError::Locked`] while another buffer has
+    /// the file open; [`DatasetError::Io`] where there is no room.
     pub fn create(
         path: impl AsRef<Path>,
         capacity: usize,
@@ -88,17 +98,14 @@ impl<A: Value + Default, O: Value + Observation> DiskReplayBuffer<A, O> {
         let path = path.as_ref();
         let header = FileHeader::new::<A, O>(capacity, observation_len, action_len, BLOCK_BYTES)?;
         let failed = |action| move |source| DatasetError::Io { path: named(path), action, source };
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.partial", std::process::id()));
-        let partial = path.with_file_name(name);
-        let written = File::create(&partial).and_then(|mut file| {
-            file.write_all(&header.to_bytes())?;
-            // Zeros are written, because a hole for which the disk has no room would end the process later.
-            let rest = header.file_len() - FILE_HEADER as u64;
-            io::copy(&mut io::Read::take(io::repeat(0), rest), &mut file)?;
-            file.sync_all()?;
-            fs::rename(&partial, path)
-        });
+        // What another buffer has open would be written on without a name.
+        if path.is_file()
+            && matches!(File::open(path).map(|file| file.try_lock()), Ok(Err(TryLockError::WouldBlock)))
+        {
+            return Err(DatasetError::Locked { path: named(path) });
+        }
+        let (partial, mut file) = partial::beside(path).map_err(failed("making a file beside it"))?;
+        let written = write_empty(&mut file, &header).and_then(|()| fs::rename(&partial, path));
         if let Err(source) = written {
             let _ = fs::remove_file(&partial);
             return Err(failed("making it")(source));

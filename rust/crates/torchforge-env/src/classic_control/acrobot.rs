@@ -16,6 +16,8 @@ const GRAVITY: f64 = 9.8;
 const MAX_SPEED: [f64; 2] = [4.0 * PI, 9.0 * PI];
 /// The first state is uniform between minus and plus this.
 const START: f64 = 0.1;
+/// Radians. A step turns a link by fewer than ten with Gymnasium's attributes.
+const LARGEST_TURN: f64 = 1e6;
 /// A torque of -1, 0 or 1 N m.
 const ACTIONS: Discrete = Discrete { count: 3 };
 
@@ -186,6 +188,13 @@ impl Environment for Acrobot {
         self.episode.check()?;
         let torque = f64::from(action) - 1.0;
         let [angle1, angle2, speed1, speed2] = self.links.runge_kutta(self.state, torque);
+        // To turn back a larger angle would take long, and an infinite one for ever.
+        if !(angle1.abs() <= LARGEST_TURN && angle2.abs() <= LARGEST_TURN) {
+            return Err(Error::Parameter {
+                what: "the links' masses and lengths",
+                expected: "such that a step turns no link thousands of times",
+            });
+        }
         self.state = [
             wrap(angle1),
             wrap(angle2),

@@ -64,6 +64,7 @@ impl Default for CartPoleParameters {
 
 impl CartPoleParameters {
     /// The same with the total mass and the pole's mass times length that follow from the others.
+    #[must_use = "it returns the parameters and changes nothing"]
     pub fn derived(self) -> Self {
         Self {
             total_mass: self.pole_mass + self.cart_mass,

@@ -32,7 +32,9 @@ impl AdamOptions {
         check_constant("the learning rate", self.learning_rate, 0.0..=most, "zero or a positive number")?;
         check_constant("beta1", self.beta1, 0.0..1.0, DECAY)?;
         check_constant("beta2", self.beta2, 0.0..1.0, DECAY)?;
-        check_constant("Adam's epsilon", self.epsilon, f64::MIN_POSITIVE..=most, "a positive number")
+        // A smaller one would be rounded to zero, and a parameter without a gradient would become 0 / 0.
+        let least = f64::from(f32::MIN_POSITIVE);
+        check_constant("Adam's epsilon", self.epsilon, least..=most, "a positive number of single precision")
     }
 }
 

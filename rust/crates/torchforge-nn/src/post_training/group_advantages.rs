@@ -90,7 +90,7 @@ impl Groups<'_> {
 /// Four groups of a multiple of four rewards, with the operations of each in the order of `normalise`. Means, deviations and
 /// scales of the four are computed together, a lane each. By hand the largest case took 12.4 us instead of 22.
 ///
-/// Returns false, and computes nothing, where the inverse of a deviation is infinite.
+/// Returns false, and computes nothing, where the inverse of a deviation is infinite, or rewards may be equal.
 #[inline(always)]
 fn four_groups<S: Quads>(simd: S, rewards: &[f64], epsilon: f64, advantages: &mut [f64]) -> bool {
     let size = rewards.len() / 4;
@@ -100,9 +100,13 @@ fn four_groups<S: Quads>(simd: S, rewards: &[f64], epsilon: f64, advantages: &mu
     let mean = simd.div_quads(sums(simd, rewards, [zero; 4], false), divisor);
     let means = splat(simd, mean);
     let variance = simd.div_quads(sums(simd, rewards, means, true), divisor);
-    let deviation = simd.add_quads(simd.sqrt_quad(variance), simd.quad(epsilon));
+    let root = simd.sqrt_quad(variance);
+    let deviation = simd.add_quads(root, simd.quad(epsilon));
     let scale = simd.div_quads(simd.quad(1.0), deviation);
-    if values(simd, scale).contains(&f64::INFINITY) {
+    let (roots, mean) = (values(simd, root), values(simd, mean));
+    if values(simd, scale).contains(&f64::INFINITY)
+        || (0..4).any(|group| is_rounding(roots[group], mean[group]))
+    {
         return false;
     }
     let scales = splat(simd, scale);
@@ -161,12 +165,23 @@ fn each_group(size: usize, rewards: &[f64], epsilon: f64, advantages: &mut [f64]
     }
 }
 
+/// Whether so small a deviation may come from the rounding of the mean alone, of rewards that are equal.
+#[inline(always)]
+fn is_rounding(deviation: f64, mean: f64) -> bool {
+    deviation <= mean.abs() * 1e-14
+}
+
 #[inline(always)]
 fn normalise(rewards: &[f64], epsilon: f64, advantages: &mut [f64]) {
     let size = rewards.len() as f64;
     let mean = sum(rewards, |reward| reward) / size;
     let variance = sum(rewards, |reward| (reward - mean) * (reward - mean)) / size;
-    let deviation = variance.sqrt() + epsilon;
+    let root = variance.sqrt();
+    if is_rounding(root, mean) && rewards.iter().all(|&reward| reward == rewards[0]) {
+        advantages.fill(0.0);
+        return;
+    }
+    let deviation = root + epsilon;
     // Multiplications take a fifth of the time of as many divisions.
     let scale = 1.0 / deviation;
     if scale == f64::INFINITY {

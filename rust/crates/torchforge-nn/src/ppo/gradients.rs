@@ -75,13 +75,16 @@ impl<H: Head> PolicyGradients<'_, H> {
         let outputs = learner.activations.output();
         let errors = learner.errors.output_mut();
         head.take(simd, minibatch.actions);
-        let (mut loss_sum, mut entropy_sum) = (simd.splat(0.0), simd.splat(0.0));
+        let zero = simd.splat(0.0);
+        let (mut loss_sum, mut entropy_sum) = (zero, zero);
         for first in (0..batch).step_by(LANES) {
             let weight = simd.load(&row_weights(first, batch));
             let rows = head.rows(simd, Strip { outputs, width, first });
             let (logarithm, entropy) = H::logarithm_and_entropy(rows);
             let old = simd.load_up_to(&minibatch.log_probabilities[first..]);
-            let ratio = exp(simd, simd.sub(logarithm, old));
+            // Beyond the batch a ratio may be infinite, which times the weight of 0 is no number.
+            let log_ratio = simd.select(simd.less(zero, weight), simd.sub(logarithm, old), zero);
+            let ratio = exp(simd, log_ratio);
             let (loss, slope) = surrogate.of(simd, ratio, simd.load_up_to(&minibatch.advantages[first..]));
             loss_sum = simd.mul_add(loss, weight, loss_sum);
             entropy_sum = simd.mul_add(entropy, weight, entropy_sum);

@@ -55,13 +55,13 @@ impl NormalNetworks {
     ///
     /// # Errors
     ///
-    /// [`Error::MissingTensor`] and [`Error::TensorKind`] where the file holds others.
+    /// [`Error::MissingTensor`] and [`Error::TensorKind`] where the file holds others, and [`Error::NotFinite`].
     pub fn read(actor: &[usize], critic: &[usize], tensors: &TensorReader<'_>) -> Result<Self, Error> {
         let actions = actor.last().copied().unwrap_or_default();
         let network = |sizes, name| Mlp::read(sizes, Activation::Tanh, name, tensors);
         Ok(Self {
             actor: network(actor, ACTOR)?,
-            log_deviations: tensors.f32(NAME, &[1, actions])?,
+            log_deviations: tensors.finite_f32(NAME, &[1, actions])?,
             critic: network(critic, CRITIC)?,
         })
     }

@@ -66,7 +66,9 @@ impl<H: Head> DensePpo<H> {
             let weight = simd.load(&row_weights(first, self.sizes.batch));
             let rows = self.head.rows(simd, Strip { outputs, width, first });
             let (logarithm, _) = H::logarithm_and_entropy(rows);
-            let log_ratio = simd.sub(logarithm, simd.load_up_to(&minibatch.log_probabilities[first..]));
+            let old = simd.load_up_to(&minibatch.log_probabilities[first..]);
+            // Beyond the batch a ratio may be infinite, which times the weight of 0 is no number.
+            let log_ratio = simd.select(simd.less(zero, weight), simd.sub(logarithm, old), zero);
             let excess = simd.sub(exp(simd, log_ratio), one);
             let magnitude = simd.select(simd.less(excess, zero), simd.sub(zero, excess), excess);
             let outside = simd.select(simd.less(clip, magnitude), one, zero);

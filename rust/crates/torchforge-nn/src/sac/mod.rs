@@ -208,7 +208,7 @@ impl SacNetworks {
             actor: read(actor, "actor.", LayerNames::Actor)?,
             critics: [critic("qf1.")?, critic("qf2.")?],
             targets: [critic("qf1_target.")?, critic("qf2_target.")?],
-            log_alpha: tensors.f32("log_alpha", &[1])?[0],
+            log_alpha: tensors.finite_f32("log_alpha", &[1])?[0],
         })
     }
 }

@@ -65,6 +65,15 @@ impl<'a> TensorReader<'a> {
         self.values(name, shape)
     }
 
+    /// The same where all of them have to be finite.
+    pub(crate) fn finite_f32(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
+        let values = self.f32(name, shape)?;
+        match values.iter().all(|value| value.is_finite()) {
+            true => Ok(values),
+            false => Err(Error::NotFinite { name: name.to_owned() }),
+        }
+    }
+
     /// The values of an i64 tensor of the given shape, row after row.
     ///
     /// # Errors

@@ -19,6 +19,10 @@ impl TensorWriter {
     }
 
     /// Adds an f32 tensor; `values` are its elements, row after row.
+    ///
+    /// # Panics
+    ///
+    /// Where there are not as many values as the shape has places.
     pub fn push(&mut self, name: String, shape: Vec<usize>, values: impl IntoIterator<Item = f32>) {
         self.add(name, shape, values);
     }
@@ -34,6 +38,10 @@ impl TensorWriter {
     }
 
     /// Adds a tensor in its own type; `values` are its elements, row after row.
+    ///
+    /// # Panics
+    ///
+    /// Where there are not as many values as the shape has places.
     pub fn push_all<T: Element>(&mut self, name: String, shape: Vec<usize>, values: &[T]) {
         self.add(name, shape, values.iter().copied());
     }
@@ -58,11 +66,19 @@ impl TensorWriter {
     }
 
     /// The file's bytes.
+    ///
+    /// # Panics
+    ///
+    /// Where two tensors have one name.
     pub fn into_bytes(self) -> Vec<u8> {
         self.serialised(None)
     }
 
     /// The file's bytes, with words about it in the header, for people and programs: metadata `torchforge`.
+    ///
+    /// # Panics
+    ///
+    /// Where two tensors have one name.
     pub fn into_bytes_with(self, words: String) -> Vec<u8> {
         self.serialised(Some(words))
     }

@@ -281,7 +281,7 @@ class VectorEnvironment:
     def reset(
         self,
         *,
-        seed: int | Sequence[int | None] | None = None,
+        seed: int | Sequence[int | None] | NDArray[numpy.integer[Any]] | None = None,
         reset_mask: NDArray[numpy.bool_] | SupportsDLPack | None = None,
     ) -> tuple[NDArray[numpy.float32], dict[str, Any]]:
         """Begin an episode everywhere, or where `reset_mask`, (n,), is true.

@@ -1,4 +1,4 @@
-"""CleanRL's DQN, PPO and SAC, as Rust trains them: a seed gives the same bytes on every machine.
+"""CleanRL's DQN, PPO and SAC, as Rust trains them: a seed gives the same bytes on every machine with one glibc.
 
 from torchforge.agents import DQN
 
@@ -358,9 +358,13 @@ class Agent:
             OSError: the file cannot be written. It appears whole or not at all.
         """
         path = Path(path)
-        part = path.with_name(path.name + ".part")
-        part.write_bytes(self._trainer.weights())
-        part.replace(path)
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")
+        try:
+            part.write_bytes(self._trainer.weights())
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
 
     def save_checkpoint(self, path: StrPath) -> None:
         """Write the whole state of the training, so that another process goes on to the same bytes.

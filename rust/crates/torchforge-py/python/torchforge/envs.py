@@ -225,7 +225,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observations, Any, NDArray[Any]]):
     def reset(
         self,
         *,
-        seed: int | Sequence[int | None] | None = None,
+        seed: int | Sequence[int | None] | NDArray[np.integer[Any]] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Observations, dict[str, Any]]:
         """Begin an episode everywhere, or where `options["reset_mask"]`, (n,) of bool, is true.
@@ -239,6 +239,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Observations, Any, NDArray[Any]]):
         """
         _refuse(options, frozenset({"reset_mask"}))
         mask = (options or {}).get("reset_mask")
+        # An array counts as a whole number where only `__index__` is asked for.
+        seed = seed.tolist() if isinstance(seed, np.ndarray) else seed
         seeds = self._drawn(seed)
         observations, info = self._environments.reset(seed=seeds, reset_mask=mask)
         self._began(seeds, mask)

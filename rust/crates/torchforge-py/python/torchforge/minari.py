@@ -49,7 +49,7 @@ def from_minari(
 
     Args:
         dataset: what `minari.load_dataset` returned, or the folder that holds a dataset's metadata.json.
-        folder: of the files, made where it is missing. Files of an earlier call are replaced.
+        folder: of the files, made where it is missing. Files of an earlier call are replaced or removed.
         file_bytes: a file gets no further episode from this size on.
 
     Raises:
@@ -73,6 +73,9 @@ def from_minari(
         paths.append(_written(pending, folder, len(paths)))
     if not paths:
         raise ValueError("the Minari dataset has no step: give one with at least one")
+    for left in folder.glob("*.arrow"):
+        if left.stem.isdigit() and left not in paths:
+            left.unlink()
     return paths
 
 

@@ -78,13 +78,18 @@ pub enum CheckpointError {
 ///
 /// # Errors
 ///
-/// [`CheckpointError::Unable`] where the networks or the environment do not give out their state, and
-/// [`CheckpointError::File`].
+/// [`CheckpointError::Unable`] where the networks or the environment do not give out their state, or a word of the training
+/// has a line break, and [`CheckpointError::File`].
 pub fn save_checkpoint(
     path: &Path,
     training: &[(&str, String)],
     state: &mut dyn State,
 ) -> Result<(), CheckpointError> {
+    if let Some((name, _)) = training.iter().find(|(name, value)| !is_a_line(name, value)) {
+        let reason =
+            format!("{name:?} of the training has a line break or a colon, and would not be read back");
+        return Err(CheckpointError::Unable { reason });
+    }
     let bytes = Archive::save(words(training), state).map_err(|reason| CheckpointError::Unable { reason })?;
     write_whole(path, &bytes).map_err(|error| CheckpointError::File {
         action: "write",
@@ -122,6 +127,12 @@ pub fn load_checkpoint(
 fn words(training: &[(&str, String)]) -> String {
     let pairs = training.iter().map(|(name, value)| format!("{name}: {value}\n"));
     std::iter::once(format!("checkpoint: {FORM}\n")).chain(pairs).collect()
+}
+
+/// Whether the pair is read back as it is.
+fn is_a_line(name: &str, value: &str) -> bool {
+    let broken = |text: &str| text.contains(['\n', '\r']);
+    !name.contains(": ") && !broken(name) && !broken(value)
 }
 
 /// The first difference, if there is one.

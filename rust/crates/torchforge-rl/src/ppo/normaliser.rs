@@ -28,9 +28,14 @@ impl ObservationStatistics {
         Self { mean: vec![0.0; observation_len], variance: vec![1.0; observation_len], count: FIRST_COUNT }
     }
 
-    /// The statistics of `count` observations, which a training ended with; none where they have different lengths.
+    /// The statistics of `count` observations, which a training ended with; none where they have different lengths, or where
+    /// a value is not finite, or a variance or the count is negative.
     pub fn from_moments(mean: Vec<f32>, variance: Vec<f32>, count: f64) -> Option<Self> {
-        (mean.len() == variance.len()).then_some(Self { mean, variance, count })
+        let sound = mean.len() == variance.len()
+            && mean.iter().all(|value| value.is_finite())
+            && variance.iter().all(|value| (0.0..f32::INFINITY).contains(value))
+            && (0.0..f64::INFINITY).contains(&count);
+        sound.then_some(Self { mean, variance, count })
     }
 
     /// Those of a file that [`write`](Self::write) made, of so many values; none where it holds none.
@@ -48,7 +53,9 @@ impl ObservationStatistics {
         }
         let shape = [observation_len];
         let (mean, variance) = (tensors.f32(mean, &shape)?, tensors.f32(variance, &shape)?);
-        Ok(Self::from_moments(mean, variance, tensors.values::<f64>(count, &[1])?[0]))
+        let count = tensors.values::<f64>(count, &[1])?[0];
+        let not_finite = || torchforge_nn::Error::NotFinite { name: NAMES[0].to_owned() };
+        Self::from_moments(mean, variance, count).map(Some).ok_or_else(not_finite)
     }
 
     /// Writes them under Gymnasium's names.

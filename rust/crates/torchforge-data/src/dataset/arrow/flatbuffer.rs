@@ -66,6 +66,11 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
+    /// Bytes of the buffer that holds it, and all that it points to.
+    pub fn buffer_len(&self) -> usize {
+        self.buffer.bytes.len()
+    }
+
     /// Where in the file a field lies, or the table where it is left out.
     pub fn offset(&self, field: usize) -> u64 {
         let position = self.position_of(field).ok().flatten().unwrap_or(self.position);

@@ -156,6 +156,10 @@ fn contents(bytes: &[u8], start: usize) -> Result<Footer, Refusal> {
         let Some((metadata, body)) = metadata.zip(body) else {
             return corrupt(list.offset(index), "a block before the footer");
         };
+        // Several entries that lie in one place would be read, and held, as often.
+        if blocks.last().is_some_and(|last: &Entry| metadata.start < last.body.end) {
+            return corrupt(list.offset(index), "a block after the one before");
+        }
         blocks.push(Entry { metadata, body });
     }
     Ok(Footer { schema, blocks })
@@ -174,7 +178,17 @@ fn schema(table: &Table<'_>) -> Result<Schema, Refusal> {
     if fields.len == 0 {
         return unsupported(table.offset(1), "at least one column");
     }
-    let columns = (0..fields.len).map(|index| column(&fields.table(index)?)).collect::<Result<_, _>>()?;
+    // Several entries may point to one field, whose name would be copied for each of them.
+    let mut room = table.buffer_len();
+    let mut columns = Vec::new();
+    for index in 0..fields.len {
+        let column = column(&fields.table(index)?)?;
+        let Some(left) = room.checked_sub(column.name().len()) else {
+            return corrupt(fields.offset(index), "a field of its own for each column");
+        };
+        room = left;
+        columns.push(column);
+    }
     Schema::new(columns)
         .or_else(|_| unsupported(table.offset(1), "columns of different names, and rows below 2 GiB"))
 }
