@@ -145,6 +145,8 @@ def test_a_folder_is_read_like_the_dataset_in_it_and_its_files_are_as_large_as_a
     files = from_minari(theirs.storage.data_path, tmp_path / "small", file_bytes=1)
     assert [path.name for path in files] == ["00000.arrow", "00001.arrow", "00002.arrow"]
     assert_same_steps(all_rows(files), theirs)
+    assert from_minari(theirs, tmp_path / "small") == files[:1]
+    assert sorted((tmp_path / "small").iterdir()) == files[:1], "files of the earlier call"
 
 
 def test_images_come_back_as_they_were(tmp_path):
