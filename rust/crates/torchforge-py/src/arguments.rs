@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
@@ -74,7 +75,11 @@ pub(crate) fn seeds(seed: Option<&Bound<'_, PyAny>>, n: usize) -> PyResult<Vec<O
         let first = whole("seed", seed, 0..=u64::MAX - (n as u64 - 1))?;
         return Ok((0..n as u64).map(|i| Some(first + i)).collect());
     }
-    let listed = seed.try_iter().and_then(Iterator::collect::<PyResult<Vec<_>>>).map_err(|_| {
+    let listed = match seed.is_instance_of::<PyUntypedArray>() {
+        true => seed.try_iter().and_then(Iterator::collect),
+        false => seed.extract::<Vec<Bound<'_, PyAny>>>(),
+    };
+    let listed = listed.map_err(|_| {
         PyTypeError::new_err(format!("seed is {} and must be a whole number or a list of them", shown(seed)))
     })?;
     if listed.len() != n {

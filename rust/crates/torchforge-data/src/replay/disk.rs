@@ -104,7 +104,7 @@ impl<A: Value + Default, O: Value + Observation> DiskReplayBuffer<A, O> {
         {
             return Err(DatasetError::Locked { path: named(path) });
         }
-        let (partial, mut file) = partial::beside(path).map_err(failed("making a file beside it"))?;
+        let (partial, mut file) = partial::beside(path).map_err(failed("making it"))?;
         let written = write_empty(&mut file, &header).and_then(|()| fs::rename(&partial, path));
         if let Err(source) = written {
             let _ = fs::remove_file(&partial);
