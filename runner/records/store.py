@@ -128,16 +128,14 @@ class Store:
         """Say, while it lasts, that a run needs the files of this directory.
 
         The directory itself is locked with flock(2), so that the lock ends with the run, after a crash too. A file system
-        without such locks says nothing.
+        without such locks says nothing. Nor does a directory that is not there yet: no folder is made for it.
         """
-        self.root.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+        with contextlib.ExitStack() as held:
             with contextlib.suppress(OSError):
+                descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                held.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             yield
-        finally:
-            os.close(descriptor)
 
     def is_in_use(self) -> bool:
         """Whether a run that goes on needs the files of this directory."""

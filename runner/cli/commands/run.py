@@ -21,7 +21,7 @@ from runner.records.order import oldest_first
 from runner.records.record import Record
 from runner.records.store import newest_by_key
 from runner.report.html import REPORT
-from runner.running.run import run
+from runner.running.run import Summary, run
 from runner.system.errors import CellsFailed, HostAway, LaunchesLost
 from runner.system.files import write_atomically
 
@@ -30,11 +30,6 @@ def _run(context: Context) -> int:
     if context.own.dry_run:
         return plan_command.COMMAND.run(context)
     context.require_host()
-    with context.store.in_use():
-        return _measure(context)
-
-
-def _measure(context: Context) -> int:
     store, progress = context.store, context.progress
     # Before the plan is made: what a killed call had submitted counts in it.
     adopt(store, progress.say, run_rules.undisturbed)
@@ -45,34 +40,9 @@ def _measure(context: Context) -> int:
         # Later runs know their own times.
         expected = duration(60 * context.matrix.profiles[plan.profile].minutes)
         progress.say(f"first run here: the matrix says {expected} for all of {plan.profile}, images aside")
-    here, fleets = split(plan)
-    occasion, accept = run_rules.occasion(context), run_rules.accept(context)
-    summary = run(
-        here,
-        context.executor,
-        store,
-        progress,
-        occasion=occasion,
-        when_whole=told.room,
-        accept=accept,
-        more=run_rules.more(context, here),
-        apart=context.apart,
-    )
-    lost: list[Lost] = []
-    for part in fleets:
-        of_fleet = run_on_fleet(
-            part,
-            context.executor,
-            store,
-            matrix=context.matrix_path,
-            occasion=occasion,
-            say=progress.say,
-            accept=accept,
-            more=run_rules.more(context, part),
-            strict=context.own.strict,
-        )
-        summary = replace(summary, records=[*summary.records, *of_fleet.records])
-        lost += of_fleet.lost
+    # What is refused before this leaves no folder behind.
+    with store.in_use():
+        summary, lost = _launched(context, plan, told)
     reused = sum(each.decision is Decision.REUSE for each in plan.cells)
     progress.say(f"{len(summary.records)} cells run, {reused} reused, {len(summary.failed)} failed")
     records = told.of_today(summary.records)
@@ -107,6 +77,40 @@ def _measure(context: Context) -> int:
             "finished cells are stored",
         )
     return 0
+
+
+def _launched(context: Context, plan: Plan, told: "_Told") -> tuple[Summary, list[Lost]]:
+    """Run all launches, here and on fleets; what they gave, and which gave no record."""
+    store, progress = context.store, context.progress
+    here, fleets = split(plan)
+    occasion, accept = run_rules.occasion(context), run_rules.accept(context)
+    summary = run(
+        here,
+        context.executor,
+        store,
+        progress,
+        occasion=occasion,
+        when_whole=told.room,
+        accept=accept,
+        more=run_rules.more(context, here),
+        apart=context.apart,
+    )
+    lost: list[Lost] = []
+    for part in fleets:
+        of_fleet = run_on_fleet(
+            part,
+            context.executor,
+            store,
+            matrix=context.matrix_path,
+            occasion=occasion,
+            say=progress.say,
+            accept=accept,
+            more=run_rules.more(context, part),
+            strict=context.own.strict,
+        )
+        summary = replace(summary, records=[*summary.records, *of_fleet.records])
+        lost += of_fleet.lost
+    return summary, lost
 
 
 class _Told:
