@@ -1,4 +1,4 @@
-"""The rows of operations in docs/results.md: one for each benchmark that a publication holds.
+"""The rows of operations in docs/results/operations.md: one for each benchmark that a publication holds.
 
 In each case our fastest implementation is compared with the fastest that is not ours and does the same work.
 """
@@ -13,7 +13,7 @@ from runner.report.tables import units
 from runner.report.tables.selection import COMPETITORS, Room, Row
 
 ROW = re.compile(
-    r"\| (?P<link>\[`(?P<benchmark>[a-z-]+)`\]\((?:\.\./)?(?P<folder>results/published/[^/]+)"
+    r"\| (?P<link>\[`(?P<benchmark>[a-z-]+)`\]\((?:\.\./)*(?P<folder>results/published/[^/]+)"
     r"/tables/(?P<profile>[a-z]+)/[a-z-]+\.md\)(?:, limits `(?P<limits>[a-z]+)`)?)"
     r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|(?: [^|]* \|){4,5}"
 )

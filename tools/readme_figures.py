@@ -1,4 +1,4 @@
-"""The rows of trainings and operations in README.md and docs/results.md, and the README's plot, from published records.
+"""The rows of trainings and operations in README.md and docs/results/, and the README's plot, from published records.
 
     python -m tools.readme_figures            # say what differs; the exit code is 1 then
     python -m tools.readme_figures --write    # write it anew
@@ -26,16 +26,19 @@ from runner.report.tables.warnings import is_loaded
 from tools import operation_rows
 
 ROOT = Path(__file__).parents[1]
-README, RESULTS = ROOT / "README.md", ROOT / "docs" / "results.md"
+README = ROOT / "README.md"
+RESULTS = tuple(sorted((ROOT / "docs" / "results").glob("*.md")))
 PLOT = ROOT / "docs" / "figures" / "trainings.svg"
 # What the words of a row say of our side, where that is not our fastest implementation.
 _OURS = {"Gymnasium's own environment": "rust-gymnasium"}
-_ROW = re.compile(
-    r"\| (?P<link>\[(?P<name>[A-Z]+)\]\((?:\.\./)?(?P<folder>results/published/[^/]+)"
+_START = (
+    r"\| (?P<link>\[(?P<name>[A-Z]+)\]\((?:\.\./)*(?P<folder>results/published/[^/]+)"
     r"/tables/(?P<profile>[a-z]+)/(?P<benchmark>[a-z-]+)\.md\)(?P<words>[^|]*))"
     r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|"
-    r"(?P<figures>(?: [^|]* \|){5})(?P<peer>(?: [^|]* \|){2})?"
 )
+_ROW = re.compile(_START + r"(?P<figures>(?: [^|]* \|){5})(?P<peer>(?: [^|]* \|){2})?")
+# The table of the nearest libraries has four figures a row.
+_LIBRARY_ROW = re.compile(_START + r"(?: [^|]* \|){4}")
 _BEGIN, _END = "<!-- headline -->", "<!-- end of headline -->"
 # Two more columns of the first screen's table, as soon as a publication of a row has a peer.
 _PEER_HEADS, _PEER_RULES = " fastest peer at the same work | ours is faster by |", ":----|:----|"
@@ -58,6 +61,8 @@ def _rows(text: str) -> str:
 def _row(line: str) -> str:
     if found := _ROW.fullmatch(line):
         return _marked(found) if found["peer"] else _rewritten(found)
+    if found := _LIBRARY_ROW.fullmatch(line):
+        return _of_libraries(found)
     if found := operation_rows.ROW.fullmatch(line):
         return _of_operation(found)
     return line
@@ -67,6 +72,22 @@ def _of_operation(found: re.Match[str]) -> str:
     room = _room(ROOT / found["folder"], found["benchmark"], found["profile"], found["limits"])
     loaded = _load(row for both in operation_rows.compared(room) for row in both)
     return f"| {found['link']} | {found['machine']}{loaded} | {' | '.join(operation_rows.figures(room))} |"
+
+
+def _of_libraries(found: re.Match[str]) -> str:
+    """Ours, the fastest library that does the same work, and the fastest whose work differs."""
+    room, ours, _, _ = _sides(found)
+    other = room.fastest_at_other_work(ours.case.name)
+    nearest = room.fastest(ours.case.name, [Side.PEER])
+    if nearest is None:
+        raise ValueError(f"{found['folder']}: no library does the work of {room.benchmark.name}")
+    figures = (
+        _time(room, ours),
+        _named(room, nearest),
+        _ratio(room, nearest, ours),
+        "—" if other is None else _named(room, other),
+    )
+    return f"| {found['link']} | {found['machine']}{_load((ours, nearest))} | {' | '.join(figures)} |"
 
 
 def _marked(found: re.Match[str]) -> str:
@@ -115,7 +136,7 @@ def _of_peer(found: re.Match[str]) -> str:
     peer = room.fastest(ours.case.name, [Side.PEER])
     if peer is None:
         return ""
-    return f" {peer.implementation.name}, {_time(room, peer)} | {_ratio(room, peer, ours)} |"
+    return f" {_named(room, peer)} | {_ratio(room, peer, ours)} |"
 
 
 def _rewritten(found: re.Match[str]) -> str:
@@ -208,6 +229,10 @@ def _time(room: Room, row: Row) -> str:
     return units.figure_value(figure.value, room.benchmark.headline)
 
 
+def _named(room: Room, row: Row) -> str:
+    return f"{row.implementation.name}, {_time(room, row)}"
+
+
 def _ratio(room: Room, base: Row, against: Row) -> str:
     found = _interval(room, base, against)
     return f"{units.times(found)}{operation_rows.unless_faster(found)}"
@@ -232,14 +257,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.readme_figures", description=__doc__)
     parser.add_argument("--write", action="store_true", help="write all of it anew")
     write = parser.parse_args(arguments).write
-    texts = {path: path.read_text(encoding="utf-8") for path in (README, RESULTS)}
+    texts = {path: path.read_text(encoding="utf-8") for path in (README, *RESULTS)}
     wanted = {path: rewritten(text) for path, text in texts.items()} | {PLOT: plot(texts[README])}
     if write:
         for path, text in wanted.items():
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
         return 0
-    for path in (README, RESULTS):
+    for path in (README, *RESULTS):
         for old, new in zip(texts[path].split("\n"), wanted[path].split("\n"), strict=True):
             if old != new:
                 print(f"{path.name}\n- {old}\n+ {new}")
