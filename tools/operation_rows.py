@@ -1,4 +1,4 @@
-"""The rows of operations in docs/results/operations.md: one for each benchmark that a publication holds.
+"""The rows of operations in docs/results/operations.md: one for each benchmark that a publication holds, or for one case.
 
 In each case our fastest implementation is compared with the fastest that is not ours and does the same work.
 """
@@ -12,11 +12,14 @@ from runner.matrix import Side
 from runner.report.tables import units
 from runner.report.tables.selection import COMPETITORS, Room, Row
 
-ROW = re.compile(
+_LINK = (
     r"\| (?P<link>\[`(?P<benchmark>[a-z-]+)`\]\((?:\.\./)*(?P<folder>results/published/[^/]+)"
-    r"/tables/(?P<profile>[a-z]+)/[a-z-]+\.md\)(?:, limits `(?P<limits>[a-z]+)`)?)"
-    r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|(?: [^|]* \|){4,5}"
+    r"/tables/(?P<profile>[a-z]+)/[a-z-]+\.md\)(?:, limits `(?P<limits>[a-z]+)`)?"
 )
+_MACHINE = r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|"
+ROW = re.compile(_LINK + r")" + _MACHINE + r"(?: [^|]* \|){4,5}")
+# The name of one case stands behind the link.
+CASE = re.compile(_LINK + r" (?P<case>[\w=.-]+))" + _MACHINE + r"(?: [^|]* \|){4}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,36 @@ def figures(room: Room) -> tuple[str, str, str, str, str]:
         if each in verdicts
     ]
     return str(len(leads)), ", ".join(behind) or "none", str(leads[0]), str(leads[-1]), _other_work(room)
+
+
+def figures_of_case(room: Room, case: str) -> tuple[str, str, str, str]:
+    """Of a row: our time, the nearest competitor with its time, the ratio, and all others by their times.
+
+    Raises:
+        ValueError: the case has no ratio of ours and a competitor.
+    """
+    ours = room.fastest(case, [Side.OURS])
+    nearest = None if ours is None else room.competitor(ours)
+    ratio = None if ours is None else room.ratio(nearest, ours)
+    mine, theirs = (None if row is None else row.figure(room.benchmark.headline) for row in (ours, nearest))
+    if nearest is None or ratio is None or mine is None or theirs is None:
+        raise ValueError(f"{room.benchmark.name} {case} has no ratio of ours and a competitor")
+    others = []
+    for row in room.of_case(case):
+        figure = row.figure(room.benchmark.headline)
+        if row.side in COMPETITORS and row is not nearest and figure is not None:
+            unranked = "" if row.same_work else " (other work)"
+            others.append((figure.value, f"{row.implementation.name} {_time(room, figure)}{unranked}"))
+    return (
+        _time(room, mine),
+        f"{nearest.implementation.name}, {_time(room, theirs)}",
+        f"{units.times(ratio)}{unless_faster(ratio)}",
+        ", ".join(text for _, text in sorted(others)) or "—",
+    )
+
+
+def _time(room: Room, figure: Interval) -> str:
+    return units.figure_value(figure.value, room.benchmark.headline)
 
 
 def _other_work(room: Room) -> str:

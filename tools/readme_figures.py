@@ -65,6 +65,8 @@ def _row(line: str) -> str:
         return _of_libraries(found)
     if found := operation_rows.ROW.fullmatch(line):
         return _of_operation(found)
+    if found := operation_rows.CASE.fullmatch(line):
+        return _of_case(found)
     return line
 
 
@@ -72,6 +74,13 @@ def _of_operation(found: re.Match[str]) -> str:
     room = _room(ROOT / found["folder"], found["benchmark"], found["profile"], found["limits"])
     loaded = _load(row for both in operation_rows.compared(room) for row in both)
     return f"| {found['link']} | {found['machine']}{loaded} | {' | '.join(operation_rows.figures(room))} |"
+
+
+def _of_case(found: re.Match[str]) -> str:
+    room = _room(ROOT / found["folder"], found["benchmark"], found["profile"], found["limits"])
+    loaded = _load(room.of_case(found["case"]))
+    figures = operation_rows.figures_of_case(room, found["case"])
+    return f"| {found['link']} | {found['machine']}{loaded} | {' | '.join(figures)} |"
 
 
 def _of_libraries(found: re.Match[str]) -> str:

@@ -39,7 +39,12 @@ ROWS = [
     for row in text.splitlines()
     if re.match(r"\| \[[A-Z]+\]\(results/published/", row)
 ]
-OPERATIONS = [row for text in RESULTS for row in text.splitlines() if operation_rows.ROW.fullmatch(row)]
+OPERATIONS = [
+    row
+    for text in RESULTS
+    for row in text.splitlines()
+    if operation_rows.ROW.fullmatch(row) or operation_rows.CASE.fullmatch(row)
+]
 KNOWN_FAULTS = yaml.safe_load((ROOT / "tools/known_faults.yaml").read_text(encoding="utf-8"))
 # Every seal of that day, sorted, a line each.
 LAST_BEFORE_PACKING = "2026-11-24-sac-threads"
@@ -189,6 +194,21 @@ def test_an_operation_is_told_by_its_narrowest_and_its_widest_lead() -> None:
     assert narrowest == "batch=1024: 1.01x (0.833 to 1.44), numpy-tuned, inconclusive"
     assert widest == "batch=32: 1.36x (1.15 to 1.88), rlox"
     assert other_work == "—"
+
+
+def test_one_case_of_an_operation_names_every_competitor_by_its_time() -> None:
+    page = "results/published/2026-11-29-numba-and-jax/tables/quick/env-vector.md"
+    *_, loaded, ours, nearest, ratio, others = cells(
+        readme_figures.rewritten(f"| [`env-vector`]({page}) n=512 | AMD A | x | x | x | x |")
+    )
+    assert loaded == "AMD A, loaded in 41 of 50 launches"
+    assert (ours, nearest, ratio) == ("18.5 µs", "gymnasium-tuned, 4.45 ms", "241x (230 to 251)")
+    assert others == (
+        "gymnasium-vectorised 63.1 µs (other work), rlox 90.8 µs (other work), envpool 291 µs (other work), "
+        "gymnasium 4.56 ms, sb3 4.76 ms, torchrl 4.88 ms"
+    )
+    with pytest.raises(ValueError, match="n=3 has no ratio"):
+        readme_figures.rewritten(f"| [`env-vector`]({page}) n=3 | AMD A | x | x | x | x |")
 
 
 def test_a_row_is_read_with_the_cases_of_its_own_publication() -> None:
