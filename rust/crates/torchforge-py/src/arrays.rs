@@ -1,7 +1,8 @@
 //! NumPy arrays as slices: their type, layout and shape are checked, and none is copied.
 
 use std::array;
-use std::ops::Deref;
+use std::fmt::Display;
+use std::ops::{Deref, Range};
 
 use numpy::{
     Element, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn, PyReadwriteArrayDyn, PyUntypedArray,
@@ -14,7 +15,7 @@ use pyo3::types::PyTuple;
 
 use crate::DETACH_VALUES;
 use crate::arguments::shown;
-use crate::memory::Seen;
+use crate::memory::{Seen, Written};
 
 /// DLPack's number for the memory that the CPU reads.
 const CPU: i32 = 1;
@@ -150,18 +151,6 @@ pub(crate) fn held<'py, T: Element>(
     })
 }
 
-/// The same of a call that writes into `out` where it is given: only a borrowed array is seen to share memory with that.
-pub(crate) fn held_beside<'py, T: Element + Copy>(
-    name: &str,
-    array: &Bound<'py, PyArrayDyn<T>>,
-    out: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Values<'py, T>> {
-    match out {
-        Some(_) => borrow(name, array).map(Values::Many),
-        None => held(name, array),
-    }
-}
-
 /// An array that is read.
 pub(crate) fn borrow<'py, T: Element>(
     name: &str,
@@ -176,13 +165,48 @@ pub(crate) fn write<'py, T: Element>(
     array: &Bound<'py, PyArrayDyn<T>>,
     shape: &[usize],
 ) -> PyResult<PyReadwriteArrayDyn<'py, T>> {
-    let array = array.try_readwrite().map_err(|error| {
-        PyValueError::new_err(format!(
-            "{name} cannot be written ({error}); give a writeable array that is no other argument"
-        ))
-    })?;
+    let array = array.try_readwrite().map_err(|error| not_to_be_written(name, error))?;
     check_shape(name, &array, shape)?;
     Ok(array)
+}
+
+/// What a call writes its results into.
+pub(crate) enum Target<'py, T: Element> {
+    Written(Written<'py, T>),
+    Many(PyReadwriteArrayDyn<'py, T>),
+}
+
+impl<T: Element> Target<'_, T> {
+    /// Its values.
+    pub(crate) fn values(&mut self) -> &mut [T] {
+        match self {
+            Self::Written(array) => array.values(),
+            Self::Many(array) => array.as_slice_mut().expect("its layout was checked"),
+        }
+    }
+}
+
+/// An array that a call writes which `held` its inputs, as `write`. `is_long` says that it held so many that they are borrowed,
+/// which shows whether they share memory with this one; otherwise the places in `beside` do.
+pub(crate) fn target<'py, T: Element>(
+    name: &str,
+    array: &Bound<'py, PyArrayDyn<T>>,
+    shape: &[usize],
+    is_long: bool,
+    beside: &[Range<usize>],
+) -> PyResult<Target<'py, T>> {
+    if is_long {
+        return write(name, array, shape).map(Target::Many);
+    }
+    let written = Written::new(array, beside).map_err(|reason| not_to_be_written(name, reason))?;
+    check_shape(name, array, shape)?;
+    Ok(Target::Written(written))
+}
+
+fn not_to_be_written(name: &str, reason: impl Display) -> PyErr {
+    PyValueError::new_err(format!(
+        "{name} cannot be written ({reason}); give a writeable array that is no other argument"
+    ))
 }
 
 /// So many objects out of a tuple, to write results into.
@@ -238,7 +262,13 @@ pub(crate) fn first_nan<T: Copy + PartialEq>(values: &[T]) -> Option<usize> {
     const BLOCK: usize = 64;
     #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
     let is_nan = |value: &T| value != value;
-    let holds_one = |block: &[T]| block.iter().fold(false, |found, value| found | is_nan(value));
+    // One comparison tells of two values whether either is NaN.
+    let holds_one = |block: &[T]| {
+        let (halves, last) = block.split_at(block.len() / 2 * 2);
+        let (front, back) = halves.split_at(halves.len() / 2);
+        let pairs = front.iter().zip(back).fold(false, |found, (a, b)| found | is_nan(a) | is_nan(b));
+        pairs | last.iter().any(is_nan)
+    };
     let block = values.chunks(BLOCK).position(holds_one)?;
     values[block * BLOCK..].iter().position(is_nan).map(|place| block * BLOCK + place)
 }

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
 use crate::arguments::number;
-use crate::arrays::{cast, check_numbers, check_shape, held_beside, lent, read, several, write};
-use crate::memory::{fresh, halves, unshared};
+use crate::arrays::{cast, check_numbers, check_shape, held, lent, read, several, target};
+use crate::memory::{fresh, halves, place, unshared};
 use crate::{DETACH_VALUES, worked};
 
 /// From this many values on both outputs are one array's halves. Freed one after the other, two arrays of that size are
@@ -123,13 +123,12 @@ impl<'py> Inputs<'py> {
     ) -> PyResult<(Array<'py>, Array<'py>)> {
         let shape = self.rewards.shape();
         let made = if out.is_none() { Some(new(py, shape)?) } else { None };
-        let hold = |name, array| held_beside(name, array, out);
-        let rewards = hold("rewards", &self.rewards)?;
-        let values = hold("values", &self.values)?;
-        let dones = hold("dones", &self.dones)?;
+        let rewards = held("rewards", &self.rewards)?;
+        let values = held("values", &self.values)?;
+        let dones = held("dones", &self.dones)?;
         let trajectories = Trajectory { rewards: &rewards, values: &values, dones: &dones };
+        let is_long = trajectories.rewards.len() >= DETACH_VALUES;
         let work = |advantages: &mut [f64], returns: &mut [f64]| {
-            let is_long = trajectories.rewards.len() >= DETACH_VALUES;
             let done = worked(py, is_long, || {
                 gae_batched(trajectories, last_values, options, &mut *advantages, returns)
             });
@@ -140,16 +139,31 @@ impl<'py> Inputs<'py> {
             work(unshared(&mut advantages)?, unshared(&mut returns)?)?;
             return Ok((advantages, returns));
         }
-        let [advantages, returns] = several("out", out.expect("without it arrays were made"))?;
-        let (advantages, returns) = (cast("out[0]", &advantages)?, cast("out[1]", &returns)?);
-        {
-            let mut write_advantages = write("out[0]", &advantages, shape)?;
-            let mut write_returns = write("out[1]", &returns, shape)?;
-            check_all(trajectories, shape)?;
-            work(write_advantages.as_slice_mut()?, write_returns.as_slice_mut()?)?;
-        }
-        Ok((advantages, returns))
+        let out = out.expect("without it arrays were made");
+        written(out, (trajectories, last_values), shape, is_long, work)
     }
+}
+
+/// The arrays of `out`, into which `work` has written.
+fn written<'py>(
+    out: &Bound<'py, PyAny>,
+    (trajectories, last_values): (Trajectory<'_>, &[f64]),
+    shape: &[usize],
+    is_long: bool,
+    work: impl FnOnce(&mut [f64], &mut [f64]) -> PyResult<()>,
+) -> PyResult<(Array<'py>, Array<'py>)> {
+    let [advantages, returns] = several("out", out)?;
+    let (advantages, returns) = (cast("out[0]", &advantages)?, cast("out[1]", &returns)?);
+    {
+        let Trajectory { rewards, values, dones } = trajectories;
+        let mut beside = [place(rewards), place(values), place(dones), place(last_values), 0..0];
+        let mut advantages = target("out[0]", &advantages, shape, is_long, &beside)?;
+        beside[4] = place(advantages.values());
+        let mut returns = target("out[1]", &returns, shape, is_long, &beside)?;
+        check_all(trajectories, shape)?;
+        work(advantages.values(), returns.values())?;
+    }
+    Ok((advantages, returns))
 }
 
 /// An error where an input holds what is no number: it spreads to the beginning of its row, whatever `dones` says. So the

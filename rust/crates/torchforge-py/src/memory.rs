@@ -1,11 +1,14 @@
 //! Memory of NumPy's arrays without a copy, a table of borrowed arrays or zeros: what short calls have no time for.
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::ptr::null_mut;
 
 use numpy::ndarray::Axis;
-use numpy::npyffi::{NpyTypes, get_type_object};
-use numpy::{Element, IxDyn, PY_ARRAY_API, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, ToNpyDims};
+use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE, NpyTypes, get_type_object};
+use numpy::{
+    Element, IxDyn, PY_ARRAY_API, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods,
+    ToNpyDims,
+};
 use pyo3::prelude::*;
 
 /// A new array, of which all is to be written; NumPy's own error where there is no memory for it.
@@ -71,5 +74,46 @@ impl<T: Element> Deref for Seen<'_, T> {
         // SAFETY: the interpreter lock is kept, so no Python code writes the array meanwhile. A long call of another thread
         // writes its `out` without the lock. To read that array meanwhile is the caller's race, and README.md forbids it.
         unsafe { self.0.as_slice() }.expect("its layout was checked")
+    }
+}
+
+/// Where values lie.
+pub(crate) fn place<T>(values: &[T]) -> Range<usize> {
+    let Range { start, end } = values.as_ptr_range();
+    start.addr()..end.addr()
+}
+
+/// An array that a call writes while it keeps the interpreter lock.
+pub(crate) struct Written<'py, T: Element>(Bound<'py, PyArrayDyn<T>>);
+
+impl<'py, T: Element> Written<'py, T> {
+    /// Of an array whose type and layout were checked, as of [`Seen::new`]. `beside` is where the call's other values lie.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not to be written: it is read-only, or shares memory with what lies beside.
+    pub(crate) fn new(
+        array: &Bound<'py, PyArrayDyn<T>>,
+        beside: &[Range<usize>],
+    ) -> Result<Self, &'static str> {
+        // SAFETY: NumPy gives the fields of an array that is alive.
+        if unsafe { (*_PyArray_GET_ITEM_DATA(array.as_array_ptr())).flags } & NPY_ARRAY_WRITEABLE == 0 {
+            return Err("the given array is not writeable");
+        }
+        let Range { start, end } = place(&Seen::new(array));
+        let shared = |other: &Range<usize>| {
+            start < end && other.start < other.end && start < other.end && other.start < end
+        };
+        if beside.iter().any(shared) {
+            return Err("the given array shares memory with another argument");
+        }
+        Ok(Self(array.clone()))
+    }
+
+    /// Its values.
+    pub(crate) fn values(&mut self) -> &mut [T] {
+        // SAFETY: the interpreter lock is kept, so no Python code has the array meanwhile, and no other slice of this call
+        // lies in its memory. A long call of another thread may read it without the lock: README.md forbids that.
+        unsafe { self.0.as_slice_mut() }.expect("its layout was checked")
     }
 }

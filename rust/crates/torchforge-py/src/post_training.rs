@@ -7,10 +7,8 @@ use pyo3::prelude::*;
 use torchforge_nn::Error;
 
 use crate::arguments::number;
-use crate::arrays::{
-    borrow, cast, check_numbers, check_shape, first_nan, held, held_beside, input, kind, lent, write,
-};
-use crate::memory::{fresh, unshared};
+use crate::arrays::{cast, check_numbers, check_shape, first_nan, held, input, kind, lent, target};
+use crate::memory::{fresh, place, unshared};
 use crate::{DETACH_VALUES, worked};
 
 /// Advantages within groups of answers (GRPO: Shao et al., 2024).
@@ -62,18 +60,18 @@ pub(crate) fn group_advantages<'py>(
             false => Ok(()),
         }
     };
+    let values = held("rewards", &rewards)?;
     let Some(out) = out else {
         let mut advantages = fresh(py, shape)?;
-        compute(&held("rewards", &rewards)?, unshared(&mut advantages)?)?;
+        compute(&values, unshared(&mut advantages)?)?;
         return Ok(advantages);
     };
     let advantages = cast("out", out)?;
     {
-        // A borrowed array is seen to share memory with `out`.
-        let rewards = borrow("rewards", &rewards)?;
-        let mut written = write("out", &advantages, shape)?;
-        check_numbers("rewards", rewards.as_slice()?, shape)?;
-        compute(rewards.as_slice()?, written.as_slice_mut()?)?;
+        let is_long = values.len() >= DETACH_VALUES;
+        let mut written = target("out", &advantages, shape, is_long, &[place(&values)])?;
+        check_numbers("rewards", &values, shape)?;
+        compute(&values, written.values())?;
     }
     Ok(advantages)
 }
@@ -202,8 +200,7 @@ where
         (&[batch, _], None) => Some(fresh(py, &[batch])?),
         _ => None,
     };
-    let hold = |name, array| held_beside(name, array, out);
-    let (policy_values, reference_values) = (&*hold("policy", &policy)?, &*hold("reference", &reference)?);
+    let (policy_values, reference_values) = (&*held("policy", &policy)?, &*held("reference", &reference)?);
     let compute = |sums: &mut [T]| -> PyResult<()> {
         if policy_values.is_empty() {
             sums.fill(T::default());
@@ -233,10 +230,12 @@ where
             }
             let sums = cast("out", out.expect("without it an array was made"))?;
             {
-                let mut written = write("out", &sums, &[batch])?;
+                let is_long = policy_values.len() >= DETACH_VALUES;
+                let beside = [place(policy_values), place(reference_values)];
+                let mut written = target("out", &sums, &[batch], is_long, &beside)?;
                 check_numbers("policy", policy_values, shape)?;
                 check_numbers("reference", reference_values, shape)?;
-                compute(written.as_slice_mut()?)?;
+                compute(written.values())?;
             }
             Ok(sums.into_any())
         }

@@ -68,6 +68,42 @@ class ComputeGae(unittest.TestCase):
         self.assertIs(found[1], out[1])
         np.testing.assert_array_equal(found, torchforge.compute_gae(rewards, values, dones, 0.0, GAMMA, LAM))
 
+    def test_given_arrays_share_memory_with_no_other_argument(self):
+        # Short calls compare where arrays lie, and long ones borrow them.
+        for length in (2, 3, 512, 40_000):
+            room = np.full(5 * length + 1, 7.0)
+            room[: 3 * length] = np.concatenate(arrays(length))
+            rewards, values, dones, first, second = room[:-1].reshape(5, length)
+            by_one = room[4 * length - 1 :][:length]
+            for out, said in (
+                ((rewards, second), "out.0. cannot be written"),
+                ((first, values), "out.1. cannot be written"),
+                ((dones, second), "out.0. cannot be written"),
+                ((first, first), "out.1. cannot be written"),
+                ((first, by_one), "out.1. cannot be written"),
+                ((second, room[4 * length + 1 :]), "out.1. cannot be written"),
+                ((room[3 * length - 1 : -1][:length], second), "out.0. cannot be written"),
+            ):
+                before = room.copy()
+                with self.subTest((length, said)), self.assertRaisesRegex(ValueError, said):
+                    torchforge.compute_gae(rewards, values, dones, 0.0, GAMMA, LAM, out=out)
+                np.testing.assert_array_equal(room, before)
+            # Neighbours share none.
+            wanted = torchforge.compute_gae(rewards, values, dones, 0.0, GAMMA, LAM)
+            found = torchforge.compute_gae(rewards, values, dones, 0.0, GAMMA, LAM, out=(first, second))
+            np.testing.assert_array_equal(found, wanted)
+        batch = [array.reshape(2, 4) for array in arrays(8)]
+        last = np.zeros(8)
+        with self.assertRaisesRegex(ValueError, "out.1. cannot be written"):
+            torchforge.compute_gae_batched(
+                *batch, last[3:5], GAMMA, LAM, out=(np.empty((2, 4)), last.reshape(2, 4))
+            )
+
+    def test_arrays_without_values_can_be_given(self):
+        nothing = np.empty(0)
+        found = torchforge.compute_gae(nothing, nothing, nothing, 0.5, GAMMA, LAM, out=(nothing, nothing))
+        self.assertEqual([each.size for each in found], [0, 0])
+
     def test_read_only_inputs_are_enough(self):
         given = arrays(16)
         for array in given:
