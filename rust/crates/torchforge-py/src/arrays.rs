@@ -15,7 +15,7 @@ use pyo3::types::PyTuple;
 
 use crate::DETACH_VALUES;
 use crate::arguments::shown;
-use crate::memory::{Seen, Written};
+use crate::memory::{SHARED, Seen, Written, is_apart};
 
 /// DLPack's number for the memory that the CPU reads.
 const CPU: i32 = 1;
@@ -186,8 +186,9 @@ impl<T: Element> Target<'_, T> {
     }
 }
 
-/// An array that a call writes which `held` its inputs, as `write`. `is_long` says that it held so many that they are borrowed,
-/// which shows whether they share memory with this one; otherwise the places in `beside` do.
+/// An array that a call writes, as `write`. The places in `beside` show whether it shares memory with what else the call has:
+/// two arrays over a tensor's memory may have nothing else in common. A call that `is_long` lets go of the interpreter lock,
+/// so that it borrows the array too.
 pub(crate) fn target<'py, T: Element>(
     name: &str,
     array: &Bound<'py, PyArrayDyn<T>>,
@@ -195,17 +196,26 @@ pub(crate) fn target<'py, T: Element>(
     is_long: bool,
     beside: &[Range<usize>],
 ) -> PyResult<Target<'py, T>> {
+    let written = Written::new(array, beside).map_err(|reason| not_to_be_written(name, reason))?;
     if is_long {
         return write(name, array, shape).map(Target::Many);
     }
-    let written = Written::new(array, beside).map_err(|reason| not_to_be_written(name, reason))?;
     check_shape(name, array, shape)?;
     Ok(Target::Written(written))
 }
 
+/// An error where arrays of a tuple to be written share memory.
+pub(crate) fn check_apart(name: &str, places: &[Range<usize>]) -> PyResult<()> {
+    match (0..places.len()).find(|&index| !is_apart(&places[index], &places[..index])) {
+        Some(index) => Err(not_to_be_written(&format!("{name}[{index}]"), SHARED)),
+        None => Ok(()),
+    }
+}
+
 fn not_to_be_written(name: &str, reason: impl Display) -> PyErr {
     PyValueError::new_err(format!(
-        "{name} cannot be written ({reason}); give a writeable array that is no other argument"
+        "{name} cannot be written ({reason}); give a writeable array that shares no memory with another \
+         argument"
     ))
 }
 

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use torchforge_rl::{GaeOptions, Trajectory, gae_batched};
 
 use crate::arguments::number;
-use crate::arrays::{cast, check_numbers, check_shape, held, lent, read, several, target};
+use crate::arrays::{Target, cast, check_numbers, check_shape, held, lent, read, several, target};
 use crate::memory::{fresh, halves, place, unshared};
 use crate::{DETACH_VALUES, worked};
 
@@ -122,7 +122,17 @@ impl<'py> Inputs<'py> {
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Array<'py>, Array<'py>)> {
         let shape = self.rewards.shape();
-        let made = if out.is_none() { Some(new(py, shape)?) } else { None };
+        let (mut advantages, mut returns) = match out {
+            None => new(py, shape)?,
+            Some(out) => {
+                let [advantages, returns] = several("out", out)?;
+                (cast("out[0]", &advantages)?, cast("out[1]", &returns)?)
+            }
+        };
+        let given = match out {
+            None => None,
+            Some(_) => Some(self.given(&advantages, &returns, last_values)?),
+        };
         let rewards = held("rewards", &self.rewards)?;
         let values = held("values", &self.values)?;
         let dones = held("dones", &self.dones)?;
@@ -135,35 +145,37 @@ impl<'py> Inputs<'py> {
             done.map_err(refused)?;
             check_begins(advantages, last_values.len(), trajectories, shape)
         };
-        if let Some((mut advantages, mut returns)) = made {
-            work(unshared(&mut advantages)?, unshared(&mut returns)?)?;
-            return Ok((advantages, returns));
+        match given {
+            None => work(unshared(&mut advantages)?, unshared(&mut returns)?)?,
+            Some([mut advantages, mut returns]) => {
+                check_all(trajectories, shape)?;
+                work(advantages.values(), returns.values())?;
+            }
         }
-        let out = out.expect("without it arrays were made");
-        written(out, (trajectories, last_values), shape, is_long, work)
+        Ok((advantages, returns))
     }
-}
 
-/// The arrays of `out`, into which `work` has written.
-fn written<'py>(
-    out: &Bound<'py, PyAny>,
-    (trajectories, last_values): (Trajectory<'_>, &[f64]),
-    shape: &[usize],
-    is_long: bool,
-    work: impl FnOnce(&mut [f64], &mut [f64]) -> PyResult<()>,
-) -> PyResult<(Array<'py>, Array<'py>)> {
-    let [advantages, returns] = several("out", out)?;
-    let (advantages, returns) = (cast("out[0]", &advantages)?, cast("out[1]", &returns)?);
-    {
-        let Trajectory { rewards, values, dones } = trajectories;
-        let mut beside = [place(rewards), place(values), place(dones), place(last_values), 0..0];
-        let mut advantages = target("out[0]", &advantages, shape, is_long, &beside)?;
-        beside[4] = place(advantages.values());
-        let mut returns = target("out[1]", &returns, shape, is_long, &beside)?;
-        check_all(trajectories, shape)?;
-        work(advantages.values(), returns.values())?;
+    /// The caller's arrays to write into.
+    fn given(
+        &self,
+        advantages: &Array<'py>,
+        returns: &Array<'py>,
+        last_values: &[f64],
+    ) -> PyResult<[Target<'py, f64>; 2]> {
+        let (shape, is_long) = (self.rewards.shape(), self.rewards.len() >= DETACH_VALUES);
+        let last_values = last_values.as_ptr_range();
+        let beside = [
+            place(advantages),
+            place(&self.rewards),
+            place(&self.values),
+            place(&self.dones),
+            last_values.start.addr()..last_values.end.addr(),
+        ];
+        Ok([
+            target("out[0]", advantages, shape, is_long, &beside[1..])?,
+            target("out[1]", returns, shape, is_long, &beside)?,
+        ])
     }
-    Ok((advantages, returns))
 }
 
 /// An error where an input holds what is no number: it spreads to the beginning of its row, whatever `dones` says. So the

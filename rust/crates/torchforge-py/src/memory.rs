@@ -77,17 +77,27 @@ impl<T: Element> Deref for Seen<'_, T> {
     }
 }
 
-/// Where values lie.
-pub(crate) fn place<T>(values: &[T]) -> Range<usize> {
-    let Range { start, end } = values.as_ptr_range();
-    start.addr()..end.addr()
+/// Where the values of an array lie whose layout was checked.
+pub(crate) fn place<T: Element>(array: &Bound<'_, PyArrayDyn<T>>) -> Range<usize> {
+    let start = array.data().addr();
+    start..start + array.len() * size_of::<T>()
+}
+
+/// Why an array is not to be written that is not apart.
+pub(crate) const SHARED: &str = "the given array shares memory with another argument";
+
+/// Whether one place shares no byte with the others.
+pub(crate) fn is_apart(place: &Range<usize>, others: &[Range<usize>]) -> bool {
+    let shares = |other: &Range<usize>| place.start.max(other.start) < place.end.min(other.end);
+    !others.iter().any(shares)
 }
 
 /// An array that a call writes while it keeps the interpreter lock.
 pub(crate) struct Written<'py, T: Element>(Bound<'py, PyArrayDyn<T>>);
 
 impl<'py, T: Element> Written<'py, T> {
-    /// Of an array whose type and layout were checked, as of [`Seen::new`]. `beside` is where the call's other values lie.
+    /// Of an array whose type and layout were checked. `beside` is where the call's other values lie. No Python code may run
+    /// before the array is written.
     ///
     /// # Errors
     ///
@@ -100,20 +110,13 @@ impl<'py, T: Element> Written<'py, T> {
         if unsafe { (*_PyArray_GET_ITEM_DATA(array.as_array_ptr())).flags } & NPY_ARRAY_WRITEABLE == 0 {
             return Err("the given array is not writeable");
         }
-        let Range { start, end } = place(&Seen::new(array));
-        let shared = |other: &Range<usize>| {
-            start < end && other.start < other.end && start < other.end && other.start < end
-        };
-        if beside.iter().any(shared) {
-            return Err("the given array shares memory with another argument");
-        }
-        Ok(Self(array.clone()))
+        is_apart(&place(array), beside).then(|| Self(array.clone())).ok_or(SHARED)
     }
 
     /// Its values.
     pub(crate) fn values(&mut self) -> &mut [T] {
         // SAFETY: the interpreter lock is kept, so no Python code has the array meanwhile, and no other slice of this call
-        // lies in its memory. A long call of another thread may read it without the lock: README.md forbids that.
+        // lies in its memory. A long call of another thread may have it without the lock: README.md forbids that.
         unsafe { self.0.as_slice_mut() }.expect("its layout was checked")
     }
 }

@@ -25,7 +25,7 @@ use crate::{DETACH_VALUES, worked};
 /// Raises:
 ///     TypeError: `epsilon` is no number.
 ///     ValueError: an array has another type, layout or shape, or holds NaN; `epsilon` is out of its range; a tensor lies
-///         on another device or needs a gradient; or `out` is `rewards`. Nothing was written.
+///         on another device or needs a gradient; or `out` shares memory with `rewards`. Nothing was written.
 #[pyfunction]
 #[pyo3(signature = (rewards, epsilon=None, *, out=None), text_signature = "(rewards, epsilon=1e-08, *, out=None)")]
 pub(crate) fn group_advantages<'py>(
@@ -60,18 +60,18 @@ pub(crate) fn group_advantages<'py>(
             false => Ok(()),
         }
     };
-    let values = held("rewards", &rewards)?;
     let Some(out) = out else {
         let mut advantages = fresh(py, shape)?;
-        compute(&values, unshared(&mut advantages)?)?;
+        compute(&held("rewards", &rewards)?, unshared(&mut advantages)?)?;
         return Ok(advantages);
     };
     let advantages = cast("out", out)?;
     {
-        let is_long = values.len() >= DETACH_VALUES;
-        let mut written = target("out", &advantages, shape, is_long, &[place(&values)])?;
-        check_numbers("rewards", &values, shape)?;
-        compute(&values, written.values())?;
+        let is_long = rewards.len() >= DETACH_VALUES;
+        let mut written = target("out", &advantages, shape, is_long, &[place(&rewards)])?;
+        let rewards = held("rewards", &rewards)?;
+        check_numbers("rewards", &rewards, shape)?;
+        compute(&rewards, written.values())?;
     }
     Ok(advantages)
 }
@@ -196,8 +196,27 @@ where
     let (policy, reference) = (cast::<T>("policy", &policy)?, cast::<T>("reference", &reference)?);
     let shape = policy.shape();
     check_shape("reference", &reference, shape)?;
-    let made = match (shape, out) {
+    let mut sums = match (shape, out) {
+        (&[_], None) => None,
+        (&[_], Some(_)) => {
+            return Err(PyValueError::new_err(
+                "out is given, and the sum of one sequence is a number; give policy and reference as (batch, tokens)",
+            ));
+        }
         (&[batch, _], None) => Some(fresh(py, &[batch])?),
+        (&[_, _], Some(out)) => Some(cast("out", out)?),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "policy has {} dimension(s) and must have 1 or 2: (tokens,) or (batch, tokens)",
+                policy.ndim()
+            )));
+        }
+    };
+    let given = match (&sums, out) {
+        (Some(sums), Some(_)) => {
+            let beside = [place(&policy), place(&reference)];
+            Some(target("out", sums, &shape[..1], policy.len() >= DETACH_VALUES, &beside)?)
+        }
         _ => None,
     };
     let (policy_values, reference_values) = (&*held("policy", &policy)?, &*held("reference", &reference)?);
@@ -214,36 +233,19 @@ where
         }
         Ok(())
     };
-    match *shape {
-        [_] if out.is_some() => Err(PyValueError::new_err(
-            "out is given, and the sum of one sequence is a number; give policy and reference as (batch, tokens)",
-        )),
-        [_] => {
-            let mut sum = [T::default()];
-            compute(&mut sum)?;
-            sum[0].into_bound_py_any(py)
-        }
-        [batch, _] => {
-            if let Some(mut sums) = made {
-                compute(unshared(&mut sums)?)?;
-                return Ok(sums.into_any());
-            }
-            let sums = cast("out", out.expect("without it an array was made"))?;
-            {
-                let is_long = policy_values.len() >= DETACH_VALUES;
-                let beside = [place(policy_values), place(reference_values)];
-                let mut written = target("out", &sums, &[batch], is_long, &beside)?;
-                check_numbers("policy", policy_values, shape)?;
-                check_numbers("reference", reference_values, shape)?;
-                compute(written.values())?;
-            }
-            Ok(sums.into_any())
-        }
-        _ => Err(PyValueError::new_err(format!(
-            "policy has {} dimension(s) and must have 1 or 2: (tokens,) or (batch, tokens)",
-            policy.ndim()
-        ))),
+    if let Some(mut given) = given {
+        check_numbers("policy", policy_values, shape)?;
+        check_numbers("reference", reference_values, shape)?;
+        compute(given.values())?;
+    } else if let Some(made) = &mut sums {
+        compute(unshared(made)?)?;
     }
+    if let Some(sums) = sums {
+        return Ok(sums.into_any());
+    }
+    let mut sum = [T::default()];
+    compute(&mut sum)?;
+    sum[0].into_bound_py_any(py)
 }
 
 /// Computes; another Python thread may run meanwhile where it takes long.

@@ -11,10 +11,10 @@ use torchforge_env::{
 
 use crate::arguments::{seeds, shown, whole, words};
 use crate::arrays::{
-    as_bytes, cast, check_numbers, check_shape, flags, index, input, several, values, write,
+    as_bytes, cast, check_apart, check_numbers, check_shape, flags, index, input, several, values, write,
 };
 use crate::environment::{error, limit, named};
-use crate::memory::fresh;
+use crate::memory::{fresh, place};
 use crate::{DETACH_VALUES, worked};
 
 type Observations<'py> = Bound<'py, PyArray2<f32>>;
@@ -363,12 +363,10 @@ impl VectorEnvironment {
 /// The four arrays that a rollout is written into.
 fn given<'py>(out: &Bound<'py, PyAny>) -> PyResult<OutTuple<'py>> {
     let [observations, rewards, terminations, truncations] = several("out", out)?;
-    Ok((
-        cast("out[0]", &observations)?,
-        cast("out[1]", &rewards)?,
-        cast("out[2]", &terminations)?,
-        cast("out[3]", &truncations)?,
-    ))
+    let (observations, rewards) = (cast("out[0]", &observations)?, cast("out[1]", &rewards)?);
+    let (terminations, truncations) = (cast("out[2]", &terminations)?, cast("out[3]", &truncations)?);
+    check_apart("out", &[place(&observations), place(&rewards), place(&terminations), place(&truncations)])?;
+    Ok((observations, rewards, terminations, truncations))
 }
 
 /// The caller's memory for many steps, (steps, n), and the episodes that ended: step and environment of each.

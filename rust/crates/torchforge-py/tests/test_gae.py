@@ -99,6 +99,21 @@ class ComputeGae(unittest.TestCase):
                 *batch, last[3:5], GAMMA, LAM, out=(np.empty((2, 4)), last.reshape(2, 4))
             )
 
+    def test_memory_that_two_arrays_of_different_owners_share_is_seen(self):
+        for length in (16, 40_000):
+            rewards, values, dones = arrays(length)
+            before, spare = rewards.copy(), np.empty(length)
+            memory = bytearray(8 * length)
+            one, other = np.frombuffer(memory), np.frombuffer(memory)
+            for given, out, said in (
+                (np.from_dlpack(rewards), (rewards, spare), "out.0. cannot be written"),
+                (np.from_dlpack(rewards), (spare, rewards), "out.1. cannot be written"),
+                (rewards, (one, other), "out.1. cannot be written"),
+            ):
+                with self.subTest((length, said)), self.assertRaisesRegex(ValueError, said):
+                    torchforge.compute_gae(given, values, dones, 0.0, GAMMA, LAM, out=out)
+                np.testing.assert_array_equal(rewards, before)
+
     def test_arrays_without_values_can_be_given(self):
         nothing = np.empty(0)
         found = torchforge.compute_gae(nothing, nothing, nothing, 0.5, GAMMA, LAM, out=(nothing, nothing))

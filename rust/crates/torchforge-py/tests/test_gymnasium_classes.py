@@ -448,6 +448,9 @@ class Collect(Alike):
             np.zeros((3, 2), np.bool_),
             np.zeros((3, 2), np.bool_),
         )
+        # Two arrays of different owners over one memory.
+        memory = bytearray(6)
+        one, other = (np.frombuffer(memory, np.bool_).reshape(3, 2) for _ in range(2))
         for out, error, expected in (
             (
                 tuple(each[:2] for each in good),
@@ -457,6 +460,7 @@ class Collect(Alike):
             (tuple(np.concatenate([each, each]) for each in good), ValueError, r"out\[0\] has shape \[6"),
             ((*good[:2], *good[:2]), ValueError, r"out\[2\] is not a NumPy array of bool"),
             ((*good[:3], good[2]), ValueError, r"out\[3\] cannot be written"),
+            ((*good[:2], one, other), ValueError, r"out\[3\] cannot be written .*shares memory"),
             (good[0], TypeError, "must be a tuple of 4 arrays"),
         ):
             for policy in (None, lambda _: [0, 1], np.zeros((3, 2), np.int64)):

@@ -51,8 +51,12 @@ class GroupAdvantages(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "out has shape"):
             torchforge.group_advantages(rewards, out=out)
         self.assertTrue((out == 7.0).all())
-        with self.assertRaisesRegex(ValueError, "out cannot be written"):
-            torchforge.group_advantages(rewards, out=rewards)
+        for size in (4, 200):
+            square = np.ones((size, size))
+            for given in (square, np.from_dlpack(square)):
+                with self.assertRaisesRegex(ValueError, "out cannot be written .*shares memory"):
+                    torchforge.group_advantages(given, out=square)
+            self.assertTrue((square == 1.0).all())
         holed = rewards.copy()
         holed[2, 3] = np.nan
         out = np.full((4, 4), 7.0)

@@ -117,7 +117,7 @@ def group_advantages(
     Raises:
         TypeError: `epsilon` is no number.
         ValueError: an array has another type, layout or shape, or holds NaN; `epsilon` is out of its range; a tensor lies
-            on another device or needs a gradient; or `out` is `rewards`. Nothing was written.
+            on another device or needs a gradient; or `out` shares memory with `rewards`. Nothing was written.
     """
 
 @overload
