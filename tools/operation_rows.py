@@ -12,14 +12,13 @@ from runner.matrix import Side
 from runner.report.tables import units
 from runner.report.tables.selection import COMPETITORS, Room, Row
 
+# The name of a case behind the link makes it a row of that case alone.
 _LINK = (
     r"\| (?P<link>\[`(?P<benchmark>[a-z-]+)`\]\((?:\.\./)*(?P<folder>results/published/[^/]+)"
-    r"/tables/(?P<profile>[a-z]+)/[a-z-]+\.md\)(?:, limits `(?P<limits>[a-z]+)`)?"
+    r"/tables/(?P<profile>[a-z]+)/[a-z-]+\.md\)(?:, limits `(?P<limits>[a-z]+)`)?(?: (?P<case>[\w=.-]+))?)"
 )
-_MACHINE = r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|"
-ROW = re.compile(_LINK + r")" + _MACHINE + r"(?: [^|]* \|){4,5}")
-# The name of one case stands behind the link.
-CASE = re.compile(_LINK + r" (?P<case>[\w=.-]+))" + _MACHINE + r"(?: [^|]* \|){4}")
+MACHINE = r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|"
+ROW = re.compile(_LINK + MACHINE + r"(?: [^|]* \|){4,5}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,28 +61,39 @@ def figures_of_case(room: Room, case: str) -> tuple[str, str, str, str]:
     Raises:
         ValueError: the case has no ratio of ours and a competitor.
     """
-    ours = room.fastest(case, [Side.OURS])
-    nearest = None if ours is None else room.competitor(ours)
+    ours, nearest = next((both for both in compared(room) if both[0].case.name == case), (None, None))
     ratio = None if ours is None else room.ratio(nearest, ours)
-    mine, theirs = (None if row is None else row.figure(room.benchmark.headline) for row in (ours, nearest))
-    if nearest is None or ratio is None or mine is None or theirs is None:
+    if ours is None or nearest is None or ratio is None:
         raise ValueError(f"{room.benchmark.name} {case} has no ratio of ours and a competitor")
     others = []
     for row in room.of_case(case):
         figure = row.figure(room.benchmark.headline)
         if row.side in COMPETITORS and row is not nearest and figure is not None:
             unranked = "" if row.same_work else " (other work)"
-            others.append((figure.value, f"{row.implementation.name} {_time(room, figure)}{unranked}"))
+            others.append((figure.value, f"{row.implementation.name} {time(room, row)}{unranked}"))
     return (
-        _time(room, mine),
-        f"{nearest.implementation.name}, {_time(room, theirs)}",
+        time(room, ours),
+        named(room, nearest),
         f"{units.times(ratio)}{unless_faster(ratio)}",
         ", ".join(text for _, text in sorted(others)) or "—",
     )
 
 
-def _time(room: Room, figure: Interval) -> str:
+def time(room: Room, row: Row) -> str:
+    """The headline figure of a row.
+
+    Raises:
+        ValueError: it has none.
+    """
+    figure = row.figure(room.benchmark.headline)
+    if figure is None:
+        raise ValueError(f"{room.benchmark.name} {row.implementation.name} has no time")
     return units.figure_value(figure.value, room.benchmark.headline)
+
+
+def named(room: Room, row: Row) -> str:
+    """The same behind the implementation's name."""
+    return f"{row.implementation.name}, {time(room, row)}"
 
 
 def _other_work(room: Room) -> str:

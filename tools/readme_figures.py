@@ -24,6 +24,7 @@ from runner.report.tables.plots.ratio import Ratio, ratio_plot
 from runner.report.tables.selection import Room, Row, rooms
 from runner.report.tables.warnings import is_loaded
 from tools import operation_rows
+from tools.operation_rows import named, time
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -34,8 +35,7 @@ _OURS = {"Gymnasium's own environment": "rust-gymnasium"}
 _START = (
     r"\| (?P<link>\[(?P<name>[A-Z]+)\]\((?:\.\./)*(?P<folder>results/published/[^/]+)"
     r"/tables/(?P<profile>[a-z]+)/(?P<benchmark>[a-z-]+)\.md\)(?P<words>[^|]*))"
-    r" \| (?P<machine>[^|]*?)(?:, loaded in \d+ of \d+ launches)? \|"
-)
+) + operation_rows.MACHINE
 _ROW = re.compile(_START + r"(?P<figures>(?: [^|]* \|){5})(?P<peer>(?: [^|]* \|){2})?")
 # The table of the nearest libraries has four figures a row.
 _LIBRARY_ROW = re.compile(_START + r"(?: [^|]* \|){4}")
@@ -65,21 +65,17 @@ def _row(line: str) -> str:
         return _of_libraries(found)
     if found := operation_rows.ROW.fullmatch(line):
         return _of_operation(found)
-    if found := operation_rows.CASE.fullmatch(line):
-        return _of_case(found)
     return line
 
 
 def _of_operation(found: re.Match[str]) -> str:
     room = _room(ROOT / found["folder"], found["benchmark"], found["profile"], found["limits"])
-    loaded = _load(row for both in operation_rows.compared(room) for row in both)
-    return f"| {found['link']} | {found['machine']}{loaded} | {' | '.join(operation_rows.figures(room))} |"
-
-
-def _of_case(found: re.Match[str]) -> str:
-    room = _room(ROOT / found["folder"], found["benchmark"], found["profile"], found["limits"])
-    loaded = _load(room.of_case(found["case"]))
-    figures = operation_rows.figures_of_case(room, found["case"])
+    figures: Sequence[str]
+    if case := found["case"]:
+        loaded, figures = _load(room.of_case(case)), operation_rows.figures_of_case(room, case)
+    else:
+        loaded = _load(row for both in operation_rows.compared(room) for row in both)
+        figures = operation_rows.figures(room)
     return f"| {found['link']} | {found['machine']}{loaded} | {' | '.join(figures)} |"
 
 
@@ -91,10 +87,10 @@ def _of_libraries(found: re.Match[str]) -> str:
     if nearest is None:
         raise ValueError(f"{found['folder']}: no library does the work of {room.benchmark.name}")
     figures = (
-        _time(room, ours),
-        _named(room, nearest),
+        time(room, ours),
+        named(room, nearest),
         _ratio(room, nearest, ours),
-        "—" if other is None else _named(room, other),
+        "—" if other is None else named(room, other),
     )
     return f"| {found['link']} | {found['machine']}{_load((ours, nearest))} | {' | '.join(figures)} |"
 
@@ -136,7 +132,7 @@ def _of_other_work(table: Sequence[re.Match[str]]) -> Iterator[str]:
         points = len(other.implementation.differs)
         page = f"{found['folder']}/tables/{found['profile']}/{found['benchmark']}.md"
         differences = f"[{points} difference{'s' if points > 1 else ''}]({page})"
-        yield f"{found['name']} {texts.timed(room, other)} ({differences}), ours {_time(room, ours)}"
+        yield f"{found['name']} {texts.timed(room, other)} ({differences}), ours {time(room, ours)}"
 
 
 def _of_peer(found: re.Match[str]) -> str:
@@ -145,14 +141,14 @@ def _of_peer(found: re.Match[str]) -> str:
     peer = room.fastest(ours.case.name, [Side.PEER])
     if peer is None:
         return ""
-    return f" {_named(room, peer)} | {_ratio(room, peer, ours)} |"
+    return f" {named(room, peer)} | {_ratio(room, peer, ours)} |"
 
 
 def _rewritten(found: re.Match[str]) -> str:
     room, ours, reference, best = _sides(found)
     figures = (
-        _time(room, ours),
-        _time(room, reference),
+        time(room, ours),
+        time(room, reference),
         _ratio(room, reference, ours),
         _best(room, best),
         _ratio(room, best, ours),
@@ -164,7 +160,7 @@ def _best(room: Room, best: Row) -> str:
     """The fastest variant with its time, and which variants have none and might be faster."""
     absent = [each.removeprefix("pytorch-") for each in room.untimed_variants(best.case.name)]
     without = f", without {' and '.join(absent)}" if absent else ""
-    return f"{best.implementation.name.removeprefix('pytorch-')}, {_time(room, best)}{without}"
+    return f"{best.implementation.name.removeprefix('pytorch-')}, {time(room, best)}{without}"
 
 
 def plot(readme: str) -> str:
@@ -229,17 +225,6 @@ def _compared(room: Room) -> tuple[Row, Row, Row]:
         if ours is not None and best is not None:
             return ours, room.reference(case), best
     raise ValueError(f"no case of {room.benchmark.name} has times of both sides")
-
-
-def _time(room: Room, row: Row) -> str:
-    figure = row.figure(room.benchmark.headline)
-    if figure is None:
-        raise ValueError(f"{room.benchmark.name} {row.implementation.name} has no time")
-    return units.figure_value(figure.value, room.benchmark.headline)
-
-
-def _named(room: Room, row: Row) -> str:
-    return f"{row.implementation.name}, {_time(room, row)}"
 
 
 def _ratio(room: Room, base: Row, against: Row) -> str:

@@ -69,7 +69,7 @@ class ComputeGae(unittest.TestCase):
         np.testing.assert_array_equal(found, torchforge.compute_gae(rewards, values, dones, 0.0, GAMMA, LAM))
 
     def test_given_arrays_share_memory_with_no_other_argument(self):
-        # Short calls compare where arrays lie, and long ones borrow them.
+        # A long call borrows arrays beside comparing where they lie.
         for length in (2, 3, 512, 40_000):
             room = np.full(5 * length + 1, 7.0)
             room[: 3 * length] = np.concatenate(arrays(length))
