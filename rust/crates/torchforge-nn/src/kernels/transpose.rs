@@ -32,18 +32,35 @@ impl Work for Transpose<'_> {
         let rows = values.len() / stride;
         assert!(rows <= out_stride && out.len() >= (width - 1) * out_stride + rows, "room for the transpose");
         for first_row in (0..rows).step_by(LANES) {
-            let block_rows = LANES.min(rows - first_row);
             for first_column in (0..width).step_by(LANES) {
-                let block_columns = LANES.min(width - first_column);
-                let mut square = [simd.splat(0.0); LANES];
-                for (row, vector) in (first_row..first_row + block_rows).zip(&mut square) {
-                    *vector = simd.load_up_to(&values[row * stride + first_column..][..block_columns]);
+                let from = first_row * stride + first_column;
+                let to = first_column * out_stride + first_row;
+                if first_row + LANES <= rows && first_column + LANES <= width {
+                    whole_block(simd, (&values[from..], stride), (&mut out[to..], out_stride));
+                    continue;
                 }
-                let columns = (first_column..first_column + block_columns).zip(simd.transpose(square));
-                for (column, vector) in columns {
-                    simd.store_up_to(vector, &mut out[column * out_stride + first_row..][..block_rows]);
+                let (block_rows, block_columns) =
+                    (LANES.min(rows - first_row), LANES.min(width - first_column));
+                let mut square = [simd.splat(0.0); LANES];
+                for (row, vector) in square.iter_mut().enumerate().take(block_rows) {
+                    *vector = simd.load_up_to(&values[from + row * stride..][..block_columns]);
+                }
+                for (column, vector) in simd.transpose(square).into_iter().enumerate().take(block_columns) {
+                    simd.store_up_to(vector, &mut out[to + column * out_stride..][..block_rows]);
                 }
             }
         }
+    }
+}
+
+/// A block of whole vectors: it stays in registers, since its loops have a known end.
+#[inline(always)]
+fn whole_block<S: Simd>(simd: S, (values, stride): (&[f32], usize), (out, out_stride): (&mut [f32], usize)) {
+    let mut square = [simd.splat(0.0); LANES];
+    for (row, vector) in square.iter_mut().enumerate() {
+        *vector = simd.load(&values[row * stride..]);
+    }
+    for (column, vector) in simd.transpose(square).into_iter().enumerate() {
+        simd.store(vector, &mut out[column * out_stride..]);
     }
 }
