@@ -339,7 +339,11 @@ impl<L: Left, F: Epilogue> Product<'_, L, F> {
             sums = [load(simd, &self.start[first_column..]); ROWS];
         }
         let depth = right.first..right.first + right.rows;
-        let rows = self.left.rows::<ROWS>(self.first_row + first_row, depth);
+        let mut rows = self.left.rows::<ROWS>(self.first_row + first_row, depth);
+        if S::TILE_VECTORS == 4 {
+            // As unrelated values: the compiler would otherwise compute each row's place from the one before it.
+            rows = std::hint::black_box(rows);
+        }
         for k in 0..right.rows {
             let right = &right.values[k * right.stride..][..VECTORS * LANES];
             let mut vectors = [simd.splat(0.0); VECTORS];
