@@ -53,7 +53,11 @@ fn on_threads(criterion: &mut Criterion, threads: usize) {
     });
     let mut actor = networks(threads);
     group.bench_function("evaluate 4", |bencher| {
-        bencher.iter(|| actor.evaluate(black_box(&observations[..4 * 4])).unwrap().values[0]);
+        bencher.iter(|| actor.evaluate(black_box(&observations[..4 * 4])).unwrap().probabilities[0]);
+    });
+    let mut judged = vec![0.0; 128];
+    group.bench_function("values 128", |bencher| {
+        bencher.iter(|| actor.values(black_box(&observations), &mut judged).unwrap());
     });
 
     let environments = (0..4).map(|_| TimeLimit::new(CartPole::new(), 500)).collect();

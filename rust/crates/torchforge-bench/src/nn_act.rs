@@ -217,10 +217,8 @@ impl Acting {
             Network::Ppo(networks, _) => {
                 let mut told = told.zip(self.values.chunks_exact_mut(self.rows));
                 told.try_for_each(|((observations, logarithms), values)| {
-                    let found = networks.evaluate(observations)?;
-                    logarithms.copy_from_slice(found.log_probabilities);
-                    values.copy_from_slice(found.values);
-                    Ok(())
+                    logarithms.copy_from_slice(networks.evaluate(observations)?.log_probabilities);
+                    networks.values(observations, values)
                 })
             }
             Network::Sac(networks, _) => {

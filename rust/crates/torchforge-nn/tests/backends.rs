@@ -130,14 +130,18 @@ fn ppo_learns_with<B: PpoBackend>(options: PpoLossOptions) {
         assert!(apart_by < 1e-4, "parameters after update {update}: {apart_by}");
     }
     let observations = &Data::new(&[4, 3], BATCH, &mut rng).observations[..5 * 4];
-    let figures = |found: Evaluation<'_>| {
-        [found.probabilities, found.log_probabilities, found.values].map(<[f32]>::to_vec)
-    };
+    let figures = |found: Evaluation<'_>| [found.probabilities, found.log_probabilities].map(<[f32]>::to_vec);
     let found = figures(networks.evaluate(observations).unwrap());
     let own = figures(expected.evaluate(observations).unwrap());
     for (found, own) in found.iter().zip(&own) {
         assert!(apart(found, own) < 1e-4);
     }
+    // More rows than may act at once.
+    let observations = &Data::new(&[4, 3], BATCH, &mut rng).observations;
+    let (mut found, mut own) = ([f32::NAN; BATCH], [f32::NAN; BATCH]);
+    networks.values(observations, &mut found).unwrap();
+    expected.values(observations, &mut own).unwrap();
+    assert!(apart(&found, &own) < 1e-4);
 }
 
 fn ppo_refuses_what_does_not_fit<B: PpoBackend>() {
@@ -150,10 +154,12 @@ fn ppo_refuses_what_does_not_fit<B: PpoBackend>() {
         assert_eq!(rows, Error::Len { what: "observations", expected, found });
     }
     assert_eq!(
-        networks.evaluate(&[0.0; 4 * 4]).unwrap().values.len(),
-        4,
+        networks.evaluate(&[0.0; 4 * 4]).unwrap().probabilities.len(),
+        4 * 3,
         "fewer rows than there is room for"
     );
+    let judged = networks.values(&[0.0; 15], &mut [0.0; 4]).unwrap_err();
+    assert_eq!(judged, Error::Len { what: "observations", expected: 16, found: 15 });
     let network = |outputs| Mlp::new(&[4, 8, outputs], &mut SplitMix(8)).unwrap();
     let made = |batch| {
         let (options, adam) = (PpoLossOptions::default(), AdamOptions::default());

@@ -153,7 +153,8 @@ fn advantages_that_are_not_normalised_count_as_they_are() {
 fn values_that_are_not_clipped_have_the_plain_squared_error() {
     let options = PpoLossOptions { clip_values: false, ..PpoLossOptions::default() };
     let steps = Steps::new();
-    let values = ppo(options).evaluate(&steps.data.observations).unwrap().values.to_vec();
+    let mut values = [0.0; BATCH];
+    ppo(options).values(&steps.data.observations, &mut values).unwrap();
     let errors = values.iter().zip(steps.minibatch().returns);
     let value = 0.5 * mean(errors.map(|(value, wanted)| f64::from(value - wanted).powi(2)));
     let (loss, gradients) = update(options, &steps);

@@ -190,8 +190,10 @@ fn bits(path: SimdPath, threads: usize, halves: bool) -> Vec<u32> {
         let steps = Steps::new(seed);
         let (mut actions, mut logarithms) = (normals(5 * ACTION, &mut SplitMix(seed)), [0.0; 5]);
         let seen = &steps.observations[..5 * OBSERVATION];
-        found.extend_from_slice(ppo.act(seen, &mut actions, &mut logarithms).unwrap());
-        found.extend(actions.iter().chain(&logarithms));
+        ppo.act(seen, &mut actions, &mut logarithms).unwrap();
+        let mut values = [0.0; 5];
+        ppo.values(seen, &mut values).unwrap();
+        found.extend(actions.iter().chain(&logarithms).chain(&values));
         let loss = if halves {
             let loss = ppo.compute_gradients(steps.minibatch()).unwrap();
             let [actor, logarithms, critic] = gradients(&ppo);

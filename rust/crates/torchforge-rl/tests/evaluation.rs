@@ -111,6 +111,10 @@ impl PpoUpdate for Likely {
         1
     }
 
+    fn values(&mut self, _: &[f32], _: &mut [f32]) -> Result<(), Error> {
+        unreachable!("nothing is judged")
+    }
+
     fn policy_shift(&mut self, _: PpoMinibatch<'_>) -> Result<PolicyShift, Error> {
         unreachable!("nothing is learnt")
     }
@@ -126,7 +130,7 @@ impl CategoricalPolicy for Likely {
     }
 
     fn evaluate(&mut self, _: &[f32]) -> Result<Evaluation<'_>, Error> {
-        Ok(Evaluation { probabilities: &[0.2, 0.5, 0.3], log_probabilities: &[0.0; 3], values: &[0.0] })
+        Ok(Evaluation { probabilities: &[0.2, 0.5, 0.3], log_probabilities: &[0.0; 3] })
     }
 }
 

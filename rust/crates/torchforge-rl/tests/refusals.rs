@@ -112,7 +112,7 @@ fn ppo_refuses_networks_that_take_an_observation_for_several() {
     let loss = PpoLossOptions::default();
     let networks = DensePpo::new(actor, critic, 8, 128, loss, AdamOptions::default()).unwrap();
     let error = Ppo::new(cart_poles(AutoresetMode::SameStep), networks, options, 1).err().unwrap();
-    assert_eq!(error.to_string(), "the first evaluation has 8 values and must have 4");
+    assert_eq!(error.to_string(), "observations has 16 values and must have 8");
 }
 
 #[test]

@@ -40,6 +40,13 @@ impl Mlp {
         self.evaluate_on(SimdPath::detect(), inputs, outputs)
     }
 
+    /// Takes the memory that any evaluation needs, so that none takes more.
+    pub(crate) fn reserve_evaluation(&mut self) -> Result<(), Error> {
+        self.check_memory(BLOCK)?;
+        self.evaluated = Some(self.activations(BLOCK));
+        Ok(())
+    }
+
     pub(crate) fn evaluate_on(
         &mut self,
         path: SimdPath,

@@ -65,12 +65,11 @@ impl CategoricalPolicy for DensePpo {
     }
 
     fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
-        let rows = self.judge(observations, true)?;
+        let rows = self.evaluate_policy(observations)?;
         let policy = ..rows * self.head.count;
         Ok(Evaluation {
             probabilities: &self.head.probabilities[policy],
             log_probabilities: &self.head.log_probabilities[policy],
-            values: &self.values[..rows],
         })
     }
 }

@@ -21,11 +21,11 @@ use crate::{AdamOptions, Error, Mlp};
 pub struct DensePpo<H = Categorical> {
     pub(super) actor: Learner,
     critic: Learner,
-    row_activations: [Activations; 2],
+    /// The actor's, of the rows after which it acts.
+    acting: Activations,
     pub(super) options: PpoLossOptions,
     pub(super) sizes: PpoSizes,
     pub(super) head: H,
-    pub(super) values: Vec<f32>,
     path: SimdPath,
     pub(super) pool: Option<ThreadPool>,
 }
@@ -39,7 +39,7 @@ impl<H> fmt::Debug for DensePpo<H> {
 impl<H> DensePpo<H> {
     /// Networks of these sizes, with fresh moments; the head is made once there is memory for so many rows.
     pub(super) fn with_head(
-        [actor, critic]: [Mlp; 2],
+        [actor, mut critic]: [Mlp; 2],
         sizes: PpoSizes,
         head: impl FnOnce() -> H,
         options: PpoLossOptions,
@@ -51,9 +51,9 @@ impl<H> DensePpo<H> {
         for network in [&actor, &critic] {
             network.check_memory(batch.max(rows))?;
         }
+        critic.reserve_evaluation()?;
         Ok(Self {
-            values: vec![0.0; rows],
-            row_activations: [actor.activations(rows), critic.activations(rows)],
+            acting: actor.activations(rows),
             actor: Learner::new(actor, adam, batch),
             critic: Learner::new(critic, adam, batch),
             options,
@@ -148,27 +148,25 @@ impl<H: Head> DensePpo<H> {
         Ok(dispatch(self.path, Step { ppo: self, learning_rate }))
     }
 
-    /// Has the networks, or the critic alone, judge these observations; returns how many rows they are.
-    pub(super) fn judge(&mut self, observations: &[f32], acting: bool) -> Result<usize, Error> {
+    /// Has the actor say what it would do after these observations; returns how many rows they are.
+    pub(super) fn evaluate_policy(&mut self, observations: &[f32]) -> Result<usize, Error> {
         let rows = self.sizes.check_rows(observations)?;
-        dispatch(self.path, Evaluate { ppo: self, observations, rows, acting });
+        dispatch(self.path, Evaluate { ppo: self, observations, rows });
         Ok(rows)
     }
 
+    /// The critic's values of any number of rows.
+    pub(super) fn judge(&mut self, observations: &[f32], values: &mut [f32]) -> Result<(), Error> {
+        self.sizes.check_values(observations, values)?;
+        self.critic.network.evaluate_on(self.path, observations, values)
+    }
+
     #[inline(always)]
-    fn evaluate_with<S: Simd>(&mut self, simd: S, observations: &[f32], rows: usize, acting: bool) {
-        let [policy, critic] = &mut self.row_activations;
-        policy.set_rows(rows);
-        critic.set_rows(rows);
-        let processor = Processor::new(simd, self.pool.as_ref());
-        if acting {
-            self.actor.network.forward(processor, observations, policy);
-        }
-        self.critic.network.forward(processor, observations, critic);
-        self.values[..rows].copy_from_slice(&critic.output()[..rows]);
-        if acting {
-            self.head.evaluate(simd, policy.output(), policy.width(), rows);
-        }
+    fn evaluate_with<S: Simd>(&mut self, simd: S, observations: &[f32], rows: usize) {
+        let Self { actor, acting, head, pool, .. } = self;
+        acting.set_rows(rows);
+        actor.network.forward(Processor::new(simd, pool.as_ref()), observations, acting);
+        head.evaluate(simd, acting.output(), acting.width(), rows);
     }
 
     #[inline(always)]
@@ -244,6 +242,10 @@ macro_rules! ppo_update {
                 self.find_not_finite()
             }
 
+            fn values(&mut self, observations: &[f32], values: &mut [f32]) -> Result<(), Error> {
+                self.judge(observations, values)
+            }
+
             fn policy_shift(
                 &mut self,
                 minibatch: crate::PpoMinibatch<'_, $value>,
@@ -277,7 +279,6 @@ struct Evaluate<'a, H> {
     ppo: &'a mut DensePpo<H>,
     observations: &'a [f32],
     rows: usize,
-    acting: bool,
 }
 
 impl<H: Head> Work for Evaluate<'_, H> {
@@ -285,7 +286,7 @@ impl<H: Head> Work for Evaluate<'_, H> {
 
     #[inline(always)]
     fn with<S: Simd>(self, simd: S) {
-        self.ppo.evaluate_with(simd, self.observations, self.rows, self.acting);
+        self.ppo.evaluate_with(simd, self.observations, self.rows);
     }
 }
 

@@ -93,15 +93,13 @@ pub struct PpoLoss {
     pub gradient_norm: f32,
 }
 
-/// What the networks say of some observations, borrowed.
+/// What the policy says of some observations, borrowed.
 #[derive(Debug, Clone, Copy)]
 pub struct Evaluation<'a> {
     /// (rows, actions).
     pub probabilities: &'a [f32],
     /// Their logarithms; (rows, actions).
     pub log_probabilities: &'a [f32],
-    /// (rows).
-    pub values: &'a [f32],
 }
 
 /// An actor and a critic that learn by whole updates. [`CategoricalPolicy`] and [`NormalPolicy`] add how they act.
@@ -118,6 +116,14 @@ pub trait PpoUpdate {
     fn first_not_finite(&self) -> Option<String> {
         None
     }
+
+    /// Writes the critic's values of observations, (rows, observation length), of which there may be any number, to
+    /// `values`, (rows). A whole rollout takes less time at once than step by step.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Len`] where the observations are not one for each value.
+    fn values(&mut self, observations: &[f32], values: &mut [f32]) -> Result<(), Error>;
 
     /// How far the policy has moved from the one that took a minibatch's actions; nothing is learnt.
     ///
@@ -147,7 +153,7 @@ pub trait CategoricalPolicy: PpoUpdate<Value = u32> {
     /// Actions that the policy chooses among.
     fn action_count(&self) -> usize;
 
-    /// Policy and values of (rows, observation length), for one row to as many as it was made for.
+    /// The policy's probabilities after (rows, observation length), for one row to as many as it was made for.
     ///
     /// # Errors
     ///
@@ -163,8 +169,7 @@ pub trait NormalPolicy: PpoUpdate<Value = f32> {
 
     /// Acts after (rows, observation length), for one row to as many as it was made for: `actions`, (rows, action length),
     /// come as standard normal noise and leave as actions, each the mean plus the standard deviation times its noise. So
-    /// zeros leave as means. Actions have no bounds. Writes the logarithms of their densities, (rows); returns the critic's
-    /// values, (rows).
+    /// zeros leave as means. Actions have no bounds. Writes the logarithms of their densities, (rows).
     ///
     /// # Errors
     ///
@@ -174,12 +179,5 @@ pub trait NormalPolicy: PpoUpdate<Value = f32> {
         observations: &[f32],
         actions: &mut [f32],
         log_probabilities: &mut [f32],
-    ) -> Result<&[f32], Error>;
-
-    /// The critic's values of (rows, observation length), (rows).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Len`] where there are no whole rows, none, or more.
-    fn values(&mut self, observations: &[f32]) -> Result<&[f32], Error>;
+    ) -> Result<(), Error>;
 }

@@ -175,21 +175,16 @@ impl NormalPolicy for NormalPpo {
         observations: &[f32],
         actions: &mut [f32],
         log_probabilities: &mut [f32],
-    ) -> Result<&[f32], Error> {
+    ) -> Result<(), Error> {
         let (rows, len) = (self.sizes.check_rows(observations)?, self.sizes.outputs);
         check_len("actions", rows * len, actions.len())?;
         check_len("log probabilities", rows, log_probabilities.len())?;
-        self.judge(observations, true)?;
+        self.evaluate_policy(observations)?;
         let places = self.head.means.chunks_exact(len).zip(actions.chunks_exact_mut(len));
         for ((means, action), logarithm) in places.zip(log_probabilities) {
             *logarithm = self.head.draw(means, action);
         }
-        Ok(&self.values[..rows])
-    }
-
-    fn values(&mut self, observations: &[f32]) -> Result<&[f32], Error> {
-        let rows = self.judge(observations, false)?;
-        Ok(&self.values[..rows])
+        Ok(())
     }
 }
 

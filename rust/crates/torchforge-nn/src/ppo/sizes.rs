@@ -35,6 +35,11 @@ impl PpoSizes {
         Ok(rows)
     }
 
+    /// An error where the observations are not one for each value.
+    pub(crate) fn check_values(&self, observations: &[f32], values: &[f32]) -> Result<(), Error> {
+        check_len("observations", values.len() * self.observation, observations.len())
+    }
+
     /// An error where the minibatch has not as many values as it must have; those of an action are so many.
     pub(crate) fn check_minibatch<V>(
         &self,

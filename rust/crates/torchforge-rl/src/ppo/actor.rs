@@ -12,8 +12,6 @@ pub struct Drawn<'a, V> {
     pub actions: &'a mut [V],
     /// Logarithms of their probabilities, or densities; (rows).
     pub log_probabilities: &'a mut [f32],
-    /// What the critic says; (rows).
-    pub values: &'a mut [f32],
 }
 
 /// Networks that act in environments whose actions are of `A`. Each [`CategoricalPolicy`] does so where they are
@@ -38,13 +36,6 @@ pub trait PpoActor<A: ActionSpace>: PpoUpdate<Value = A::Value> {
         drawn: Drawn<'_, A::Value>,
     ) -> Result<(), Error>;
 
-    /// The critic's values of observations, (rows, observation length).
-    ///
-    /// # Errors
-    ///
-    /// What the networks refuse.
-    fn judge(&mut self, observations: &[f32]) -> Result<&[f32], Error>;
-
     /// Brings drawn actions within the bounds of those that an environment takes.
     fn clip(actions: &A, drawn: &mut [A::Value]);
 }
@@ -56,7 +47,6 @@ impl<P: CategoricalPolicy> PpoActor<Discrete> for P {
 
     fn act(&mut self, observations: &[f32], random: &mut Pcg64, drawn: Drawn<'_, u32>) -> Result<(), Error> {
         let found = self.evaluate(observations)?;
-        drawn.values.copy_from_slice(found.values);
         let count = found.probabilities.len() / drawn.actions.len();
         let rows = found.probabilities.chunks_exact(count).zip(found.log_probabilities.chunks_exact(count));
         let places = drawn.actions.iter_mut().zip(drawn.log_probabilities);
@@ -65,10 +55,6 @@ impl<P: CategoricalPolicy> PpoActor<Discrete> for P {
             *logarithm = logarithms[*action as usize];
         }
         Ok(())
-    }
-
-    fn judge(&mut self, observations: &[f32]) -> Result<&[f32], Error> {
-        Ok(self.evaluate(observations)?.values)
     }
 
     fn clip(_: &Discrete, _: &mut [u32]) {}
@@ -81,13 +67,7 @@ impl<P: NormalPolicy> PpoActor<Continuous> for P {
 
     fn act(&mut self, observations: &[f32], random: &mut Pcg64, drawn: Drawn<'_, f32>) -> Result<(), Error> {
         fill_standard_normal(random, drawn.actions);
-        let values = NormalPolicy::act(self, observations, drawn.actions, drawn.log_probabilities)?;
-        drawn.values.copy_from_slice(values);
-        Ok(())
-    }
-
-    fn judge(&mut self, observations: &[f32]) -> Result<&[f32], Error> {
-        self.values(observations)
+        NormalPolicy::act(self, observations, drawn.actions, drawn.log_probabilities)
     }
 
     fn clip(actions: &Continuous, drawn: &mut [f32]) {

@@ -174,6 +174,8 @@ pub struct Ppo<E: Environment, P> {
     /// Where the next step begins; (environments, observation length).
     observations: Vec<f32>,
     final_observations: Vec<f32>,
+    /// What the critic says of the observations after a rollout.
+    next_values: Vec<f32>,
     rewards: Vec<f64>,
     terminated: Vec<bool>,
     truncated: Vec<bool>,
@@ -321,11 +323,8 @@ where
             normaliser.observe(observation);
         }
         // Networks of shorter observations would take one for several.
-        let found = networks.judge(&observations)?.len();
-        if found != count {
-            let what = "the first evaluation";
-            return Err(torchforge_nn::Error::Len { what, expected: count, found }.into());
-        }
+        let mut next_values = vec![0.0; count];
+        networks.values(&observations, &mut next_values)?;
         networks.check_outputs(environments.action_space())?;
         let widths = [width, environments.action_space().width()];
         Ok(Self {
@@ -333,6 +332,7 @@ where
             shuffling: Stream::Replay.of(seed),
             final_observations: observations.clone(),
             observations,
+            next_values,
             rewards: vec![0.0; count],
             terminated: vec![false; count],
             truncated: vec![false; count],
@@ -430,11 +430,8 @@ where
         let space = self.environments.action_space();
         let per_row = space.width();
         let actions = &mut rollout.columns.actions[rows.start * per_row..rows.end * per_row];
-        let drawn = Drawn {
-            actions,
-            log_probabilities: &mut rollout.columns.log_probabilities[rows.clone()],
-            values: &mut rollout.columns.values[rows.clone()],
-        };
+        let drawn =
+            Drawn { actions, log_probabilities: &mut rollout.columns.log_probabilities[rows.clone()] };
         self.networks.act(&self.observations, &mut self.choice, drawn)?;
         self.taken.copy_from_slice(&rollout.columns.actions[rows.start * per_row..rows.end * per_row]);
         P::clip(space, &mut self.taken);
@@ -469,10 +466,12 @@ where
         Ok(())
     }
 
-    /// Advantages and returns of the rollout.
+    /// What the critic says of the rollout, which it need not know before, and from that advantages and returns.
     fn compute_advantages(&mut self) -> Result<(), TrainingError> {
-        let next_values = self.networks.judge(&self.observations)?;
         let RolloutBuffer { columns, rewards, dones } = &mut self.rollout;
+        self.networks.values(&columns.observations, &mut columns.values)?;
+        self.networks.values(&self.observations, &mut self.next_values)?;
+        let next_values = &self.next_values[..];
         let rollout = Rollout { rewards, dones, values: &columns.values, next_values };
         advantages_and_returns(rollout, self.options.gae, &mut columns.advantages, &mut columns.returns);
         self.trace.compare_flags(rollout, &columns.advantages);

@@ -23,7 +23,6 @@ pub struct BurnPpo {
     layouts: [Mlp; 2],
     log_probabilities: Vec<f32>,
     probabilities: Vec<f32>,
-    values: Vec<f32>,
 }
 
 debug_sizes!(BurnPpo, sizes);
@@ -50,7 +49,6 @@ impl PpoBackend for BurnPpo {
             options,
             log_probabilities: Vec::new(),
             probabilities: Vec::new(),
-            values: Vec::new(),
         })
     }
 
@@ -72,6 +70,13 @@ impl PpoUpdate for BurnPpo {
 
     fn batch(&self) -> usize {
         self.sizes.batch
+    }
+
+    fn values(&mut self, observations: &[f32], found: &mut [f32]) -> Result<(), Error> {
+        self.sizes.check_values(observations, found)?;
+        let observations = rows(observations, self.sizes.observation, &self.device);
+        found.copy_from_slice(&values(&self.critic.network.compute(observations)));
+        Ok(())
     }
 
     fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> Result<PolicyShift, Error> {
@@ -139,15 +144,10 @@ impl CategoricalPolicy for BurnPpo {
     fn evaluate(&mut self, observations: &[f32]) -> Result<Evaluation<'_>, Error> {
         self.sizes.check_rows(observations)?;
         let observations = rows(observations, self.sizes.observation, &self.device);
-        let log_probabilities = log_softmax(self.actor.network.compute(observations.clone()), 1);
+        let log_probabilities = log_softmax(self.actor.network.compute(observations), 1);
         self.log_probabilities = values(&log_probabilities);
         self.probabilities = values(&log_probabilities.exp());
-        self.values = values(&self.critic.network.compute(observations));
-        Ok(Evaluation {
-            probabilities: &self.probabilities,
-            log_probabilities: &self.log_probabilities,
-            values: &self.values,
-        })
+        Ok(Evaluation { probabilities: &self.probabilities, log_probabilities: &self.log_probabilities })
     }
 }
 

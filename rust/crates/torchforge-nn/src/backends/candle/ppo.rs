@@ -21,19 +21,21 @@ pub struct CandlePpo {
     layouts: [Mlp; 2],
     log_probabilities: Vec<f32>,
     probabilities: Vec<f32>,
-    values: Vec<f32>,
 }
 
 debug_sizes!(CandlePpo, sizes);
 
 impl CandlePpo {
-    fn judge(&mut self, observations: &[f32]) -> Result<()> {
+    fn evaluate_policy(&mut self, observations: &[f32]) -> Result<()> {
         let observations = rows(observations, self.sizes.observation)?;
         let log_probabilities = log_softmax(&self.actor.network.compute(&observations)?)?;
         self.probabilities = log_probabilities.exp()?.flatten_all()?.to_vec1()?;
         self.log_probabilities = log_probabilities.flatten_all()?.to_vec1()?;
-        self.values = self.critic.network.compute(&observations)?.flatten_all()?.to_vec1()?;
         Ok(())
+    }
+
+    fn judge(&self, observations: &[f32]) -> Result<Vec<f32>> {
+        self.critic.network.compute(&rows(observations, self.sizes.observation)?)?.flatten_all()?.to_vec1()
     }
 
     fn shift(&self, minibatch: &PpoMinibatch<'_>) -> Result<PolicyShift> {
@@ -108,7 +110,6 @@ impl PpoBackend for CandlePpo {
             options,
             log_probabilities: Vec::new(),
             probabilities: Vec::new(),
-            values: Vec::new(),
         })
     }
 
@@ -130,6 +131,12 @@ impl PpoUpdate for CandlePpo {
 
     fn batch(&self) -> usize {
         self.sizes.batch
+    }
+
+    fn values(&mut self, observations: &[f32], values: &mut [f32]) -> std::result::Result<(), Error> {
+        self.sizes.check_values(observations, values)?;
+        values.copy_from_slice(&self.judge(observations)?);
+        Ok(())
     }
 
     fn policy_shift(&mut self, minibatch: PpoMinibatch<'_>) -> std::result::Result<PolicyShift, Error> {
@@ -154,12 +161,8 @@ impl CategoricalPolicy for CandlePpo {
 
     fn evaluate(&mut self, observations: &[f32]) -> std::result::Result<Evaluation<'_>, Error> {
         self.sizes.check_rows(observations)?;
-        self.judge(observations)?;
-        Ok(Evaluation {
-            probabilities: &self.probabilities,
-            log_probabilities: &self.log_probabilities,
-            values: &self.values,
-        })
+        self.evaluate_policy(observations)?;
+        Ok(Evaluation { probabilities: &self.probabilities, log_probabilities: &self.log_probabilities })
     }
 }
 
