@@ -32,4 +32,5 @@ if __name__ == "__main__":
         protocol.parser(__doc__).parse_args(["--help"])
     protocol.check_instructions()
     age = protocol.seconds_since_process_start()
-    sys.exit(torchforge.dqn_in(make, sys.argv[1:], time.perf_counter() - FIRST_LINE if age is None else age))
+    seconds = time.perf_counter() - FIRST_LINE if age is None else age
+    sys.exit(torchforge.train_in(make, ["dqn", *sys.argv[1:]], seconds))

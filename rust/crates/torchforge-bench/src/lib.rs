@@ -60,7 +60,9 @@ pub use backend::{Backend, Kernels};
 pub use dqn::run_in as run_dqn_in;
 pub use evaluation::Evaluation;
 pub use failure::Failure;
+pub use ppo::run_in as run_ppo_in;
 pub use replay::Replay;
+pub use sac::run_in as run_sac_in;
 pub use standalone::{Algorithm, Standalone};
 pub use version::version;
 

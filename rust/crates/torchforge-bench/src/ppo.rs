@@ -40,6 +40,20 @@ impl Parameters {
 
 /// Trains the one case asked for. The process began at `started`.
 pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure> {
+    run_in(arguments, started, |case, name| discrete(name).map_err(|fault| case.fault(&fault)))
+}
+
+/// Trains as `torchforge ppo` does, in environments that `environment` makes, each of the case and the name in it.
+///
+/// Files, lines and times are as those of [`run_dqn_in`](crate::run_dqn_in).
+pub fn run_in<E>(
+    arguments: &Arguments,
+    started: Instant,
+    environment: impl Fn(&Case, &str) -> Result<E, Failure>,
+) -> Result<(), Failure>
+where
+    E: Environment<Action = u32, ActionSpace = Discrete>,
+{
     let case = only_case(arguments)?;
     let parameters = Parameters::read(case)?;
     let options = PpoOptions {
@@ -52,15 +66,16 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
     };
     // Before the environments are made, of which there may be too many.
     options.minibatch_rows(parameters.environments).map_err(|error| unmade(case, &error))?;
-    let (name, count) = (&parameters.environment, parameters.environments);
-    let singles = || singles(name, count).map_err(|fault| case.fault(&fault));
-    let first = singles()?;
+    let environments = || -> Result<Vec<E>, Failure> {
+        (0..parameters.environments).map(|_| environment(case, &parameters.environment)).collect()
+    };
+    let first = environments()?;
     let backend = arguments.backend()?;
     let actions = first[0].action_space().count as usize;
     let parity = parity(first[0].observation_len(), actions, parameters.parity_updates, backend);
     let rows = parameters.environments.saturating_mul(parameters.rollout_steps);
     let steps = parameters.iterations.saturating_mul(rows as u64);
-    let mut environments = training::environments(arguments, first, singles);
+    let mut environments = training::environments(arguments, first, environments);
     let make = |seed| {
         let environments: Vec<_> = environments()?.into_iter().map(Logged::new).collect();
         let logs = environments.iter().map(Logged::log).collect();
@@ -75,11 +90,8 @@ pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure
 
 /// So many environments of that name, stepped together; otherwise what is wrong.
 pub(crate) fn environments(name: &str, count: usize) -> Result<VectorEnv<DiscreteEnvironment>, String> {
-    vector(singles(name, count)?).map_err(|error| error.to_string())
-}
-
-fn singles(name: &str, count: usize) -> Result<Vec<DiscreteEnvironment>, String> {
-    (0..count).map(|_| discrete(name)).collect()
+    let environments = (0..count).map(|_| discrete(name)).collect::<Result<_, _>>()?;
+    vector(environments).map_err(|error| error.to_string())
 }
 
 /// Environments that are stepped together, as PPO needs them.

@@ -51,9 +51,23 @@ impl Parameters {
 
 /// Trains the one case asked for. The process began at `started`.
 pub(crate) fn run(arguments: &Arguments, started: Instant) -> Result<(), Failure> {
+    run_in(arguments, started, |case, name| continuous(name).map_err(|fault| case.fault(&fault)))
+}
+
+/// Trains as `torchforge sac` does, in the environment that `environment` makes of the case and the name in it.
+///
+/// Files, lines and times are as those of [`run_dqn_in`](crate::run_dqn_in).
+pub fn run_in<E>(
+    arguments: &Arguments,
+    started: Instant,
+    environment: impl Fn(&Case, &str) -> Result<E, Failure>,
+) -> Result<(), Failure>
+where
+    E: Environment<Action = [f32], ActionSpace = Continuous>,
+{
     let case = only_case(arguments)?;
     let parameters = Parameters::read(case)?;
-    let environment = || continuous(&parameters.environment).map_err(|fault| case.fault(&fault));
+    let environment = || environment(case, &parameters.environment);
     let first = environment()?;
     let options = SacOptions {
         steps: parameters.steps,

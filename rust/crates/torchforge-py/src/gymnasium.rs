@@ -1,8 +1,9 @@
 //! The agents of `torchforge` in environments of Gymnasium itself.
 //!
-//! The crossing: a step is one call of the bound method with a tuple of arguments that was made beforehand, and
-//! the observation is read where NumPy has it. Nothing is allocated on this side. (The limited API of Python 3.11
-//! has no vectorcall; with a tuple at hand there is nothing left for it to save.)
+//! The crossing: a step is one call of the bound method with a tuple of arguments, and the observation is read where NumPy
+//! has it. Tuples of discrete actions are made beforehand, so nothing is allocated on this side. (The limited API of
+//! Python 3.11 has no vectorcall; with a tuple at hand there is nothing left for it to save.) A continuous action is a new
+//! array at each step, because an environment may keep it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,37 +12,35 @@ use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use torchforge_bench::{Command, Failure, run_dqn_in};
+use torchforge_bench::{Case, Command, Failure, run_dqn_in, run_ppo_in, run_sac_in};
 use torchforge_env::{ActionSpace, Continuous, Discrete, Environment, Error, Step};
 
-/// Train DQN as the command `torchforge dqn` does, in an environment of Gymnasium.
+/// Train as the command `torchforge` does, in environments of Gymnasium.
 ///
 /// Args:
-///     make: gives the environment by the name in the case's parameters: discrete actions, and observations of float32
-///         with one axis.
-///     words: the command's options, as `torchforge --help` lists them for dqn. `--simd` holds for all that this module
-///         does from then on, in this process.
+///     make: gives an environment by the name in the case's parameters: observations of float32 with one axis, and
+///         discrete actions, of sac continuous ones with one axis. It is called for each environment of ppo, which are
+///         stepped one after the other.
+///     words: dqn, ppo or sac, and the options that `torchforge --help` lists for it with a case. `--simd` holds for all
+///         that this module does from then on, in this process.
 ///     age: seconds since the process began, from which `wall_seconds` is counted.
 ///
-/// Prints the measurement on stdout and returns the exit code, after one line on stderr if it is not 0. What the
+/// Prints the measurement on stdout and returns the exit code, after one line on stderr if it is not 0. What an
 /// environment raises in its episodes is raised.
 #[pyfunction]
-pub fn dqn_in(make: &Bound<'_, PyAny>, words: Vec<String>, age: f64) -> PyResult<u8> {
+pub fn train_in(make: &Bound<'_, PyAny>, words: Vec<String>, age: f64) -> PyResult<u8> {
     let now = Instant::now();
     let age =
         Duration::try_from_secs_f64(age).map_err(|error| PyValueError::new_err(format!("age: {error}")))?;
     let started = now.checked_sub(age).unwrap_or(now);
     let raised = Raised::default();
-    let done = Command::parse(std::iter::once("dqn".to_owned()).chain(words)).and_then(|command| {
-        let Command::Dqn(arguments) = command else {
-            return Err(Failure::Usage("give --case ID --parameters JSON; see `torchforge --help`".into()));
-        };
-        run_dqn_in(&arguments, started, |case, name| {
-            let made = make.call1((name,)).and_then(|made| Gymnasium::<Discrete>::new(&made, &raised));
-            made.map_err(|error| {
-                Failure::Usage(format!("the environment of case {:?} cannot be used: {error}", case.id))
-            })
-        })
+    let done = Command::parse(words).and_then(|command| match command {
+        Command::Dqn(arguments) => run_dqn_in(&arguments, started, named::<Discrete>(make, &raised)),
+        Command::Ppo(arguments) => run_ppo_in(&arguments, started, named::<Discrete>(make, &raised)),
+        Command::Sac(arguments) => run_sac_in(&arguments, started, named::<Continuous>(make, &raised)),
+        _ => Err(Failure::Usage(
+            "give dqn, ppo or sac, and --case ID --parameters JSON; see `torchforge --help`".into(),
+        )),
     });
     match (raised.take(), done) {
         (Some(error), _) => Err(error),
@@ -50,6 +49,18 @@ pub fn dqn_in(make: &Bound<'_, PyAny>, words: Vec<String>, age: f64) -> PyResult
             eprintln!("torchforge: {failure}");
             Ok(failure.code())
         }
+    }
+}
+
+/// How a training makes an environment of a case and the name in it.
+fn named<S: Actions>(
+    make: &Bound<'_, PyAny>,
+    raised: &Raised,
+) -> impl Fn(&Case, &str) -> Result<Gymnasium<S>, Failure> {
+    |case, name| {
+        make.call1((name,)).and_then(|made| Gymnasium::new(&made, raised)).map_err(|error| {
+            Failure::Usage(format!("the environment of case {:?} cannot be used: {error}", case.id))
+        })
     }
 }
 

@@ -51,7 +51,7 @@ mod _torchforge {
     #[pymodule_export]
     use crate::gae::{compute_gae, compute_gae_batched};
     #[pymodule_export]
-    use crate::gymnasium::dqn_in;
+    use crate::gymnasium::train_in;
     #[pymodule_export]
     use crate::post_training::{group_advantages, token_kl, token_kl_k1, token_kl_k2, token_kl_k3};
     #[pymodule_export]

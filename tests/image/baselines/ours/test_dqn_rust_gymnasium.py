@@ -78,7 +78,7 @@ def test_an_environment_that_does_not_fit_is_an_error_of_its_own(tmp_path: Path)
 
 
 def test_a_cap_on_instructions_reaches_the_agent_and_the_libraries_beside_it() -> None:
-    agent = "import sys, torchforge; sys.exit(torchforge.dqn_in(None, [], 0.0))"
+    agent = "import sys, torchforge; sys.exit(torchforge.train_in(None, [], 0.0))"
     # The module itself refuses to be imported, and a baseline leaves as for any wrong use.
     for command, cap, code, expected in (
         (["-c", agent], "sse9", 1, "ImportError: FORGE_BENCH_SIMD cannot be used"),

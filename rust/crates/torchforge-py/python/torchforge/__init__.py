@@ -15,7 +15,6 @@ from torchforge._torchforge import (
     __version__,
     compute_gae,
     compute_gae_batched,
-    dqn_in,
     group_advantages,
     make,
     make_vec,
@@ -23,6 +22,7 @@ from torchforge._torchforge import (
     token_kl_k1,
     token_kl_k2,
     token_kl_k3,
+    train_in,
 )
 from torchforge.data import DataLoader, MmapDataset, write_dataset
 
@@ -40,7 +40,6 @@ __all__ = [
     "__version__",
     "compute_gae",
     "compute_gae_batched",
-    "dqn_in",
     "group_advantages",
     "make",
     "make_vec",
@@ -48,5 +47,6 @@ __all__ = [
     "token_kl_k1",
     "token_kl_k2",
     "token_kl_k3",
+    "train_in",
     "write_dataset",
 ]

@@ -30,7 +30,6 @@ __all__ = [
     "call_without_arrays",
     "compute_gae",
     "compute_gae_batched",
-    "dqn_in",
     "group_advantages",
     "make",
     "make_vec",
@@ -39,6 +38,7 @@ __all__ = [
     "token_kl_k1",
     "token_kl_k2",
     "token_kl_k3",
+    "train_in",
     "write_rows",
 ]
 
@@ -456,17 +456,18 @@ class Policy:
             ValueError: `observations` has another type, layout or shape, or the networks give what is no number.
         """
 
-def dqn_in(make: Callable[[str], Any], words: Sequence[str], age: float) -> int:
-    """Train DQN as the command `torchforge dqn` does, in an environment of Gymnasium.
+def train_in(make: Callable[[str], Any], words: Sequence[str], age: float) -> int:
+    """Train as the command `torchforge` does, in environments of Gymnasium.
 
     Args:
-        make: gives the environment by the name in the case's parameters: discrete actions, and observations of float32
-            with one axis.
-        words: the command's options, as `torchforge --help` lists them for dqn. `--simd` holds for all that this module
-            does from then on, in this process.
+        make: gives an environment by the name in the case's parameters: observations of float32 with one axis, and
+            discrete actions, of sac continuous ones with one axis. It is called for each environment of ppo, which are
+            stepped one after the other.
+        words: dqn, ppo or sac, and the options that `torchforge --help` lists for it with a case. `--simd` holds for all
+            that this module does from then on, in this process.
         age: seconds since the process began, from which `wall_seconds` is counted.
 
-    Prints the measurement on stdout and returns the exit code, after one line on stderr if it is not 0. What the
+    Prints the measurement on stdout and returns the exit code, after one line on stderr if it is not 0. What an
     environment raises in its episodes is raised.
     """
 
