@@ -25,7 +25,8 @@ from baselines.benchmarks.ppo import Parameters
 from baselines.benchmarks.training import Trained, Variant
 from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
-from baselines.ours.phases_ppo_torchforge import Episodes, spaces_of
+from baselines.ours.phases_ppo_rollouts import Episodes
+from baselines.ours.phases_ppo_torchforge import spaces_of
 from baselines.references import phases_ppo, ppo
 from baselines.tuned.few_rows import FewRows, Floats, tanh
 from baselines.tuned.ppo import Learner, empty_rollout, learn, parity, rows_of

@@ -40,6 +40,8 @@ OPTIONS = [
     frozenset({"arrays"}),
     frozenset({"preallocated"}),
     frozenset({"arrays", "preallocated"}),
+    frozenset({"collect"}),
+    frozenset({"arrays", "collect"}),
 ]
 
 
@@ -81,6 +83,21 @@ def test_every_option_of_ppo_learns_the_same_weights() -> None:
         assert other.episodes == first.episodes
         for name, weight in first.weights.items():
             assert torch.equal(weight, other.weights[name]), name
+
+
+def test_a_collected_rollout_is_one_call_that_asks_at_every_step() -> None:
+    found = trained(variant(frozenset({"collect", "phases"})).train, PPO)
+    assert found.further_counts["crossings_collect"] == PPO.iterations
+    # The agent is asked once a step, and once more for the values after a rollout; making what asks is a lap too.
+    assert found.further_counts["laps_pytorch_acting"] == PPO.iterations * (PPO.rollout_steps + 2)
+    whole = found.ended - found.started
+    assert sum(found.further_metrics.values()) == pytest.approx(whole, rel=1e-6)
+    assert found.further_metrics["phase_python_other_seconds"] < 0.05 * whole
+
+
+def test_a_collected_rollout_has_no_arrays_that_were_made_before() -> None:
+    with pytest.raises(SystemExit):
+        variant(frozenset({"collect", "preallocated"}))
 
 
 def test_actor_and_critic_in_one_pass_say_what_they_say_apart() -> None:
