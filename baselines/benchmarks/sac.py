@@ -36,18 +36,24 @@ STEPS_BETWEEN_PROGRESS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters(training.Case):
-    """The case: steps of the environment, the step that learning starts after, rows of a minibatch, and width."""
+    """The case: steps of all environments, the step that learning starts after, rows of a minibatch, and width."""
 
     steps: int
     learning_starts: int
     batch: int
+    environments: int = 1
+    """They take their steps together, and as many updates follow as there are environments."""
     hidden: int = HIDDEN
     """Numbers in each of a network's two hidden layers."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if min(self.steps, self.batch, self.hidden) < 1 or self.learning_starts < 0:
-            raise ValueError("'steps', 'batch' and 'hidden' must be at least 1, 'learning_starts' at least 0")
+        if min(self.steps, self.batch, self.environments, self.hidden) < 1 or self.learning_starts < 0:
+            raise ValueError(
+                "'steps', 'batch', 'environments' and 'hidden' must be at least 1, 'learning_starts' at least 0"
+            )
+        if self.steps % self.environments:
+            raise ValueError(f"'steps' must be a multiple of the {self.environments} environments")
 
 
 def target_entropy(actions: int) -> float:

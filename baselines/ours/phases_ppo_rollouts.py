@@ -163,7 +163,7 @@ class Episodes:
         self._began = [0] * count
         self._returns = np.zeros(count)
 
-    def logs(self, space: gym.Space[Any], actions: NDArray[np.int64], seed: int) -> list[ActionLog]:
+    def logs(self, space: gym.Space[Any], actions: NDArray[Any], seed: int) -> list[ActionLog]:
         """The log of each environment, given the actions (steps, environments) and the first one's seed."""
         return [
             ActionLog.of(space, actions[:, index], self.ends[index], seed + index)

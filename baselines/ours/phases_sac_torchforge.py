@@ -2,7 +2,8 @@
 
 It is built as rlox's profiling report (2026-03-28) describes its own trainer: one environment, one transition pushed and
 one minibatch drawn a step, targets moved tensor by tensor in a loop of Python. That trainer stepped Gymnasium's
-environment; this one steps our module's, whose episodes are the same to the bit. An option is one of its recommendations.
+environment; this one steps our module's, whose episodes are the same to the bit. An option is one of its recommendations,
+and so is a case of several environments.
 Networks, constants and the order of updates are the reference's (`baselines/references/sac.py`).
 
 By hand, from the repository's root:
@@ -28,44 +29,28 @@ from torch import Tensor, nn
 
 from baselines.benchmarks import phases, training
 from baselines.benchmarks import sac as work
-from baselines.benchmarks.action_log import ActionLog
-from baselines.benchmarks.phases import Layer, MakeWatch, Phase
+from baselines.benchmarks.phases import MakeWatch
 from baselines.benchmarks.sac import Parameters
 from baselines.benchmarks.training import Trained, Variant
 from baselines.benchmarks.training_in_pytorch import PYTORCH
 from baselines.contract import protocol
-from baselines.ours.phases_sac_compiled import Programs, parity
-from baselines.references import sac
-from baselines.references.replay_buffer import Batch, Truncations
-
-PHASES = (
-    Phase("environment", Layer.RUST),
-    Phase("acting", Layer.PYTORCH),
-    Phase("conversion", Layer.PYTHON),
-    Phase("push", Layer.RUST),
-    Phase("episodes", Layer.PYTHON),
-    Phase("sampling", Layer.RUST),
-    Phase("targets", Layer.PYTORCH),
-    Phase("critics", Layer.PYTORCH),
-    Phase("actor", Layer.PYTORCH),
-    Phase("temperature", Layer.PYTORCH),
-    Phase("polyak", Layer.PYTORCH),
-    Phase("other", Layer.PYTHON),
-)
-(
-    ENVIRONMENT,
-    ACTING,
+from baselines.ours.phases_sac_collecting import (
+    ACTOR,
     CONVERSION,
-    PUSH,
-    EPISODES,
+    CRITICS,
+    OTHER,
+    PHASES,
+    POLYAK,
     SAMPLING,
     TARGETS,
-    CRITICS,
-    ACTOR,
     TEMPERATURE,
-    POLYAK,
-    OTHER,
-) = range(len(PHASES))
+    Collector,
+    OneByOne,
+    Together,
+)
+from baselines.ours.phases_sac_compiled import Programs, parity
+from baselines.references import sac
+from baselines.references.replay_buffer import Batch
 
 OPTIONS = phases.OPTION | {
     "foreach": "move all targets by one call of PyTorch's foreach functions",
@@ -111,12 +96,12 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
 
     Args:
         parameters: the case's.
-        seed: of the environment, its action space and the buffer's draws; that of networks and noise is PyTorch's own.
+        seed: of the first environment, the next ones counting on, of the action space and of the buffer's draws; that of
+            networks and noise is PyTorch's own.
         watching: makes the watch.
         updates: the gradient steps.
         move: moves the targets.
     """
-    environment = torchforge.make(parameters.environment)
     with gym.make(parameters.environment) as one:
         observation_shape = tuple(one.observation_space.shape or ())
         space = one.action_space
@@ -129,109 +114,68 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     temperature = sac.Temperature(torch.zeros(1), work.target_entropy(action_width))
     optimizers = sac.make_optimizers(networks, temperature)
     buffer = torchforge.ReplayBuffer(work.BUFFER_SIZE, width, action_width, seed=seed)
-    capacity = buffer.capacity
     progress = protocol.Progress(total=parameters.steps, unit="environment step")
-    environment_steps = gradient_steps = 0
-    episodes: list[training.Episode] = []
-    taken: list[NDArray[np.float32]] = []
-    trace, truncated = (
-        sac.Trace(buffer_capacity=[capacity], hidden=sac.widths(networks)),
-        Truncations(),
-    )
+    gradient_steps = 0
+    trace = sac.Trace(buffer_capacity=[buffer.capacity], hidden=sac.widths(networks))
     initial = sac.initial_bounds(networks)
 
     watch = watching(PHASES)
-    take_step = watch.crossing("environment_step", environment.step)
-    reset = watch.crossing("environment_reset", environment.reset)
-    push = watch.crossing("push", buffer.push)
-    stored_rows = watch.crossing("rows", buffer.rows)
+    count = parameters.environments
+    collector: Collector = (OneByOne if count == 1 else Together)(parameters, space, buffer, watch)
     draw = watch.crossing("sample", buffer.sample)
     read: ReadField = watch.crossing("minibatch_field", getattr)
     stored_count = watch.crossing("length", buffer.__len__)
     ended = watch.ended
-    observation, _ = environment.reset(seed=seed)
-    length, total = 0, 0.0
+    collector.reset(seed)
     started = watch.start()
-    for step in range(parameters.steps):
-        # Act: at random until learning starts, then as the actor does.
-        if step < parameters.learning_starts:
-            action = space.sample()
-            ended(ACTING)
-        else:
-            seen = torch.from_numpy(observation).view(1, -1)
-            ended(CONVERSION)
-            with torch.no_grad():
-                drawn, _ = sac.sample(networks["actor"], bounds, seen)
-            ended(ACTING)
-            action = drawn.numpy()[0]
-            ended(CONVERSION)
-        next_observation, reward, terminated, cut_off, _ = take_step(action)
-        ended(ENVIRONMENT)
-        environment_steps += 1
+    for step in range(0, parameters.steps, count):
+        collector.collect(step, networks["actor"] if step >= parameters.learning_starts else None)
 
-        # Remember.
-        push(observation, next_observation, action, reward, terminated, cut_off)
-        ended(PUSH)
-        taken.append(action)
-        length += 1
-        total += reward
-        if cut_off and not terminated:
-            row = step % capacity
-            _, stored, _, _, stored_end, _ = stored_rows(row, row + 1)
-            truncated.note((stored[0], float(stored_end[0])), next_observation)
-        observation = next_observation
-        if terminated or cut_off:
-            episodes.append(training.Episode(step, length, total))
-            length, total = 0, 0.0
-            ended(EPISODES)
-            observation, _ = reset()
-            ended(ENVIRONMENT)
-        else:
-            ended(EPISODES)
-
-        # Learn.
-        if step > parameters.learning_starts:
-            minibatch = draw(parameters.batch)
-            ended(SAMPLING)
-            batch = batch_of(minibatch, read)
-            ended(CONVERSION)
-            wanted = updates.wanted_of(networks, bounds, batch, temperature.alpha)
-            ended(TARGETS)
-            updates.fit_critics(networks, optimizers.critics, batch, wanted)
-            ended(CRITICS)
-            gradient_steps += 1
-            trace.update_steps.append(step)
-            trace.buffer_rows.append(stored_count())
-            trace.batch_rows.append(len(batch.actions))
-            if step % work.POLICY_FREQUENCY == 0:
-                for _ in range(work.POLICY_FREQUENCY):
-                    given = batch.observations
-                    ended(OTHER)
-                    updates.update_actor(networks, bounds, optimizers.actor, given, temperature.alpha)
-                    ended(ACTOR)
-                    trace.policy_steps.append(step)
-                    updates.update_temperature(networks, bounds, optimizers.temperature, given, temperature)
-                    ended(TEMPERATURE)
-            ended(OTHER)
-            if step % work.TARGET_NETWORK_FREQUENCY == 0:
-                move(networks)
-                ended(POLYAK)
-                trace.target_steps.append(step)
+        # Learn, once for each of these steps.
+        for taken in range(step, step + count):
+            if taken > parameters.learning_starts:
+                minibatch = draw(parameters.batch)
+                ended(SAMPLING)
+                batch = batch_of(minibatch, read)
+                ended(CONVERSION)
+                wanted = updates.wanted_of(networks, bounds, batch, temperature.alpha)
+                ended(TARGETS)
+                updates.fit_critics(networks, optimizers.critics, batch, wanted)
+                ended(CRITICS)
+                gradient_steps += 1
+                trace.update_steps.append(taken)
+                trace.buffer_rows.append(stored_count())
+                trace.batch_rows.append(len(batch.actions))
+                if taken % work.POLICY_FREQUENCY == 0:
+                    for _ in range(work.POLICY_FREQUENCY):
+                        given = batch.observations
+                        ended(OTHER)
+                        updates.update_actor(networks, bounds, optimizers.actor, given, temperature.alpha)
+                        ended(ACTOR)
+                        trace.policy_steps.append(taken)
+                        updates.update_temperature(
+                            networks, bounds, optimizers.temperature, given, temperature
+                        )
+                        ended(TEMPERATURE)
+                ended(OTHER)
+                if taken % work.TARGET_NETWORK_FREQUENCY == 0:
+                    move(networks)
+                    ended(POLYAK)
+                    trace.target_steps.append(taken)
 
         if step % work.STEPS_BETWEEN_PROGRESS == 0:
             progress.report(step)
         ended(OTHER)
     stopped = watch.stop(OTHER)
-    ends = np.cumsum([each.length for each in episodes], dtype=np.int64).tolist()
     return Trained(
         started=started,
         ended=stopped,
-        environment_steps=environment_steps,
+        environment_steps=collector.environment_steps,
         gradient_steps=gradient_steps,
-        episodes=episodes,
+        episodes=collector.finished(),
         weights=networks.state_dict() | {"log_alpha": temperature.log_alpha},
-        trace=trace.tensors() | truncated.tensors() | initial,
-        logs=[ActionLog.of(space, np.array(taken), ends, seed)],
+        trace=trace.tensors() | collector.truncated.tensors() | initial,
+        logs=collector.logs(seed),
         further_metrics=watch.metrics(),
         further_counts=watch.counts(),
     )

@@ -51,7 +51,8 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     parameters: Parameters, seed: int, *, watching: MakeWatch
 ) -> Trained:
     """Train an actor as `sac.train` does, and tell the watch what each moment was spent on."""
-    environments = sac.make_environments(parameters.environment, seed)
+    count = parameters.environments
+    environments = sac.make_environments(parameters.environment, seed, count)
     space = sac.action_space_of(environments)
     observation_shape = tuple(environments.single_observation_space.shape or ())
     networks = sac.make_networks(
@@ -74,56 +75,52 @@ def train(  # noqa: PLR0915 - one loop, and a border is a statement
     watch = watching(PHASES)
     ended = watch.ended
     started = watch.start()
-    for step in range(parameters.steps):
+    for step in range(0, parameters.steps, count):
         # Act: at random until learning starts, then as the actor does.
         if step < parameters.learning_starts:
-            actions = np.array([space.sample()])
+            actions = np.array([space.sample() for _ in range(count)])
         else:
             drawn, _ = sac.sample(networks["actor"], bounds, torch.Tensor(observations))
             actions = drawn.detach().numpy()
         ended(ACTING)
-        next_observations, rewards, terminations, truncations, infos = environments.step(actions)
+        told = environments.step(actions)
         ended(ENVIRONMENT)
-        environment_steps += 1
+        environment_steps += count
 
-        # Remember. After a truncation the environment has begun anew and keeps its last observation apart.
-        episodes += training.episodes_of(infos, step)
+        # Remember.
+        episodes += training.episodes_of(told[-1], step)
         ended(EPISODES)
-        real_next_observations = next_observations.copy()
-        if truncations[0]:
-            real_next_observations[0] = infos["final_obs"][0]
-        buffer.add(observations, real_next_observations, actions, rewards, terminations)
-        if truncations[0] and not terminations[0]:
-            truncated.note(buffer.latest(), infos["final_obs"][0])
-        observations = next_observations
+        sac.remember(buffer, truncated, observations, actions, told)
+        observations = told[0]
         ended(STORING)
 
-        # Learn.
-        if step > parameters.learning_starts:
-            batch = buffer.sample(parameters.batch)
-            ended(SAMPLING)
-            wanted = sac.wanted_of(networks, bounds, batch, temperature.alpha)
-            ended(TARGETS)
-            sac.fit_critics(networks, optimizers.critics, batch, wanted)
-            ended(CRITICS)
-            gradient_steps += 1
-            trace.update_steps.append(step)
-            trace.buffer_rows.append(len(buffer))
-            trace.batch_rows.append(len(batch.actions))
-            if step % work.POLICY_FREQUENCY == 0:
-                for _ in range(work.POLICY_FREQUENCY):
-                    given = batch.observations
-                    ended(OTHER)
-                    sac.update_actor(networks, bounds, optimizers.actor, given, temperature.alpha)
-                    ended(ACTOR)
-                    trace.policy_steps.append(step)
-                    sac.update_temperature(networks, bounds, optimizers.temperature, given, temperature)
-                    ended(TEMPERATURE)
-            ended(OTHER)
-            if step % work.TARGET_NETWORK_FREQUENCY == 0:
-                sac.move_targets(networks)
-                ended(POLYAK)
-                trace.target_steps.append(step)
+        # Learn, once for each of these steps.
+        for taken in range(step, step + count):
+            if taken > parameters.learning_starts:
+                batch = buffer.sample(parameters.batch)
+                ended(SAMPLING)
+                wanted = sac.wanted_of(networks, bounds, batch, temperature.alpha)
+                ended(TARGETS)
+                sac.fit_critics(networks, optimizers.critics, batch, wanted)
+                ended(CRITICS)
+                gradient_steps += 1
+                trace.update_steps.append(taken)
+                trace.buffer_rows.append(len(buffer))
+                trace.batch_rows.append(len(batch.actions))
+                if taken % work.POLICY_FREQUENCY == 0:
+                    for _ in range(work.POLICY_FREQUENCY):
+                        given = batch.observations
+                        ended(OTHER)
+                        sac.update_actor(networks, bounds, optimizers.actor, given, temperature.alpha)
+                        ended(ACTOR)
+                        trace.policy_steps.append(taken)
+                        sac.update_temperature(networks, bounds, optimizers.temperature, given, temperature)
+                        ended(TEMPERATURE)
+                ended(OTHER)
+                if taken % work.TARGET_NETWORK_FREQUENCY == 0:
+                    sac.move_targets(networks)
+                    ended(POLYAK)
+                    trace.target_steps.append(taken)
 
         if step % work.STEPS_BETWEEN_PROGRESS == 0:
             progress.report(step)

@@ -23,6 +23,7 @@ import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions.normal import Normal
 
@@ -77,15 +78,15 @@ class Optimizers(NamedTuple):
     temperature: torch.optim.Adam
 
 
-def make_environments(name: str, seed: int) -> VectorEnv[Any, Any, Any]:
-    """One environment as a vector of one, beginning the next episode in the step that ends the last."""
+def make_environments(name: str, seed: int, count: int = 1) -> VectorEnv[Any, Any, Any]:
+    """A vector of so many environments, beginning the next episode in the step that ends the last."""
 
     def make() -> gym.Env[Any, Any]:
         environment = gym.wrappers.RecordEpisodeStatistics(Logged(gym.make(name)))
         environment.action_space.seed(seed)
         return environment
 
-    return SyncVectorEnv([make], autoreset_mode=AutoresetMode.SAME_STEP)
+    return SyncVectorEnv([make] * count, autoreset_mode=AutoresetMode.SAME_STEP)
 
 
 def action_space_of(environments: VectorEnv[Any, Any, Any]) -> gym.spaces.Box:
@@ -301,14 +302,51 @@ def initial_bounds(networks: nn.ModuleDict) -> dict[str, Tensor]:
     }
 
 
+def remember(
+    buffer: ReplayBuffer,
+    truncated: Truncations,
+    observations: NDArray[np.float32],
+    actions: NDArray[np.float32],
+    told: tuple[Any, ...],
+) -> None:
+    """Keep one transition of each environment, in their order.
+
+    After a truncation the environment has begun anew and keeps its last observation apart.
+
+    Args:
+        buffer: keeps them.
+        truncated: looks at what the buffer has of truncations.
+        observations: what was seen before the actions.
+        actions: of each environment.
+        told: what their step returned.
+    """
+    next_observations, rewards, terminations, truncations, infos = told
+    real_next_observations = next_observations.copy()
+    for index in range(len(actions)):
+        if truncations[index]:
+            real_next_observations[index] = infos["final_obs"][index]
+        transition: tuple[NDArray[Any], ...] = (
+            observations,
+            real_next_observations,
+            actions,
+            rewards,
+            terminations,
+        )
+        buffer.add(*(each[index : index + 1] for each in transition))
+        if truncations[index] and not terminations[index]:
+            truncated.note(buffer.latest(), infos["final_obs"][index])
+
+
 def train(parameters: Parameters, seed: int) -> Trained:
     """Train an actor; every count is taken beside the call that it counts.
 
     Args:
         parameters: the case's.
-        seed: of the environment and its action space; that of networks and noise is PyTorch's own.
+        seed: of the first environment, the next ones counting on, and of the action space; that of networks and noise is
+            PyTorch's own.
     """
-    environments = make_environments(parameters.environment, seed)
+    count = parameters.environments
+    environments = make_environments(parameters.environment, seed, count)
     space = action_space_of(environments)
     observation_shape = tuple(environments.single_observation_space.shape or ())
     networks = make_networks(int(np.prod(observation_shape)), int(np.prod(space.shape)), parameters.hidden)
@@ -324,44 +362,40 @@ def train(parameters: Parameters, seed: int) -> Trained:
 
     observations, _ = environments.reset(seed=seed)
     started = time.perf_counter()
-    for step in range(parameters.steps):
+    for step in range(0, parameters.steps, count):
         # Act: at random until learning starts, then as the actor does.
         if step < parameters.learning_starts:
-            actions = np.array([space.sample()])
+            actions = np.array([space.sample() for _ in range(count)])
         else:
             drawn, _ = sample(networks["actor"], bounds, torch.Tensor(observations))
             actions = drawn.detach().numpy()
-        next_observations, rewards, terminations, truncations, infos = environments.step(actions)
-        environment_steps += 1
+        told = environments.step(actions)
+        environment_steps += count
 
-        # Remember. After a truncation the environment has begun anew and keeps its last observation apart.
-        episodes += training.episodes_of(infos, step)
-        real_next_observations = next_observations.copy()
-        if truncations[0]:
-            real_next_observations[0] = infos["final_obs"][0]
-        buffer.add(observations, real_next_observations, actions, rewards, terminations)
-        if truncations[0] and not terminations[0]:
-            truncated.note(buffer.latest(), infos["final_obs"][0])
-        observations = next_observations
+        # Remember.
+        episodes += training.episodes_of(told[-1], step)
+        remember(buffer, truncated, observations, actions, told)
+        observations = told[0]
 
-        # Learn.
-        if step > parameters.learning_starts:
-            batch = buffer.sample(parameters.batch)
-            update_critics(networks, bounds, optimizers.critics, batch, temperature.alpha)
-            gradient_steps += 1
-            trace.update_steps.append(step)
-            trace.buffer_rows.append(len(buffer))
-            trace.batch_rows.append(len(batch.actions))
-            if step % POLICY_FREQUENCY == 0:
-                # As many policy updates as critic updates, in spite of the delay.
-                for _ in range(POLICY_FREQUENCY):
-                    given = batch.observations
-                    update_actor(networks, bounds, optimizers.actor, given, temperature.alpha)
-                    trace.policy_steps.append(step)
-                    update_temperature(networks, bounds, optimizers.temperature, given, temperature)
-            if step % TARGET_NETWORK_FREQUENCY == 0:
-                move_targets(networks)
-                trace.target_steps.append(step)
+        # Learn, once for each of these steps.
+        for taken in range(step, step + count):
+            if taken > parameters.learning_starts:
+                batch = buffer.sample(parameters.batch)
+                update_critics(networks, bounds, optimizers.critics, batch, temperature.alpha)
+                gradient_steps += 1
+                trace.update_steps.append(taken)
+                trace.buffer_rows.append(len(buffer))
+                trace.batch_rows.append(len(batch.actions))
+                if taken % POLICY_FREQUENCY == 0:
+                    # As many policy updates as critic updates, in spite of the delay.
+                    for _ in range(POLICY_FREQUENCY):
+                        given = batch.observations
+                        update_actor(networks, bounds, optimizers.actor, given, temperature.alpha)
+                        trace.policy_steps.append(taken)
+                        update_temperature(networks, bounds, optimizers.temperature, given, temperature)
+                if taken % TARGET_NETWORK_FREQUENCY == 0:
+                    move_targets(networks)
+                    trace.target_steps.append(taken)
 
         if step % STEPS_BETWEEN_PROGRESS == 0:
             progress.report(step)

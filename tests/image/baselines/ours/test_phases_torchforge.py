@@ -196,6 +196,34 @@ def test_sac_takes_the_references_steps_and_plays_its_random_episode() -> None:
     assert np.array_equal(theirs["0.resets"], mine["0.resets"])
 
 
+def test_8_environments_of_sac_take_the_references_steps_and_play_its_random_episodes() -> None:
+    # Each environment has 210 steps, and one episode of 200. Actions are random until the last steps.
+    parameters = replace(SAC, environments=8, steps=8 * 210, learning_starts=8 * 206)
+    ours = phases_sac_torchforge.chosen(frozenset({"phases"})).train
+    one, other = (trained(train, parameters) for train in (sac.train, ours))
+    assert [each.step for each in one.episodes] == list(range(8 * 199, 8 * 200))
+    for mine, theirs in zip(other.episodes, one.episodes, strict=True):
+        assert mine[:2] == theirs[:2]
+        assert mine.value == pytest.approx(theirs.value, rel=1e-12)
+    assert one.trace["update_steps"].tolist() == list(range(8 * 206 + 1, 8 * 210))
+    assert one.trace["truncations_stored_as_ends"] == 0
+    for name, fact in one.trace.items():
+        assert torch.equal(fact, other.trace[name]), name
+    assert (one.environment_steps, one.gradient_steps) == (8 * 210, 8 * 4 - 1)
+    assert (other.environment_steps, other.gradient_steps) == (8 * 210, 8 * 4 - 1)
+    theirs, mine = arrays_of(one.logs), arrays_of(other.logs)
+    assert theirs.keys() == mine.keys()
+    for index in range(8):
+        assert np.array_equal(theirs[f"{index}.actions"][:206], mine[f"{index}.actions"][:206])
+        assert np.array_equal(theirs[f"{index}.resets"], mine[f"{index}.resets"])
+    # A step and a push of all environments at once.
+    crossings = {name: found for name, found in other.further_counts.items() if "crossings" in name}
+    assert crossings == {
+        **{"crossings_environment_step": 210, "crossings_push": 210, "crossings_rows": 8},
+        **{"crossings_sample": 31, "crossings_minibatch_field": 5 * 31, "crossings_length": 31},
+    }
+
+
 def test_compiled_networks_of_sac_learn_what_the_plain_ones_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
     given = {name: torch.from_numpy(array) for name, array in sac_arrays(42).items()}

@@ -170,7 +170,21 @@ MUTATIONS = [
         "            rollout.dones[step] = next_done\n            episodes += training",
         "wrong_flags",
     ),
-    Mutation(SAC, "steps", "range(parameters.steps)", "range(parameters.steps - 1)", "environment_steps"),
+    Mutation(
+        SAC,
+        "steps",
+        "range(0, parameters.steps, count)",
+        "range(0, parameters.steps - 1, count)",
+        "environment_steps",
+    ),
+    Mutation(
+        SAC,
+        "updates after steps of several",
+        "range(step, step + count)",
+        "range(step, step + 1)",
+        "gradient_steps",
+        {"environments": 3},
+    ),
     Mutation(SAC, "hidden 256", "HIDDEN = 256", "HIDDEN = 128", "trace.safetensors hidden"),
     Mutation(SAC, "ReLU of the critics", 'relu(critic["fc1"]', 'tanh(critic["fc1"]', "update.safetensors"),
     Mutation(SAC, "ReLU of the actor", 'relu(actor["fc1"]', 'tanh(actor["fc1"]', "update.safetensors"),
@@ -183,7 +197,7 @@ MUTATIONS = [
     ),
     Mutation(SAC, "buffer", "BUFFER_SIZE = 1_000_000", "BUFFER_SIZE = 500_000", "buffer_capacity"),
     Mutation(SAC, "batch", "sample(parameters.batch)", "sample(parameters.batch - 1)", "batch_rows"),
-    Mutation(SAC, "learning starts", "step > parameters", "step >= parameters", "gradient_steps"),
+    Mutation(SAC, "learning starts", "taken > parameters", "taken >= parameters", "gradient_steps"),
     Mutation(
         SAC,
         "policy's rate",
@@ -216,8 +230,8 @@ MUTATIONS = [
     Mutation(
         SAC,
         "policy at every second step",
-        "if step % POLICY_FREQUENCY == 0",
-        "if step % POLICY_FREQUENCY == 1",
+        "if taken % POLICY_FREQUENCY == 0",
+        "if taken % POLICY_FREQUENCY == 1",
         "policy_steps",
     ),
     Mutation(
@@ -254,8 +268,20 @@ MUTATIONS = [
         "update.safetensors",
     ),
     Mutation(SAC, "squared errors", "mse_loss", "smooth_l1_loss", "update.safetensors"),
-    Mutation(SAC, "bootstrap when cut off", _STORE, _STORE_ENDS, "truncations_stored_as_ends"),
-    Mutation(SAC, "the real last observation", _LAST, "pass", "last_observation_error"),
+    Mutation(
+        SAC,
+        "bootstrap when cut off",
+        "            terminations,\n        )",
+        "            terminations | truncations,\n        )",
+        "truncations_stored_as_ends",
+    ),
+    Mutation(
+        SAC,
+        "the real last observation",
+        'real_next_observations[index] = infos["final_obs"][index]',
+        "pass",
+        "last_observation_error",
+    ),
     Mutation(
         SAC, "no bootstrap after the end", "(1 - batch.terminations.flatten())", "1.0", "update.safetensors"
     ),

@@ -21,6 +21,7 @@ SAC = {"environment": "Pendulum-v1", "learning_starts": 200, "batch": 256, "step
 TRAININGS = {
     "ppo": (ppo.train, phases_ppo.train, ppo.Parameters(**PPO, iterations=2, parity_updates=1)),
     "sac": (sac.train, phases_sac.train, sac.Parameters(**SAC, parity_updates=1)),
+    "sac-8": (sac.train, phases_sac.train, sac.Parameters(**SAC, environments=8, parity_updates=1)),
 }
 
 

@@ -47,6 +47,22 @@ def test_the_trace_says_what_was_done_at_which_step() -> None:
     assert len([name for name in trace if name.startswith("initial.")]) == 4 + 3 + 3
 
 
+def test_several_environments_take_their_steps_together_and_are_learned_from_as_often() -> None:
+    run = trained(1, environments=4)
+    assert (run.environment_steps, run.gradient_steps) == (48, 7)
+    trace = {name: each.tolist() for name, each in run.trace.items()}
+    assert trace["update_steps"] == [41, 42, 43, 44, 45, 46, 47]
+    assert trace["policy_steps"] == [42, 42, 44, 44, 46, 46]
+    # All transitions of a step are there before the first update behind it.
+    assert trace["buffer_rows"] == [44, 44, 44, 48, 48, 48, 48]
+    assert len(run.logs) == 4
+
+
+def test_steps_are_a_multiple_of_the_environments() -> None:
+    with pytest.raises(ValueError, match="'steps' must be a multiple of the 5 environments"):
+        trained(1, environments=5)
+
+
 def test_it_plays_any_task_of_continuous_actions() -> None:
     weights = trained(1, environment="MountainCarContinuous-v0").weights
     assert weights["actor.fc1.weight"].shape == (256, 2)
