@@ -39,6 +39,9 @@ _START = (
 _ROW = re.compile(_START + r"(?P<figures>(?: [^|]* \|){5})(?P<peer>(?: [^|]* \|){2})?")
 # The table of the nearest libraries has four figures a row.
 _LIBRARY_ROW = re.compile(_START + r"(?: [^|]* \|){4}")
+# The table of lower bounds has three.
+_BOUND_ROW = re.compile(_START + r"(?: [^|]* \|){3}")
+_BOUND_HEAD = "the limit is faster by |"
 _BEGIN, _END = "<!-- headline -->", "<!-- end of headline -->"
 # Two more columns of the first screen's table, as soon as a publication of a row has a peer.
 _PEER_HEADS, _PEER_RULES = " fastest peer at the same work | ours is faster by |", ":----|:----|"
@@ -63,6 +66,8 @@ def _row(line: str) -> str:
         return _marked(found) if found["peer"] else _rewritten(found)
     if found := _LIBRARY_ROW.fullmatch(line):
         return _of_libraries(found)
+    if found := _BOUND_ROW.fullmatch(line):
+        return _of_bound(found)
     if found := operation_rows.ROW.fullmatch(line):
         return _of_operation(found)
     return line
@@ -93,6 +98,23 @@ def _of_libraries(found: re.Match[str]) -> str:
         "—" if other is None else named(room, other),
     )
     return f"| {found['link']} | {found['machine']}{_load((ours, nearest))} | {' | '.join(figures)} |"
+
+
+def _of_bound(found: re.Match[str]) -> str:
+    """The lower bound of a training, ours, and how many times faster the bound is.
+
+    They are of the page: today's matrix says more of an update than an older publication measured.
+    """
+    room, ours, _, _ = _sides(found)
+    page = f"{found['folder']}/tables/{found['profile']}/{found['benchmark']}.md"
+    _, head, below = (ROOT / page).read_text(encoding="utf-8").partition(f"{_BOUND_HEAD}\n")
+    rows = [re.split(r" *\| *", line.strip("| ")) for line in below.partition("\n\n")[0].splitlines()]
+    wanted = [ours.case.name, ours.implementation.name]
+    of_ours = [row for row in rows if row[:2] == wanted]
+    if not head or not of_ours:
+        raise ValueError(f"{page}: no lower bound of {room.benchmark.name} for {wanted[1]}")
+    bound, training, faster = of_ours[0][4], *of_ours[0][-2:]
+    return f"| {found['link']} | {found['machine']}{_load((ours,))} | {bound} | {training} | {faster} |"
 
 
 def _marked(found: re.Match[str]) -> str:

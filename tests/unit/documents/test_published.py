@@ -45,8 +45,8 @@ KNOWN_FAULTS = yaml.safe_load((ROOT / "tools/known_faults.yaml").read_text(encod
 LAST_BEFORE_PACKING = "2026-11-24-sac-threads"
 SEALS = "9bdf1c0bd813834a856291ee9635b79adff572e5ec3f2c28ad79eef898739470"
 WEIGHTS = "weights.safetensors"
-# Of a row of whole trainings, by its cells: those from start to result, and those of the nearest library.
-LEAST_FIGURES = {4: 2, 6: 3}
+# Of a row of whole trainings, by its cells: those from start to result, of the lower bound, and of the nearest library.
+LEAST_FIGURES = {4: 2, 5: 2, 6: 3}
 FIGURE = re.compile(r"[\d.]+x \([\d.]+ to [\d.]+\)|[\d.]+ m?s\b")
 
 
@@ -206,6 +206,14 @@ def test_one_case_of_an_operation_names_every_competitor_by_its_time() -> None:
     )
     with pytest.raises(ValueError, match="n=3 has no ratio"):
         readme_figures.rewritten(f"| [`env-vector`]({page}) n=3 | AMD A | x | x | x | x |")
+
+
+def test_a_row_of_the_lower_bound_has_what_its_page_says_of_ours() -> None:
+    page = "results/published/2026-11-29-trainings/tables/full/dqn.md"
+    *_, bound, ours, faster = cells(
+        readme_figures.rewritten(f"| [DQN]({page}), goal 1.0 | AMD A | x | x | x |")
+    )
+    assert (bound, ours, faster) == ("5.22 s", "5.00 s", "0.957x")
 
 
 def test_a_row_is_read_with_the_cases_of_its_own_publication() -> None:
