@@ -1,6 +1,6 @@
 """A flame graph of each trainer of `phases-ppo` and `phases-sac`, from samples that py-spy takes in the core image.
 
-    python -m tools.flame_graphs --machine "AMD D"     # writes docs/figures/flame-*.svg
+    python -m tools.flame_graphs --machine "AMD A"     # writes docs/figures/flame-*.svg
 
 Sampling begins after the first steps of a training, and the training is ended when enough samples were taken. It needs
 Docker, the image that `make images` builds, and uv, which installs py-spy for this call alone.
