@@ -3,7 +3,7 @@
     python -m tools.flame_graphs --machine "AMD A"     # writes docs/figures/flame-*.svg
 
 Sampling begins after the first steps of a training, and the training is ended when enough samples were taken. It needs
-Docker, the image that `make images` builds, and uv, which installs py-spy for this call alone.
+Docker, the image that `make images` builds, and uv of the virtual environment, which installs py-spy for this call alone.
 """
 
 import argparse
@@ -25,6 +25,8 @@ from runner.system import machine
 from runner.system.checkout import ROOT
 
 PY_SPY = "0.4.3"
+# `make .venv/.ready` puts it beside this Python.
+UV = Path(sys.executable).with_name("uv")
 FIGURES = ROOT / "docs" / "figures"
 # Each trains until it is ended.
 TRAINERS = {
@@ -162,7 +164,7 @@ def _label(frame: Frame, x: float, y: float, width: float) -> str:
 def py_spy() -> Path:
     """The sampler, installed into uv's cache."""
     asked = "import shutil; print(shutil.which('py-spy'))"
-    found = _done("uv", "run", "--no-project", "--with", f"py-spy=={PY_SPY}", "python", "-c", asked)
+    found = _done(str(UV), "run", "--no-project", "--with", f"py-spy=={PY_SPY}", "python", "-c", asked)
     return Path(found.stdout.strip())
 
 
