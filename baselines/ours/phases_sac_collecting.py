@@ -1,6 +1,7 @@
 """How `phases_sac_torchforge` acts and remembers: one environment and a push a step, or several and one push of all."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -71,6 +72,17 @@ class Collector(Protocol):
         """The log of each environment, given the first one's seed."""
 
 
+def _note(
+    truncated: Truncations,
+    rows: Callable[[int, int], tuple[NDArray[Any], ...]],
+    row: int,
+    seen: NDArray[np.float32],
+) -> None:
+    """Look at what the buffer keeps of a truncation in this row, beside what was seen last."""
+    _, stored, _, _, stored_end, _ = rows(row, row + 1)
+    truncated.note((stored[0], float(stored_end[0])), seen)
+
+
 class OneByOne:
     """One environment, and a push of its transition."""
 
@@ -120,9 +132,7 @@ class OneByOne:
         self._length += 1
         self._total += reward
         if cut_off and not terminated:
-            row = step % self._capacity
-            _, stored, _, _, stored_end, _ = self._rows(row, row + 1)
-            self.truncated.note((stored[0], float(stored_end[0])), next_observation)
+            _note(self.truncated, self._rows, step % self._capacity, next_observation)
         self._observation = next_observation
         if terminated or cut_off:
             self._episodes.append(training.Episode(step, self._length, self._total))
@@ -192,9 +202,7 @@ class Together:
         self._push(self._observations, last, actions, stored_rewards, terminations, truncations)
         ended(PUSH)
         for index in np.flatnonzero(truncations & ~terminations).tolist():
-            row = (step + index) % self._capacity
-            _, stored, _, _, stored_end, _ = self._rows(row, row + 1)
-            self.truncated.note((stored[0], float(stored_end[0])), last[index])
+            _note(self.truncated, self._rows, (step + index) % self._capacity, last[index])
         self._episodes.step(rewards, over)
         self._taken.append(actions)
         self._observations = observations
