@@ -169,6 +169,11 @@ def ranks_nothing(mutation: Mutation) -> bool:
     return not parse_record(text_of(mutation.record)).judged
 
 
+def is_a_slower_channel(mutation: Mutation) -> bool:
+    """Whether it says a slower round trip, by which a record can only lose its rank: a fast channel's is still short."""
+    return mutation.field == "referee/channel_seconds" and mutation.how == "times 1000"
+
+
 def is_of_a_failure(mutation: Mutation, data: dict[str, Any]) -> bool:
     """Whether it is what a referee saw of a cell that failed: nothing is ranked by it."""
     return data["failure"] is not None and mutation.field.startswith("referee/")
@@ -185,7 +190,10 @@ def tried(data: dict[str, Any]) -> tuple[Counter[str], list[str]]:
         elif is_free(each, data["schema"]):
             counted["free"] += 1
         elif is_figure(each) and (
-            each.how not in GROSS or is_of_a_failure(each, data) or ranks_nothing(each)
+            each.how not in GROSS
+            or is_of_a_failure(each, data)
+            or is_a_slower_channel(each)
+            or ranks_nothing(each)
         ):
             counted["too small"] += 1
         else:
@@ -217,6 +225,25 @@ def test_each_field_of_a_record_of_today_is_free_or_its_change_is_refused(
     of_today: dict[str, Record], name: str
 ) -> None:
     _, believed = tried(json_of(of_today[name]))
+    assert not believed, "; ".join(believed)
+
+
+@pytest.mark.parametrize("channel", [1e-9, 1e-5, 1e-4, 1e-3, 0.1])
+def test_a_slower_channel_never_gives_a_rank(of_today: dict[str, Record], channel: float) -> None:
+    for name in ("honest", "audited"):
+        referee = of_today[name].referee
+        assert referee
+        before = replace(of_today[name], referee=replace(referee, channel_seconds=channel))
+        after = replace(before, referee=replace(referee, channel_seconds=1000 * channel))
+        assert before.judged or not after.judged
+
+
+def test_the_channel_of_the_fastest_machine_is_no_contradiction(of_today: dict[str, Record]) -> None:
+    """A thousand times its round trip is still short beside a window, so that nothing in the record can refuse it."""
+    data = json_of(of_today["audited"])
+    data["referee"]["channel_seconds"] = 1e-6
+    del data["content_sha256"]
+    _, believed = tried(seal(data))
     assert not believed, "; ".join(believed)
 
 
