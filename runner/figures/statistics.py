@@ -74,7 +74,7 @@ def figure(processes: Processes) -> float:
     Raises:
         ValueError: there is no process, or one without a value.
     """
-    return float(np.median([np.median(values) for values in _freeze(processes)]))
+    return _median_of_medians(_freeze(processes))
 
 
 def figure_interval(processes: Processes, *, resamples: int = RESAMPLES) -> Interval:
@@ -83,12 +83,7 @@ def figure_interval(processes: Processes, *, resamples: int = RESAMPLES) -> Inte
     Raises:
         ValueError: there is no process, or one without a value.
     """
-    frozen = _freeze(processes)
-    value, n = figure(frozen), len(frozen)
-    if n < 2:  # noqa: PLR2004 (an interval needs two)
-        return Interval(value=value, low=None, high=None, n=n)
-    low, high = _percentiles(_resampled_figures(frozen, 0, resamples))
-    return Interval(value=value, low=low, high=high, n=n)
+    return _figure_interval(_hashable(processes), resamples)
 
 
 def ratio_interval(numerator: Processes, denominator: Processes, *, resamples: int = RESAMPLES) -> Interval:
@@ -100,23 +95,7 @@ def ratio_interval(numerator: Processes, denominator: Processes, *, resamples: i
     Raises:
         ValueError: a side is empty, has a value that is not above zero, or is too far from the other for a float.
     """
-    over, under = _freeze(numerator), _freeze(denominator)
-    least = min(min(values) for values in (*over, *under))
-    if least <= 0:
-        raise ValueError("a ratio needs values above zero")
-    # The values may have any origin; after this check no result leaves the range of floats.
-    if max(max(values) for values in (*over, *under)) / _FARTHEST > least:
-        raise ValueError("the values are too far apart for a ratio")
-    value, n = figure(over) / figure(under), min(len(over), len(under))
-    if n < 2:  # noqa: PLR2004 (an interval needs two)
-        return Interval(value=value, low=None, high=None, n=n)
-    # The data choose the random stream, and not their place, so that the swapped ratio is the reciprocal.
-    first, second = (0, 1) if over <= under else (1, 0)
-    logarithms = np.log(_resampled_figures(over, first, resamples)) - np.log(
-        _resampled_figures(under, second, resamples)
-    )
-    low, high = _percentiles(logarithms)
-    return Interval(value=value, low=math.exp(low), high=math.exp(high), n=n)
+    return _ratio_interval(_hashable(numerator), _hashable(denominator), resamples)
 
 
 def verdict(ratio: Interval) -> Verdict:
@@ -215,6 +194,38 @@ def resampled_figures(processes: Processes, generator: np.random.Generator, resa
     return _middle(medians)
 
 
+# A page shows one row's figure, and its ratio to another row, in many places: each is computed once.
+@lru_cache(maxsize=2048)
+def _figure_interval(processes: _Frozen, resamples: int) -> Interval:
+    frozen = _freeze(processes)
+    value, n = _median_of_medians(frozen), len(frozen)
+    if n < 2:  # noqa: PLR2004 (an interval needs two)
+        return Interval(value=value, low=None, high=None, n=n)
+    low, high = _percentiles(_resampled_figures(frozen, 0, resamples))
+    return Interval(value=value, low=low, high=high, n=n)
+
+
+@lru_cache(maxsize=2048)
+def _ratio_interval(numerator: _Frozen, denominator: _Frozen, resamples: int) -> Interval:
+    over, under = _freeze(numerator), _freeze(denominator)
+    least = min(min(values) for values in (*over, *under))
+    if least <= 0:
+        raise ValueError("a ratio needs values above zero")
+    # The values may have any origin; after this check no result leaves the range of floats.
+    if max(max(values) for values in (*over, *under)) / _FARTHEST > least:
+        raise ValueError("the values are too far apart for a ratio")
+    value, n = _median_of_medians(over) / _median_of_medians(under), min(len(over), len(under))
+    if n < 2:  # noqa: PLR2004 (an interval needs two)
+        return Interval(value=value, low=None, high=None, n=n)
+    # The data choose the random stream, and not their place, so that the swapped ratio is the reciprocal.
+    first, second = (0, 1) if over <= under else (1, 0)
+    logarithms = np.log(_resampled_figures(over, first, resamples)) - np.log(
+        _resampled_figures(under, second, resamples)
+    )
+    low, high = _percentiles(logarithms)
+    return Interval(value=value, low=math.exp(low), high=math.exp(high), n=n)
+
+
 @lru_cache(maxsize=512)
 def _resampled_figures(processes: _Frozen, stream: int, resamples: int) -> Floats:
     """Draws from one of two random streams.
@@ -243,9 +254,17 @@ def _percentiles(resampled: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def _median_of_medians(processes: _Frozen) -> float:
+    return float(np.median([np.median(values) for values in processes]))
+
+
+def _hashable(processes: Processes) -> _Frozen:
+    return tuple(tuple(values) for values in processes)
+
+
 def _freeze(processes: Processes) -> _Frozen:
     """The values in a canonical order: sorted repetitions in sorted processes."""
-    frozen = tuple(sorted(tuple(sorted(float(value) for value in values)) for values in processes))
+    frozen = tuple(sorted(tuple(sorted(map(float, values))) for values in processes))
     if not frozen or not all(frozen):
         raise ValueError("a figure needs at least one process, and at least one value in each")
     return frozen

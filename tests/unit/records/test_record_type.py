@@ -1,6 +1,6 @@
 """The type of a record refuses what is none, and its schema's text follows from it.
 
-That it keeps every published record to the letter, tests/unit/documents/test_published.py shows.
+That it keeps every published record to the letter, tests/unit/published/test_records.py shows.
 """
 
 import os
