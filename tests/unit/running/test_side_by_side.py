@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -246,6 +246,15 @@ def test_what_another_machines_reference_judges_waits_for_it(plan):
     assert [*turns([judged, *others])] == [tuple(others), (judged,)]
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell that starts the tests in the background ignores SIGINT, and so would this process."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_ends_the_launches_of_all_machines_and_the_ledger_says_so(
     write_matrix, tmp_path, monkeypatch
 ):
