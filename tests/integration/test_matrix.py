@@ -107,10 +107,10 @@ def test_a_deleted_image_is_built_again_and_no_cell_is_run(smoke):
 
 
 def test_compare_gives_a_ratio_and_refuses_emulated_times(smoke, tmp_path):
-    common = ["compare", "--benchmark", "gae", "--base", "numpy", "--case", "T=2048", "--format", "json"]
-    rust = [*common, "--against", "rust"]
+    of_gae = ["compare", "--benchmark", "gae", "--case", "T=2048", "--format", "json"]
+    common = [*of_gae, "--base", "numpy"]
     # The smoke profile has one repetition, in a window too short to say anything.
-    short = forge_bench(*rust, "--arch", HOST, "--results", str(smoke[0]))
+    short = forge_bench(*common, "--against", "rust", "--arch", HOST, "--results", str(smoke[0]))
     assert short.returncode == 9
     assert "not judged" in short.stderr
     quick = ["--profile", "quick", "--arch", HOST, "--seeds", "1", "--results", str(tmp_path)]
@@ -124,7 +124,8 @@ def test_compare_gives_a_ratio_and_refuses_emulated_times(smoke, tmp_path):
     assert found["ratio"] > 0
     assert found["n"] == 1
     assert {"low", "high"} <= found.keys()
-    emulated = forge_bench(*rust, "--arch", FOREIGN, "--results", str(smoke[0]))
+    ours = ("--base", "rust", "--against", "torchforge")
+    emulated = forge_bench(*of_gae, *ours, "--arch", FOREIGN, "--results", str(smoke[0]))
     assert emulated.returncode == 9
     assert "emulated" in emulated.stderr
 
