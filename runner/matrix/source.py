@@ -67,7 +67,7 @@ class Source:
 def read_source(text: str) -> Source:
     """Parse ``text``. Faults of form (syntax, a key given twice, its size) are collected, not raised."""
     data = None
-    # It builds plain data only: no tag can name a Python type.
+    # The loader builds plain data only: no tag can name a Python type.
     try:
         loader = _Loader(text)
     except (yaml.YAMLError, ValueError) as error:
