@@ -18,7 +18,8 @@ MOST_BYTES = 8_000_000
 def edge(images: None) -> None:
     """The edge images of both architectures, by the command that a user has."""
     del images
-    result = forge_bench("build", "--only", "edge")
+    # From nothing both compilations took more than 30 minutes of two slow cores, beside other tests.
+    result = forge_bench("build", "--only", "edge", timeout=3600)
     assert result.returncode == 0, result.stderr[-4000:]
 
 

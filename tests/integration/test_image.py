@@ -211,6 +211,8 @@ def test_the_baselines_own_tests_and_the_modules_pass_inside_the_image(images, p
         image, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", "/checkout", "--confcutdir", "/checkout",
         *(f"--ignore=/checkout/tests/image/baselines/{each}" for each in left_out),
         "/checkout/tests/image", f"/checkout/{PACKAGE}/tests",
+        # Two slow cores took 13 minutes beside the smoke profile.
+        timeout=1800,
     )  # fmt: skip
     assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
     assert "skipped" not in result.stdout
