@@ -213,7 +213,7 @@ def test_a_kernel_that_runs_nothing_foreign(tmp_path):
         'mount -t tmpfs none /proc/sys/fs/binfmt_misc && exec "$@"',
         "sh",
     )
-    where = ("--profile", "smoke", "--only", "gae/numpy", "--results", str(tmp_path))
+    where = ("--profile", "smoke", "--only", "gae/rust", "--results", str(tmp_path))
     result = forge("--arch", FOREIGN, *where, before=hidden)
     ends(result, EmulationMissing, f"emulation of {FOREIGN}", "systemd-binfmt")
     assert state(doctor("--arch", FOREIGN, *where, before=hidden), "emulation") == "missing"
