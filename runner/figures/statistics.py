@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
 LEAST_PROCESSES = 5
+# One process says nothing about another.
+_LEAST_OF_AN_INTERVAL = 2
 _SEED = 42
 # Iglewicz and Hoaglin (1993), "How to detect and handle outliers".
 _OUTLIER_SCORE = 3.5
@@ -148,7 +150,7 @@ def interquartile_mean(values: Sequence[float], *, resamples: int = RESAMPLES) -
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     n = ordered.size
     value = float(_trimmed_mean(ordered))
-    if n < 2:  # noqa: PLR2004 (an interval needs two)
+    if n < _LEAST_OF_AN_INTERVAL:
         return Interval(value=value, low=None, high=None, n=n)
     drawn = np.random.default_rng(_SEED).integers(n, size=(resamples, n))
     low, high = _percentiles(_trimmed_mean(np.sort(ordered[drawn], axis=1)))
@@ -199,7 +201,7 @@ def resampled_figures(processes: Processes, generator: np.random.Generator, resa
 def _figure_interval(processes: _Frozen, resamples: int) -> Interval:
     frozen = _freeze(processes)
     value, n = _median_of_medians(frozen), len(frozen)
-    if n < 2:  # noqa: PLR2004 (an interval needs two)
+    if n < _LEAST_OF_AN_INTERVAL:
         return Interval(value=value, low=None, high=None, n=n)
     low, high = _percentiles(_resampled_figures(frozen, 0, resamples))
     return Interval(value=value, low=low, high=high, n=n)
@@ -215,7 +217,7 @@ def _ratio_interval(numerator: _Frozen, denominator: _Frozen, resamples: int) ->
     if max(max(values) for values in (*over, *under)) / _FARTHEST > least:
         raise ValueError("the values are too far apart for a ratio")
     value, n = _median_of_medians(over) / _median_of_medians(under), min(len(over), len(under))
-    if n < 2:  # noqa: PLR2004 (an interval needs two)
+    if n < _LEAST_OF_AN_INTERVAL:
         return Interval(value=value, low=None, high=None, n=n)
     # The data choose the random stream, and not their place, so that the swapped ratio is the reciprocal.
     first, second = (0, 1) if over <= under else (1, 0)

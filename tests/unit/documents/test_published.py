@@ -4,10 +4,11 @@ import re
 
 import pytest
 import yaml
-from published.publications import FOLDERS, LAST_BEFORE_PACKING, ROOT, cells
+from published.publications import FOLDERS, LAST_BEFORE_PACKING, cells
 
 from runner.matrix import load_matrix
 from runner.publishing.pages import MATRIX
+from tests.fuzz.corpus import ROOT
 from tools import operation_rows, readme_figures
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,13 +1,11 @@
 """The published folders, and what the document of publications says of each."""
 
 import re
-from pathlib import Path
 
 from documents.markdown import Document
 
-ROOT = Path(__file__).parents[3]
-PUBLISHED = ROOT / "results/published"
-FOLDERS_THERE = sorted(path.name for path in PUBLISHED.iterdir() if path.is_dir())
+from tests.fuzz.corpus import PUBLISHED
+
 PUBLISHED_README = Document(PUBLISHED / "README.md")
 # The machines that each row of the document names, by the row's folder.
 FOLDERS = {

@@ -5,12 +5,13 @@ from functools import cache
 
 import pytest
 
-from published.publications import FOLDERS_THERE, LAST_BEFORE_PACKING, PUBLISHED, ROOT
+from published.publications import LAST_BEFORE_PACKING
 from runner.matrix import Matrix, load_matrix
 from runner.publishing.pages import pages_of
 from runner.records.publication import Publication
 from runner.records.store import newest_by_key
 from runner.report.tables.pages import render_pages
+from tests.fuzz.corpus import PUBLISHED, ROOT, publications
 
 INTERVAL = re.compile(
     r"\d[\d,.]*(?:e[+-]\d+)?(?:x|\s?(?:ns|µs|ms|s|MiB|GiB|KiB|B)\b)? \([-\d.,e+]+ to [-\d.,e+]+\)"
@@ -32,7 +33,7 @@ def todays_matrix() -> Matrix:
 
 @pytest.mark.parametrize(
     "folder",
-    [name for name in FOLDERS_THERE if OF_THE_FIRST_DAY[-1] < name <= LAST_BEFORE_PACKING],
+    [name for name in publications() if OF_THE_FIRST_DAY[-1] < name <= LAST_BEFORE_PACKING],
 )
 def test_the_figures_of_a_publication_from_before_the_referee_come_out_of_its_records_again(
     folder: str,
@@ -55,7 +56,7 @@ def test_the_figures_of_a_publication_from_before_the_referee_come_out_of_its_re
     assert held >= 10 or folder in ABOUT_UPDATES_ALONE
 
 
-@pytest.mark.parametrize("folder", FOLDERS_THERE)
+@pytest.mark.parametrize("folder", publications())
 def test_the_pages_of_a_publication_are_rendered_again_to_the_same_bytes(folder: str) -> None:
     publication = Publication.at(PUBLISHED / folder)
     if "plans" not in publication.facts:

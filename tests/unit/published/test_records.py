@@ -12,23 +12,16 @@ from typing import Any
 import pytest
 import yaml
 
-from published.publications import (
-    FOLDERS,
-    FOLDERS_THERE,
-    LAST_BEFORE_PACKING,
-    PUBLISHED,
-    PUBLISHED_README,
-    ROOT,
-)
+from published.publications import FOLDERS, LAST_BEFORE_PACKING, PUBLISHED_README
 from runner.records.publication import FACTS, Publication
 from runner.records.record import Record, canonical_json, is_intact, sealed
 from runner.records.record_file import record_text
 from runner.records.store import newest_by_key
 from runner.verify.read import read_records
-from tests.fuzz import corpus
+from tests.fuzz.corpus import PUBLISHED, ROOT, publications, published_texts
 
 KNOWN_FAULTS = yaml.safe_load((ROOT / "tools/known_faults.yaml").read_text(encoding="utf-8"))
-# Every seal of the last day before publications were packed, sorted, a line each.
+# Every seal up to the last day before publications were packed, sorted, a line each.
 SEALS = "9bdf1c0bd813834a856291ee9635b79adff572e5ec3f2c28ad79eef898739470"
 WEIGHTS = "weights.safetensors"
 
@@ -75,7 +68,7 @@ def holdings(publication: str) -> Holdings:
     records = read_records(PUBLISHED / publication)
     by_name = {record.identifier: record for record in records}
     lines, changes = [], []
-    for text in corpus.published_texts(publication):
+    for text in published_texts(publication):
         data = json.loads(text)
         lines.append(data["id"])
         changes += changed_by_reading(by_name[data["id"]], text, data)
@@ -105,7 +98,7 @@ def weights(publication: str, benchmark: str, implementation: str) -> dict[int, 
     return found
 
 
-@pytest.mark.parametrize("publication", corpus.publications())
+@pytest.mark.parametrize("publication", publications())
 def test_every_published_record_has_the_seal_and_the_bytes_that_it_had(publication: str) -> None:
     assert holdings(publication).newest
     assert not holdings(publication).changes, f"reading results/published/{publication} does not keep these"
@@ -119,7 +112,7 @@ def test_the_first_publications_hold_every_record_as_it_was_sealed() -> None:
     assert hashlib.sha256("\n".join(seals).encode()).hexdigest() == SEALS
 
 
-@pytest.mark.parametrize("folder", FOLDERS_THERE)
+@pytest.mark.parametrize("folder", publications())
 def test_a_publication_is_packed_and_names_its_cells_and_known_faults(folder: str) -> None:
     assert (PUBLISHED / folder / FACTS).is_file()
     assert not (PUBLISHED / folder / "records").is_dir()
@@ -205,7 +198,7 @@ MACHINES = {
 
 
 def test_every_publication_has_a_row() -> None:
-    assert set(FOLDERS) == set(FOLDERS_THERE)
+    assert set(FOLDERS) == set(publications())
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

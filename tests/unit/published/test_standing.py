@@ -1,8 +1,9 @@
 """Each publication is what it says of itself: its plans, its files and who signed it."""
 
-from published.publications import FOLDERS, LAST_BEFORE_PACKING, PUBLISHED
+from published.publications import FOLDERS, LAST_BEFORE_PACKING
 from runner.publishing.check import BEFORE, standing_of
 from runner.records.publication import Publication
+from tests.fuzz.corpus import PUBLISHED
 
 ALLOWED_SIGNERS = PUBLISHED / "allowed_signers"
 
