@@ -97,6 +97,9 @@ wheel: .venv/.ready  ## the Python package torchforge-rl in dist/, for this proc
 	@cargo --version >/dev/null 2>&1 || { \
 	  echo "forge-bench: a wheel is compiled by cargo, and there is none; to do: install Rust 1.$(RUST_LEAST) or newer, make wheel" >&2; \
 	  exit 21; }
+	@target="$(MACHINE)-unknown-linux-$(LIBC)"; [ -d "$$(rustc --print target-libdir --target "$$target" 2>/dev/null)" ] || { \
+	  echo "forge-bench: this machine's Rust has no standard library for $$target; to do: rustup target add $$target" >&2; \
+	  exit 21; }
 	.venv/bin/uv run --quiet --frozen --python .venv/bin/python --project tools/wheel maturin build --release --locked --zig \
 	  --target "$(MACHINE)-unknown-linux-$(LIBC)" --compatibility "$(COMPATIBILITY)" \
 	  --manifest-path rust/crates/torchforge-py/Cargo.toml --out dist

@@ -149,3 +149,11 @@ def test_the_wheel_for_arm_runs_the_packages_own_tests_under_emulation(tmp_path:
     )
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stderr.startswith("/wheel/torchforge/"), "another package was tested"
+
+
+def test_a_processor_whose_standard_library_is_missing_is_named() -> None:
+    done = run("make", "--silent", "wheel", "MACHINE=s390x", cwd=ROOT)
+    assert done.returncode != 0
+    assert done.stderr.startswith(
+        "forge-bench: this machine's Rust has no standard library for s390x-unknown-linux-gnu; to do: rustup target add"
+    )
