@@ -66,6 +66,12 @@ class MachineState(Part, frozen=True, kw_only=True):
     quota_throttle_count: Amount | UnsetType | None = UNSET
     stolen_seconds: Figure | UnsetType | None = UNSET
     swapped_pages: Amount | UnsetType | None = UNSET
+    busy_processors: Annotated[
+        Figure | UnsetType | None,
+        Meta(
+            description="How many processors were busy in a tenth of a second in which nothing of the runner worked."
+        ),
+    ] = UNSET
 
 
 class LimitsInForce(Part, frozen=True, kw_only=True):

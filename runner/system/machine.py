@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 
+from runner.system.busy import busy_processors
 from runner.system.disturbance import disturbances
 from runner.system.kernel_files import read_here
 from runner.system.processor import processor
@@ -68,6 +69,7 @@ def state() -> dict[str, Any]:
     frequency = psutil.cpu_freq()
     return {
         "load_1m": round(psutil.getloadavg()[0], 2),
+        "busy_processors": busy_processors(read_here),
         "memory_available_bytes": memory.available,
         "swap_used_bytes": swap.used,
         "cpu_mhz": round(frequency.current) if frequency and frequency.current else None,

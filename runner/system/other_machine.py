@@ -42,6 +42,8 @@ def state(read: Read) -> dict[str, Any]:
     speeds = [float(each["cpu MHz"]) for each in cpuinfo(read) if "cpu MHz" in each]
     return {
         "load_1m": float(load[0]) if load else None,
+        # It takes two readings some time apart, and the files are read once.
+        "busy_processors": None,
         "memory_available_bytes": _kilobytes(read, "MemAvailable"),
         "swap_used_bytes": None if total is None or free is None else total - free,
         "cpu_mhz": round(statistics.mean(speeds)) if speeds else None,

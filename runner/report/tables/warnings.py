@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from runner.figures.comparison import one_run
 from runner.figures.statistics import LEAST_PROCESSES, outliers
+from runner.records.place import MachineState
 from runner.records.record import Record
 from runner.records.refereed import WindowFacts
 from runner.report.tables import units
@@ -15,8 +16,9 @@ from runner.report.tables.machines import by_machine
 from runner.report.tables.selection import Room
 
 # A higher load, as a share of the logical processors and without the launch before, means that other work was
-# running.
+# running. So does a higher share of processors that were busy between launches.
 _HIGH_LOAD = 0.5
+_HIGH_BUSY = 0.25
 _HIGH_PRESSURE = 10.0
 # Of a ranked window: the share of it that a hypervisor took, and preemptions a second beyond those that the kernel's own
 # threads cause.
@@ -54,6 +56,8 @@ def flags_of_load(records: Sequence[Record]) -> tuple[str, ...]:
 def is_loaded(record: Record) -> bool:
     """Whether other work ran beside the record's launch, or its machine was held back."""
     disturbed = (
+        _busy,
+        _busy_after,
         _loaded,
         _pressed,
         _short_of_memory,
@@ -109,6 +113,8 @@ def _of_state(records: Sequence[Record]) -> Iterator[str]:
 
     total = launches(lambda _: True)
     for count, meaning in (
+        (launches(_busy), "began while other work kept more than a quarter of the processors busy"),
+        (launches(_busy_after), "ended while other work kept more than a quarter of the processors busy"),
         (
             launches(_loaded),
             "began while the machine was loaded (1-minute load above half of its processors beside those of a launch)",
@@ -200,17 +206,37 @@ def _of_figures(rooms: Iterable[Room]) -> Iterator[str]:
             )
 
 
+def _busy(record: Record) -> bool:
+    return _is_busy(record, record.launch.state)
+
+
+def _busy_after(record: Record) -> bool:
+    return _is_busy(record, record.launch.state_after)
+
+
+def _is_busy(record: Record, state: MachineState | UnsetType) -> bool:
+    busy, processors = _sampled(state), _known(record.machine.logical_cpus)
+    return busy is not None and processors is not None and busy > _HIGH_BUSY * processors
+
+
+def _sampled(state: MachineState | UnsetType) -> float | None:
+    """How many processors were busy between launches; None in older records, and where nobody could look twice."""
+    return None if state is UNSET else _known(state.busy_processors)
+
+
 def _loaded(record: Record) -> bool:
-    return _is_high(record, record.launch.state.load_1m)
+    return _is_high(record, record.launch.state)
 
 
 def _loaded_after(record: Record) -> bool:
-    after = record.launch.state_after
-    return after is not UNSET and _is_high(record, after.load_1m)
+    return _is_high(record, record.launch.state_after)
 
 
-def _is_high(record: Record, load_1m: float | UnsetType | None) -> bool:
-    load, processors = _known(load_1m), _known(record.machine.logical_cpus)
+def _is_high(record: Record, state: MachineState | UnsetType) -> bool:
+    # The averages hold launches that have ended, so a sample counts in their place.
+    if state is UNSET or _sampled(state) is not None:
+        return False
+    load, processors = _known(state.load_1m), _known(record.machine.logical_cpus)
     # The mean of a minute includes the launch itself, or the one that ended just before.
     own = record.launch.limits.threads
     return (
@@ -222,8 +248,9 @@ def _is_high(record: Record, load_1m: float | UnsetType | None) -> bool:
 
 
 def _pressed(record: Record) -> bool:
-    pressure = _known(record.launch.state.cpu_pressure_avg10)
-    return pressure is not None and pressure > _HIGH_PRESSURE
+    state = record.launch.state
+    pressure = _known(state.cpu_pressure_avg10)
+    return _sampled(state) is None and pressure is not None and pressure > _HIGH_PRESSURE
 
 
 def _short_of_memory(record: Record) -> bool:

@@ -72,6 +72,8 @@ def test_a_restless_machine_is_refused_before_anything_starts(forge, tmp_path, c
     ("before", "after", "said"),
     [
         ({"load_1m": 99.0}, {}, "began while the machine was loaded"),
+        ({"busy_processors": 99.0}, {}, "began while other work"),
+        ({}, {"busy_processors": 99.0}, "ended while other work"),
         ({"cpu_pressure_avg10": 40.0}, {}, "CPU pressure"),
         ({"memory_pressure_avg10": 40.0}, {}, "waited for memory"),
         ({"io_pressure_avg10": 40.0}, {}, "waited for memory or a disk"),

@@ -171,6 +171,7 @@ def test_heat_and_low_voltage_are_part_of_the_state() -> None:
     found = other_machine.state(PI5.get)
     assert found == {
         "load_1m": 0.52,
+        "busy_processors": None,
         "memory_available_bytes": 7504016 * 1024,
         "swap_used_bytes": 2384 * 1024,
         "governor": "ondemand",

@@ -498,6 +498,19 @@ def test_the_load_of_the_launch_before_is_no_other_work(matrix: Matrix) -> None:
     assert "machine was loaded" in page(matrix, gae(1e-3, state={**STATE, "load_1m": 2.1}), "methodology")
 
 
+def test_a_sample_between_launches_counts_in_place_of_averages_that_hold_the_launch_before(
+    matrix: Matrix,
+) -> None:
+    echo = {**STATE, "load_1m": 3.1, "cpu_pressure_avg10": 40.0}
+    idle = page(matrix, gae(1e-3, state={**echo, "busy_processors": 0.5}), "methodology")
+    assert "machine was loaded" not in idle
+    assert "CPU pressure" not in idle
+    assert "processors busy" not in idle
+    # More than a quarter of two processors.
+    busy = page(matrix, gae(1e-3, state={**STATE, "busy_processors": 0.6}), "methodology")
+    assert "5 of 5 launches began while other work kept more than a quarter of the processors busy" in busy
+
+
 def test_the_circumstances_become_warnings(matrix: Matrix) -> None:
     state = {**STATE, "load_1m": 3.1, "swap_used_bytes": 5, "cpu_pressure_avg10": 40.0}
     limits = {"cpuset": None, "memory_bytes": 2**32, "pids": 256, "threads": 1, "enforced": ["threads"]}
