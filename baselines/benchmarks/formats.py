@@ -14,7 +14,6 @@ is the size of the file over that of the columns.
 """
 
 import argparse
-import ctypes
 import os
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -41,8 +40,6 @@ _OTHER_BYTES = 13
 _WORD_BYTES = 8
 # Of each written file, so few that they are read in a small part of the time that writing takes.
 _READ_BACK = 4
-# M_MMAP_THRESHOLD of mallopt(3), and the largest that the C library would choose by itself.
-_MMAP_THRESHOLD, _LARGEST_IN_HEAP_BYTES = -3, 32 * 2**20
 _REWARDS, _EPISODE = 1000, 200
 
 # Arrays by their column. Of many rows: u8 (n, row_bytes), i64 (n,), f32 (n,) and u8 (n,). Of one: without that axis.
@@ -121,7 +118,6 @@ class Sums(NamedTuple):
 
 def run(options: argparse.Namespace, form: Format) -> None:
     """Serve every case: write the dataset, and do with it what the case does."""
-    _keep_copies_in_the_heap()
     with TemporaryDirectory() as folder:
         datasets: dict[Path, Columns] = {}
 
@@ -271,17 +267,6 @@ def _writing(form: Format, path: Path, columns: Columns, sizes: Parameters) -> O
         write=write,
         counts={"rows": sizes.rows_a_call},
     )
-
-
-def _keep_copies_in_the_heap() -> None:
-    """Let copies of a block use memory again that the one before used, for all alike.
-
-    The C library comes to that by itself, but not once `serve` has told it how much to keep. Each copy would otherwise
-    be new pages of the system.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_MMAP_THRESHOLD, _LARGEST_IN_HEAP_BYTES)
 
 
 def _files(path: Path) -> list[Path]:

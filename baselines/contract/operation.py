@@ -28,8 +28,10 @@ Parameters = TypeVar("Parameters", bound=protocol.Repetitions)
 
 # Of freed memory, what the C library may keep; several times what all calls of a repetition return.
 _KEPT_BYTES = 64 * 2**20
-# M_TOP_PAD of mallopt(3).
-_TOP_PAD = -2
+# Blocks from this size on are mapped anew each time. The most that glibc takes on 64 bits.
+_MAPPED_BYTES = 32 * 2**20
+# M_TOP_PAD and M_MMAP_THRESHOLD of mallopt(3).
+_TOP_PAD, _MMAP_THRESHOLD = -2, -3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +158,9 @@ def keep_freed_memory() -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
         mallopt(_TOP_PAD, _KEPT_BYTES)
+        # glibc raises that size by itself as programs free such blocks, until the first call of mallopt. Else it would
+        # stay where the imports happened to leave it.
+        mallopt(_MMAP_THRESHOLD, _MAPPED_BYTES)
 
 
 @contextmanager
