@@ -2,17 +2,24 @@
 
 What it does another way stands in matrix.yaml under `differs`. Its monitor, which keeps the episodes, is part of
 its ordinary set-up; there is no logging.
+
+Its own loss is smooth L1, and no option changes that. With CleanRL's numbers it does not learn then: such a loss hardly
+weighs the few large errors at the ends of episodes, so the values grow without bound. By hand the last episodes of
+100,000 steps returned 9.6 with it, and 320 with the squared error. So this program puts the squared error in its place.
 """
 
 # ruff: noqa: E402 - the clock is read before the imports that take seconds.
 
 import time
+from types import SimpleNamespace
 
 FIRST_LINE = time.perf_counter()
 
 from stable_baselines3 import DQN
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.dqn import dqn as module_of_dqn
+from torch.nn import functional
 
 from baselines.benchmarks import dqn as work
 from baselines.benchmarks import training, unchecked
@@ -41,10 +48,12 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         exploration_initial_eps=work.START_EPSILON,
         exploration_final_eps=work.END_EPSILON,
         max_grad_norm=float("inf"),
-        policy_kwargs={"net_arch": [120, 84]},
+        policy_kwargs={"net_arch": [120, 84], "optimizer_kwargs": {"fused": True}},
         seed=seed,
         device="cpu",
     )
+    # The only function that the module takes of this name.
+    module_of_dqn.F = SimpleNamespace(smooth_l1_loss=functional.mse_loss)
     gradient_steps = counting_in_pytorch.GradientSteps(model.policy.optimizer)
     started = time.perf_counter()
     model.learn(total_timesteps=parameters.steps, log_interval=None)

@@ -52,7 +52,7 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
     loss_module.make_value_estimator(gamma=work.GAMMA)
     interval = work.TARGET_NETWORK_FREQUENCY // parameters.train_frequency
     target = HardUpdate(loss_module, value_network_update_interval=interval)
-    optimizer = torch.optim.Adam(loss_module.parameters(), lr=work.LEARNING_RATE)
+    optimizer = torch.optim.Adam(loss_module.parameters(), lr=work.LEARNING_RATE, fused=True)
     collector = Collector(
         environment,
         TensorDictSequential(model, explore),

@@ -48,7 +48,7 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         max_grad_norm=work.GRADIENT_NORM,
         policy_kwargs={
             "net_arch": {"pi": [64, 64], "vf": [64, 64]},
-            "optimizer_kwargs": {"eps": work.ADAM_EPSILON},
+            "optimizer_kwargs": {"eps": work.ADAM_EPSILON, "fused": True},
         },
         seed=seed,
         device="cpu",

@@ -67,7 +67,7 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         normalize_advantage=True,
         clip_value=work.CLIP,
     )
-    optimizer = reference.make_optimizer(agent)
+    optimizer = torch.optim.Adam(agent.parameters(), lr=work.LEARNING_RATE, eps=work.ADAM_EPSILON, fused=True)
     buffer = TensorDictReplayBuffer(
         storage=LazyTensorStorage(parameters.rollout_rows),
         sampler=SamplerWithoutReplacement(),

@@ -69,9 +69,9 @@ def train(parameters: work.Parameters, seed: int) -> training.Trained:
         "loss_qvalue": (loss_module.qvalue_network_params, work.CRITIC_LEARNING_RATE),
     }
     optimizers = {
-        name: torch.optim.Adam(list(weights.flatten_keys().values()), lr=rate)
+        name: torch.optim.Adam(list(weights.flatten_keys().values()), lr=rate, fused=True)
         for name, (weights, rate) in rates.items()
-    } | {"loss_alpha": torch.optim.Adam([loss_module.log_alpha], lr=work.ALPHA_LEARNING_RATE)}
+    } | {"loss_alpha": torch.optim.Adam([loss_module.log_alpha], lr=work.ALPHA_LEARNING_RATE, fused=True)}
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(work.BUFFER_SIZE), batch_size=parameters.batch)
     collector = Collector(
         environment,
