@@ -38,15 +38,12 @@ _START = (
     r"/tables/(?P<profile>[a-z]+)/(?P<benchmark>[a-z-]+)\.md\)(?P<words>[^|]*))"
 ) + operation_rows.MACHINE
 _ROW = re.compile(_START + r"(?P<figures>(?: [^|]* \|){5})(?P<peer>(?: [^|]* \|){2})?")
-# The table of the nearest libraries has four figures a row.
+# The table of the nearest libraries has four figures a row, and so has the first screen's.
 _LIBRARY_ROW = re.compile(_START + r"(?: [^|]* \|){4}")
 # The table of lower bounds has three.
 _BOUND_ROW = re.compile(_START + r"(?: [^|]* \|){3}")
 _BOUND_HEAD = "the limit is faster by |"
 _BEGIN, _END = "<!-- headline -->", "<!-- end of headline -->"
-# Two more columns of the first screen's table, as soon as a publication of a row has a peer.
-_PEER_HEADS, _PEER_RULES = " fastest peer at the same work | ours is faster by |", ":----|:----|"
-_NO_PEER = " — | — |"
 # The line below that table, of peers whose work differs.
 _OTHER_WORK = "Fastest at other work, unranked: "
 
@@ -55,7 +52,7 @@ def rewritten(readme: str) -> str:
     """The text with the rows of whole trainings generated again."""
     before, begin, rest = readme.partition(_BEGIN)
     headline, end, after = rest.partition(_END)
-    return f"{_rows(before)}{begin}{_with_peers(headline)}{end}{_rows(after)}"
+    return f"{_rows(before)}{begin}{_first_screen(headline)}{end}{_rows(after)}"
 
 
 def _rows(text: str) -> str:
@@ -125,22 +122,30 @@ def _marked(found: re.Match[str]) -> str:
     return f"| {found['link']} | {found['machine']}{loaded} |{found['figures']}{found['peer']}"
 
 
-def _with_peers(table: str) -> str:
-    """The table with the columns of the fastest peer where a row has one."""
+def _first_screen(table: str) -> str:
+    """The table of the headline, and the line below it."""
     lines = table.split("\n")
-    found = list(map(_ROW.fullmatch, lines))
-    peers = [row and _of_peer(row) for row in found]
-    heads, rules, empty = (_PEER_HEADS, _PEER_RULES, _NO_PEER) if any(peers) else ("", "", "")
-    for index, (line, row) in enumerate(zip(lines, found, strict=True)):
-        if row:
-            lines[index] = _rewritten(row) + (peers[index] or empty)
-        elif line.startswith("| training |"):
-            lines[index] = line.removesuffix(_PEER_HEADS) + heads
-        elif line.startswith("|:"):
-            lines[index] = line.removesuffix(_PEER_RULES) + rules
+    found = list(filter(None, map(_LIBRARY_ROW.fullmatch, lines)))
+    for index, line in enumerate(lines):
+        if row := _LIBRARY_ROW.fullmatch(line):
+            lines[index] = _beside_all(row)
         elif line.startswith(_OTHER_WORK):
-            lines[index] = _OTHER_WORK + "; ".join(_of_other_work(list(filter(None, found)))) + "."
+            lines[index] = _OTHER_WORK + "; ".join(_of_other_work(found)) + "."
     return "\n".join(lines)
+
+
+def _beside_all(found: re.Match[str]) -> str:
+    """Ours; then the reference, its fastest variant and the fastest peer, each with how much faster ours is."""
+    room, ours, reference, best = _sides(found)
+    peer = room.fastest(ours.case.name, [Side.PEER])
+    figures = (
+        time(room, ours),
+        f"{time(room, reference)}: {_ratio(room, reference, ours)}",
+        f"{_best(room, best)}: {_ratio(room, best, ours)}",
+        "—" if peer is None else f"{named(room, peer)}: {_ratio(room, peer, ours)}",
+    )
+    shown = (ours, reference, best, *([] if peer is None else [peer]))
+    return f"| {found['link']} | {found['machine']}{_load(shown)} | {' | '.join(figures)} |"
 
 
 def _of_other_work(table: Sequence[re.Match[str]]) -> Iterator[str]:
@@ -156,15 +161,6 @@ def _of_other_work(table: Sequence[re.Match[str]]) -> Iterator[str]:
         page = f"{found['folder']}/tables/{found['profile']}/{found['benchmark']}.md"
         differences = f"[{points} difference{'s' if points > 1 else ''}]({page})"
         yield f"{found['name']} {texts.timed(room, other)} ({differences}), ours {time(room, ours)}"
-
-
-def _of_peer(found: re.Match[str]) -> str:
-    """The cells of the fastest peer that does the same work; empty where the publication has none."""
-    room, ours, _, _ = _sides(found)
-    peer = room.fastest(ours.case.name, [Side.PEER])
-    if peer is None:
-        return ""
-    return f" {named(room, peer)} | {_ratio(room, peer, ours)} |"
 
 
 def _rewritten(found: re.Match[str]) -> str:
@@ -189,7 +185,7 @@ def _best(room: Room, best: Row) -> str:
 def plot(readme: str) -> str:
     """The plot of all rows of a text."""
     ratios = []
-    for found in filter(None, map(_ROW.fullmatch, readme.split("\n"))):
+    for found in filter(None, map(_LIBRARY_ROW.fullmatch, readme.split("\n"))):
         room, ours, reference, best = _sides(found)
         group = f"{found['name']}{found['words']}"
         ratios += [

@@ -102,29 +102,27 @@ def test_the_plot_of_the_readme_is_that_of_its_table() -> None:
     assert readme_figures.plot(README) == readme_figures.PLOT.read_text(encoding="utf-8")
 
 
-def test_the_first_screen_gets_a_column_of_peers_when_a_publication_has_one() -> None:
-    heads = ["| training | machine | ours | a | b | c | d |", "|:---|:---|---:|---:|:---|:---|:---|"]
+def test_the_first_screen_has_each_competitor_with_its_time_and_how_much_faster_ours_is() -> None:
     rows = [
-        f"| [{name}](results/published/{folder}/tables/full/{name.lower()}.md) | AMD |{' x |' * 5}"
-        for name, folder in (("PPO", "2026-11-23-ppo-libraries"), ("SAC", "2026-11-23-sac-full"))
+        f"| [{name}](results/published/{folder}/tables/full/{name.lower()}.md) | AMD |{' x |' * 4}"
+        for name, folder in (("PPO", "2026-11-28-libraries"), ("SAC", "2026-11-23-sac-full"))
     ]
-
-    def headline(*rows: str) -> str:
-        return "\n".join(("<!-- headline -->", *heads, *rows, "<!-- end of headline -->"))
-
-    with_peer = readme_figures.rewritten(headline(*rows))
-    *_, ppo, sac, _ = with_peer.splitlines()
-    assert cells(ppo)[7:] == ("candle, 10.8 s", "7.12x (6.28 to 7.59)")
-    assert cells(sac)[7:] == ("—", "—")
-    assert {len(cells(line)) for line in with_peer.splitlines()[1:-1]} == {9}
-    assert readme_figures.rewritten(with_peer) == with_peer
-    # Without any peer the table is as narrow as before, and so is one that had a peer once.
-    [*_, alone, _] = readme_figures.rewritten(headline(rows[1])).splitlines()
-    assert len(cells(alone)) == 7
+    headline = "\n".join(("<!-- headline -->", *rows, "<!-- end of headline -->"))
+    written = readme_figures.rewritten(headline)
+    _, ppo, sac, _ = written.splitlines()
+    assert cells(ppo)[2:] == (
+        "750 ms",
+        "42.6 s: 56.8x (55.7 to 58.5)",
+        "compile, 9.76 s: 13.0x (12.5 to 13.4)",
+        "jax, 1.44 s: 1.91x (1.85 to 1.95)",
+    )
+    # That publication has no peer.
+    assert cells(sac)[-1] == "—"
+    assert readme_figures.rewritten(written) == written
 
 
 def test_the_first_screen_names_the_fastest_at_other_work_of_each_training() -> None:
-    row = "| [{}](results/published/{}/tables/full/{}.md) | AMD |" + " x |" * 5
+    row = "| [{}](results/published/{}/tables/full/{}.md) | AMD |" + " x |" * 4
     rows = [
         row.format("PPO", "2026-11-23-ppo-libraries", "ppo"),
         row.format("PPO", "2026-11-23-ppo-libraries", "ppo"),
