@@ -60,8 +60,6 @@ class Library:
     """The arrays of an input file."""
     array: Callable[[Any], NDArray[Any]]
     """An array of its own as NumPy's."""
-    updates_before_ready: int = 0
-    """How many parity updates a process with an input file computes before it is ready, and throws away."""
 
 
 # For a library that is set up by its caller, and takes and gives NumPy's arrays.
@@ -289,9 +287,6 @@ class _Run(Generic[Parameters]):
         # Gymnasium imports some of itself with the first environment: seconds that are no part of a training.
         self._or_refused(lambda parameters: gym.make(parameters.environment).close())
         self._compile_seconds = None if variant.compiling is None else self._or_refused(variant.compiling)
-        updates = min(variant.library.updates_before_ready, parameters.parity_updates)
-        if updates and given is not None and variant.parity is not None and variant.compiling is None:
-            variant.parity(given(), updates)
 
     def is_ready(self) -> None:
         """Begin to wait for the order to train."""

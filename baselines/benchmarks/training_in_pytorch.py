@@ -59,8 +59,4 @@ def _start() -> None:
     torch.optim.Adam([torch.zeros(1, requires_grad=True)])
 
 
-# The programs in Rust compute as many updates of their input file before they are ready, to see that it can be used.
-# PyTorch's first update takes longer than the next ones, and else its clock alone would hold the difference.
-PYTORCH = training.Library(
-    start=_start, seed=torch.manual_seed, read=load_file, array=array_of, updates_before_ready=3
-)
+PYTORCH = training.Library(start=_start, seed=torch.manual_seed, read=load_file, array=array_of)

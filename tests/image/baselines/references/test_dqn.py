@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -35,25 +34,6 @@ def trained(seed: int, **parameters: object) -> training.Trained:
     torch.set_num_threads(1)
     training.seed_generators(seed, PYTORCH)
     return dqn.train(dqn.Parameters(**SMALL | parameters), seed)
-
-
-def test_updates_of_the_input_file_come_before_the_clock() -> None:
-    """As in the programs in Rust: PyTorch's first update takes longer than the next ones."""
-    order: list[object] = []
-
-    def parity(_: object, updates: int) -> dict[str, object]:
-        order.append(updates)
-        return {}
-
-    def train(parameters: dqn.Parameters, seed: int) -> training.Trained:
-        order.append("training")
-        return dqn.train(parameters, seed)
-
-    variant = training.Variant(train=train, parity=parity, library=PYTORCH)
-    run = training._Run(variant, dqn.Parameters(**SMALL), 1, dict, time.perf_counter())
-    run.is_ready()
-    run.train()
-    assert order == [3, "training"]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
