@@ -14,6 +14,7 @@ from runner.records.image import ImageFacts
 from runner.system import machine
 from runner.system.cpus import CpuSet
 from runner.system.errors import HostAway
+from runner.system.other_machine import unknown_state
 
 
 class Absent:
@@ -37,7 +38,7 @@ class Absent:
     def state(self, platform: Platform) -> dict[str, Any]:
         """Nothing is known."""
         del platform
-        return dict.fromkeys(machine.state())
+        return unknown_state()
 
     def away(self, platform: Platform) -> str | None:
         """Why it cannot be reached."""

@@ -24,11 +24,11 @@ from runner.records.part import Part
 from runner.slurm import commands
 from runner.slurm.job import Job
 from runner.slurm.tasks import JobEnd
-from runner.system import machine
 from runner.system.bounded_reading import read_bounded
 from runner.system.cpus import CpuSet
 from runner.system.errors import HostAway, SlurmAway
 from runner.system.files import make_directory
+from runner.system.other_machine import unknown_state
 from runner.system.printable import last_line
 from runner.system.signals import uninterrupted
 
@@ -77,7 +77,7 @@ class FleetExecutor:
     def state(self, platform: Platform) -> dict[str, Any]:
         """Nothing is known from here."""
         del platform
-        return dict.fromkeys(machine.state())
+        return unknown_state()
 
     def away(self, platform: Platform) -> str | None:
         """Nothing stands in the way: a node has answered."""

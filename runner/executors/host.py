@@ -20,6 +20,7 @@ from runner.records.image import ImageFacts
 from runner.system import machine
 from runner.system.cpus import CpuSet
 from runner.system.errors import DockerUnavailable, HostAway
+from runner.system.other_machine import unknown_state
 
 # A machine that restarts, or a network that was away, gets so long to come back.
 _RETURN_SECONDS = 60.0
@@ -72,7 +73,7 @@ class HostExecutor:
             return there.state(platform)
         except BROKEN_CONNECTION:
             self._break()
-            return dict.fromkeys(machine.state())
+            return unknown_state()
 
     def away(self, platform: Platform) -> str | None:
         """A machine that answered once is there."""

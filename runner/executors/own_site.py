@@ -17,6 +17,7 @@ from runner.records.execution import Execution, ExecutionKind
 from runner.system import machine
 from runner.system.cpus import usable_cpus
 from runner.system.emulation import emulator_of
+from runner.system.other_machine import unknown_state
 from runner.system.topology import topology_here
 
 
@@ -62,8 +63,7 @@ class OwnSite:
 
     def state(self) -> dict[str, Any]:
         """This machine's state where containers run on it; nulls for another machine."""
-        state = machine.state()
-        return dict.fromkeys(state) if self._place is Whereabouts.ELSEWHERE else state
+        return unknown_state() if self._place is Whereabouts.ELSEWHERE else machine.state()
 
     def outside(self, container: Container, cpus: Iterable[int]) -> Outside:
         """Through this kernel where containers run on it, else through the daemon."""

@@ -1,12 +1,10 @@
 """How busy a machine is right now. The kernel's averages still hold the launch that ended just before."""
 
-import os
 import time
 from collections.abc import Callable
 
-from runner.system.kernel_files import Read
+from runner.system.kernel_files import Read, processor_seconds
 
-STAT = "/proc/stat"
 # Ten ticks of each processor: long enough to tell an idle machine, and short beside any launch.
 _SAMPLE_SECONDS = 0.1
 # Fields of the line of all processors: user, nice, system, interrupts. Idle, waiting and stolen time are left out.
@@ -24,17 +22,9 @@ def busy_processors(
     Returns:
         Their number, rounded to hundredths; None where the kernel does not tell.
     """
-    began, before = now(), _busy_seconds(read)
+    began, before = now(), processor_seconds(read, _BUSY)
     if before is None:
         return None
     wait(_SAMPLE_SECONDS)
-    after, seconds = _busy_seconds(read), now() - began
+    after, seconds = processor_seconds(read, _BUSY), now() - began
     return None if after is None or seconds <= 0 else round((after - before) / seconds, 2)
-
-
-def _busy_seconds(read: Read) -> float | None:
-    """The time that all processors worked, since the start of the system."""
-    words = (read(STAT) or "").partition("\n")[0].split()
-    if len(words) <= max(_BUSY) or not all(words[field].isdigit() for field in _BUSY):
-        return None
-    return sum(int(words[field]) for field in _BUSY) / os.sysconf("SC_CLK_TCK")

@@ -3,15 +3,16 @@
 Counters only grow, so their difference before and after a launch is what happened while it ran.
 """
 
-import os
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
-from runner.system.kernel_files import CPU, ONLINE, Read, integer, online
+from runner.system.kernel_files import CPU, ONLINE, STAT, Read, integer, online, processor_seconds
 from runner.system.processor import governor, temperature, throttled, turbo
 
-_STAT, _VMSTAT = "/proc/stat", "/proc/vmstat"
+_VMSTAT = "/proc/vmstat"
+# The time that a hypervisor took, among the words of the line of all processors.
+_STEAL = (8,)
 _PRESSURES = {resource: f"/proc/pressure/{resource}" for resource in ("cpu", "memory", "io")}
 _GROUPS = PurePosixPath("/sys/fs/cgroup")
 
@@ -25,7 +26,7 @@ def disturbance_paths(cpus: Iterable[int]) -> tuple[str, ...]:
 
     The control group of a process that runs here is none of that machine's groups.
     """
-    return (_STAT, _VMSTAT, ONLINE, *_PRESSURES.values(), *map(_throttle_count_of, cpus))
+    return (STAT, _VMSTAT, ONLINE, *_PRESSURES.values(), *map(_throttle_count_of, cpus))
 
 
 def disturbances(read: Read) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def disturbances(read: Read) -> dict[str, Any]:
         "throttled": throttled(read),
         "celsius": temperature(read),
         "quota_throttle_count": _quota_throttles(read),
-        "stolen_seconds": _stolen_seconds(read),
+        "stolen_seconds": processor_seconds(read, _STEAL),
         "swapped_pages": _sum(_field(read(_VMSTAT), name) for name in ("pswpin", "pswpout")),
     }
 
@@ -75,17 +76,6 @@ def _group(text: str) -> tuple[str, PurePosixPath] | None:
         if "cpu" in controllers.split(","):
             return controllers, PurePosixPath(path.lstrip("/"))
     return next((("", PurePosixPath(path.lstrip("/"))) for number, _, path in lines if number == "0"), None)
-
-
-def _stolen_seconds(read: Read) -> float | None:
-    """The time that a hypervisor took from all processors since the start of the system."""
-    words = (read(_STAT) or "").partition("\n")[0].split()
-    steal = 8
-    return (
-        int(words[steal]) / os.sysconf("SC_CLK_TCK")
-        if len(words) > steal and words[steal].isdigit()
-        else None
-    )
 
 
 def _field(text: str | None, name: str) -> int | None:

@@ -1,6 +1,7 @@
 """Files in which a kernel describes its machine, as texts: of this machine, or of another that was asked for them."""
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 # The text of a file by its path; None where there is none, or where it may not be read.
@@ -8,6 +9,7 @@ Read = Callable[[str], str | None]
 
 CPU = "/sys/devices/system/cpu"
 ONLINE = f"{CPU}/online"
+STAT = "/proc/stat"
 
 
 def read_here(path: str) -> str | None:
@@ -29,6 +31,19 @@ def flag(text: str | None) -> bool | None:
     """Whether a number is other than zero; None where there is none."""
     value = integer(text)
     return None if value is None else bool(value)
+
+
+def processor_seconds(read: Read, fields: Sequence[int]) -> float | None:
+    """What all processors spent since the start of the system; None where it is unknown.
+
+    Args:
+        read: the machine's files.
+        fields: words of the line of all processors, which are added: 1 is that of user programs (proc(5)).
+    """
+    words = (read(STAT) or "").partition("\n")[0].split()
+    if len(words) <= max(fields) or not all(words[field].isdigit() for field in fields):
+        return None
+    return sum(int(words[field]) for field in fields) / os.sysconf("SC_CLK_TCK")
 
 
 def online(read: Read) -> tuple[int, ...]:

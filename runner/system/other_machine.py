@@ -51,6 +51,11 @@ def state(read: Read) -> dict[str, Any]:
     }
 
 
+def unknown_state() -> dict[str, Any]:
+    """The state of a machine that nobody can look into: each fact is null."""
+    return dict.fromkeys(state(lambda _: None))
+
+
 def emulator(read: Read) -> str | None:
     """The emulator that the whole machine is, by its processor; None where the processor is real or not QEMU's."""
     first: Iterable[str] = ()

@@ -81,8 +81,10 @@ def test_a_peer_takes_as_many_steps_as_the_reference_and_keeps_every_episode(mod
 def test_dqn_by_stable_baselines3_learns() -> None:
     """With the library's own loss an episode took 10 steps in the end, fewer than a random agent's 22."""
     torch.set_num_threads(1)
-    sizes = {**SIZES["dqn"], "learning_starts": 2000, "steps": 12_000}
-    trained = dqn_sb3.train(dqn_sb3.work.Parameters(**sizes, parity_updates=1), 1)  # type: ignore[arg-type]
+    parameters = dqn_sb3.work.Parameters(
+        environment="CartPole-v1", learning_starts=2000, train_frequency=10, steps=12_000, parity_updates=1
+    )
+    trained = dqn_sb3.train(parameters, 1)
     last = np.mean([episode.length for episode in trained.episodes[-50:]])
     assert last > 30, (
         f"the last 50 episodes took {last} steps; look at the loss in baselines/peers/dqn_sb3.py"
