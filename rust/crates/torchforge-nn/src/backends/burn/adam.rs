@@ -5,6 +5,7 @@ use burn::tensor::Tensor;
 use crate::AdamOptions;
 
 /// First and second moment of a parameter.
+#[derive(Clone)]
 pub(super) struct Moments<const D: usize> {
     first: Tensor<D>,
     second: Tensor<D>,
@@ -15,15 +16,17 @@ impl<const D: usize> Moments<D> {
         Self { first: parameter.zeros_like(), second: parameter.zeros_like() }
     }
 
-    /// The parameter, moved one step against its gradient.
-    pub(super) fn step(&mut self, parameter: Tensor<D>, gradient: Tensor<D>, step: Step) -> Tensor<D> {
+    /// The moments after one step, and the parameter moved against its gradient. burn changes a tensor in place where
+    /// nothing else holds it, so the moments are given away and not cloned.
+    pub(super) fn step(self, parameter: Tensor<D>, gradient: Tensor<D>, step: Step) -> (Self, Tensor<D>) {
         let AdamOptions { beta1, beta2, epsilon, .. } = step.options;
-        let first = self.first.clone() + (gradient.clone() - self.first.clone()).mul_scalar(1.0 - beta1);
+        let change = (gradient.clone() - self.first.clone()).mul_scalar(1.0 - beta1);
+        let first = self.first + change;
         let square = gradient.clone() * gradient;
-        let second = self.second.clone().mul_scalar(beta2) + square.mul_scalar(1.0 - beta2);
+        let second = self.second.mul_scalar(beta2) + square.mul_scalar(1.0 - beta2);
         let denominator = second.clone().sqrt().mul_scalar(step.correction).add_scalar(epsilon);
-        (self.first, self.second) = (first.clone(), second);
-        parameter - (first / denominator).mul_scalar(step.size)
+        let moved = parameter - (first.clone() / denominator).mul_scalar(step.size);
+        (Self { first, second }, moved)
     }
 }
 

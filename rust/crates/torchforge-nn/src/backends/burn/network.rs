@@ -1,5 +1,7 @@
 //! A dense network in burn's tensors.
 
+use std::mem;
+
 use burn::tensor::activation::relu;
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 
@@ -82,8 +84,10 @@ impl Network {
     /// Moves every parameter towards the other network's by this share of what lies between.
     pub(super) fn approach(&mut self, other: &Self, share: f64) {
         for (own, other) in self.layers.iter_mut().zip(&other.layers) {
-            own.weight = other.weight.clone().mul_scalar(share) + own.weight.clone().mul_scalar(1.0 - share);
-            own.bias = other.bias.clone().mul_scalar(share) + own.bias.clone().mul_scalar(1.0 - share);
+            // Taken out of its place, so that burn changes it there.
+            let Linear { weight, bias } = mem::replace(own, other.clone());
+            own.weight = weight.mul_scalar(1.0 - share) + other.weight.clone().mul_scalar(share);
+            own.bias = bias.mul_scalar(1.0 - share) + other.bias.clone().mul_scalar(share);
         }
     }
 
@@ -153,11 +157,14 @@ impl Learner {
     /// One step of the optimiser.
     pub(super) fn step(&mut self) {
         let step = self.clock.tick();
-        let layers = self.network.layers.iter_mut().zip(&self.gradients);
-        for ((layer, gradient), (weight, bias)) in layers.zip(&mut self.moments) {
-            layer.weight = weight.step(layer.weight.clone(), gradient.weight.clone(), step);
-            layer.bias = bias.step(layer.bias.clone(), gradient.bias.clone(), step);
-        }
+        let layers = mem::take(&mut self.network.layers).into_iter().zip(&self.gradients);
+        let moments = mem::take(&mut self.moments);
+        let stepped = layers.zip(moments).map(|((layer, gradient), (weight, bias))| {
+            let (of_weight, weight) = weight.step(layer.weight, gradient.weight.clone(), step);
+            let (of_bias, bias) = bias.step(layer.bias, gradient.bias.clone(), step);
+            (Linear { weight, bias }, (of_weight, of_bias))
+        });
+        (self.network.layers, self.moments) = stepped.unzip();
     }
 
     /// The gradients of the last update, laid out as [`Mlp::parameters`]; zeros before the first.

@@ -77,7 +77,8 @@ impl BurnSac {
         let gradient = leaf.grad_remove(&mut loss.backward());
         let gradient = gradient.unwrap_or_else(|| self.log_alpha.zeros_like());
         let step = self.alpha_clock.tick();
-        self.log_alpha = self.alpha_moments.step(self.log_alpha.clone(), gradient.clone(), step);
+        (self.alpha_moments, self.log_alpha) =
+            self.alpha_moments.clone().step(self.log_alpha.clone(), gradient.clone(), step);
         [loss.into_scalar(), gradient.into_scalar()]
     }
 }
