@@ -12,8 +12,9 @@ packages() { grep -v -e '^#' -e '^$' "$lock"; }
 mirrors() { sed -n -e 's/^# mirror: //p' -e 's/^# archive: //p' "$lock"; }
 suite=$(sed -n 's/^# suite: //p' "$lock")
 
-# Where no name server answers, each question takes this long.
-export RES_OPTIONS='timeout:3 attempts:1'
+# Where no name server answers, each question takes six seconds. It is asked twice, because one answer can be lost: on a
+# busy machine that failed a build.
+export RES_OPTIONS='timeout:3 attempts:2'
 
 fetch() { /usr/lib/apt/apt-helper -qq -o APT::Sandbox::User=root -o Acquire::http::Timeout=10 "$@" >&2; }
 

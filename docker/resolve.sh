@@ -18,7 +18,7 @@ esac
 echo "deb $options$MIRROR $SUITE main" > "$work/sources.list"
 
 # As fetch.sh: who is out of reach is given up within seconds.
-export RES_OPTIONS='timeout:3 attempts:1'
+export RES_OPTIONS='timeout:3 attempts:2'
 
 # apt_for COMMAND-WORDS... with $native and $foreign set
 apt_for() {
