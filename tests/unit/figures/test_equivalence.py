@@ -117,11 +117,12 @@ def test_the_verdict_is_the_intervals_place(low, high, verdict):
     reference=st.lists(st.floats(min_value=-1e4, max_value=1e4), min_size=1, max_size=12),
 )
 def test_the_interval_holds_the_difference_and_the_order_of_seeds_changes_nothing(ours, reference):
-    found = difference(ours, reference, RULE, draws=DRAWS)
-    assert found == difference(ours[::-1], reference[::-1], RULE, draws=DRAWS)
+    # All draws that a verdict has: with fewer, the noise of a mirrored interval reached the bound below.
+    found = difference(ours, reference, RULE)
+    assert found == difference(ours[::-1], reference[::-1], RULE)
     assert found.low <= found.high
     assert found.n == min(len(ours), len(reference))
-    swapped = difference(reference, ours, RULE, draws=DRAWS)
+    swapped = difference(reference, ours, RULE)
     span = max(500, *ours, *reference) - min(22, *ours, *reference)
     assert abs(swapped.low + found.high) < 0.1 * span
 
